@@ -1,0 +1,34 @@
+PYTHON ?= python3
+OUT ?= runs
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help venv train demos test lint clean
+
+help:  ## show this help
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+venv: $(STAMP)  ## make .venv with the package (editable) and all that train, test and lint need
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictures and curves go to runs/
+	$(BIN)/python -m demos.train --out $(OUT)
+
+demos: $(STAMP)  ## draw the two moons and the activation functions into runs/
+	$(BIN)/python -m demos.moons --out $(OUT)
+	$(BIN)/python -m demos.activations --out $(OUT)
+
+test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## check style (ruff) and types (mypy)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:  ## remove .venv, pictures, caches and compiled kernels
+	rm -rf .venv runs build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,158 @@
+"""Modules that hold modules: in a row, in a list, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tinygrad_like import Tensor
+
+from .module import Module, _described
+
+
+class _List(Module):
+    """Modules in order, named "0", "1", ... or as a mapping names them."""
+
+    def __init__(self, modules: Iterable[Module] | Mapping[str, Module] = ()):
+        named = modules.items() if isinstance(modules, Mapping) else ((str(i), m) for i, m in enumerate(modules))
+        for name, module in named:
+            self._add(name, module)
+
+    def _add(self, name: str, module: Module) -> None:
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {_described(module)}")
+        self.register_module(name, module)
+
+    def _name(self, index: Any) -> str:
+        names = [name for name, _ in self._children()]
+        try:
+            return names[index]
+        except IndexError:
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
+
+    def __getitem__(self, index: Any) -> Any:
+        """One module, or for a slice a container of the modules in it, which keep their names."""
+        if isinstance(index, slice):
+            return (Sequential if isinstance(self, Sequential) else ModuleList)(dict(list(self._children())[index]))
+        return self.__dict__[self._name(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        modules = list(self._children())
+        del modules[index]
+        self._replace(modules)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._children())
+
+    def __iter__(self) -> Iterator[Module]:
+        return (module for _, module in self._children())
+
+    def __contains__(self, module: Any) -> bool:
+        return any(m is module for m in self)
+
+    def append(self, module: Module) -> _List:
+        """Add a module at the end; returns the container."""
+        self._add(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> _List:
+        """Add several modules at the end; returns the container."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> _List:
+        """Add a module in front of the one at `index`, and number all anew; returns the container."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {_described(module)}")
+        modules = list(self._children())
+        modules.insert(index, (str(len(modules)), module))
+        self._replace(modules)
+        return self
+
+    def _replace(self, modules: list[tuple[str, Module]]) -> None:
+        """Hold `modules` instead; if their names are all numbers, they are numbered anew."""
+        numbered = all(name.isdigit() for name, _ in modules)
+        for name in [name for name, _ in self._children()]:
+            delattr(self, name)
+        for i, (name, module) in enumerate(modules):
+            self._add(str(i) if numbered else name, module)
+
+
+class Sequential(_List):
+    """Modules applied one after the other: `Sequential(f, g)(x)` is g(f(x)).
+
+    Takes the modules, or one mapping that names them: `Sequential({"hidden": nn.Linear(4, 8), "act": nn.ReLU()})`.
+    """
+
+    def __init__(self, *modules: Any):
+        super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
+
+    def forward(self, x: Tensor) -> Any:
+        for module in self.__dict__.values():  # the attributes are the layers, see module.py
+            if isinstance(module, Module):
+                x = module(x)
+        return x
+
+
+class ModuleList(_List):
+    """A list of modules, which unlike a Python list shows its parameters. It is not called: `forward` is yours."""
+
+
+class ModuleDict(Module):
+    """Modules by name, which unlike a Python dict shows its parameters. It is not called: `forward` is yours."""
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
+        self.update(modules)
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Set several modules, from a mapping or pairs."""
+        for name, module in dict(modules).items():
+            self[name] = module
+
+    def __getitem__(self, name: str) -> Module:
+        module = self.__dict__.get(name)
+        if not isinstance(module, Module):
+            raise KeyError(name)
+        return module
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        if name in self and isinstance(module, Module):
+            setattr(self, name, module)
+        else:
+            self.register_module(name, module)
+
+    def __delitem__(self, name: str) -> None:
+        self.pop(name)
+
+    def pop(self, name: str) -> Module:
+        """Remove the module of this name, and return it."""
+        module = self[name]
+        delattr(self, name)
+        return module
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        for name in list(self):
+            delattr(self, name)
+
+    def keys(self) -> Iterable[str]:
+        return dict(self._children()).keys()
+
+    def values(self) -> Iterable[Module]:
+        return dict(self._children()).values()
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        return dict(self._children()).items()
+
+    def __len__(self) -> int:
+        return len(dict(self._children()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict(self._children()))
+
+    def __contains__(self, name: Any) -> bool:
+        return isinstance(self.__dict__.get(name), Module)

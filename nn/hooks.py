@@ -1,0 +1,187 @@
+"""Hooks of a Module: functions called before and after its forward, and when backward has passed through it."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tinygrad_like import Tensor
+from tinygrad_like.autograd import Node, mode, tick
+from tinygrad_like.tensor import wrap
+
+if TYPE_CHECKING:
+    from .module import Module
+
+_next_key = itertools.count().__next__
+
+
+class Handle:
+    """What registering a hook returns: `remove()` takes the hook away again."""
+
+    def __init__(self, module: Module, table: dict[int, Callable], key: int):
+        self._module = weakref.ref(module)  # the module's owner may keep the handle on it: that must be no cycle
+        self._table, self._key = table, key
+
+    def remove(self) -> None:
+        self._table.pop(self._key, None)
+        module = self._module()
+        if module is not None and module._hooks is not None and not module._hooks.any():
+            module._hooks = None  # calls take the short way again
+
+
+class Hooks:
+    """The hooks of one module, by kind, in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self.before: dict[int, Callable] = {}
+        self.after: dict[int, Callable] = {}
+        self.backward: dict[int, Callable] = {}
+
+    def any(self) -> bool:
+        return bool(self.before or self.after or self.backward)
+
+    def add(self, module: Module, kind: str, hook: Callable) -> Handle:
+        table, key = getattr(self, kind), _next_key()
+        table[key] = hook
+        return Handle(module, table, key)
+
+    def call(self, module: Module, args: tuple, kwargs: dict) -> Any:
+        """The module's forward with its hooks around it. A hook may remove itself while it runs."""
+        for hook in list(self.before.values()):
+            new = hook(module, args)
+            if new is not None:
+                args = new if isinstance(new, tuple) else (new,)
+        crossing = _Crossing(module, list(self.backward.values())) if self.backward and mode.recording else None
+        if crossing is not None:
+            args = crossing.enter(args)
+        output = module.forward(*args, **kwargs)
+        for hook in list(self.after.values()):
+            new = hook(module, args, output)
+            if new is not None:
+                output = new
+        return output if crossing is None else crossing.leave(output)
+
+
+class _Crossing:
+    """One call of a module with backward hooks: a gate in front of its inputs and another behind its outputs.
+
+    Backward passes the outputs' gate first, where `grad_output` is noted, and the inputs' gate last, where the hooks are
+    called with all of `grad_input` at once and may replace it.
+    """
+
+    def __init__(self, module: Module, hooks: list[Callable]):
+        self.module, self.hooks = module, hooks
+        self.grad_output: tuple = ()
+        self.inputs = 0
+        self.has_gate = False
+
+    def enter(self, args: tuple) -> tuple:
+        self.inputs = len(args)
+        self.has_gate = any(isinstance(x, Tensor) and x.requires_grad for x in args)
+        return tuple(_gate(args, self.at_inputs, "inputs of " + type(self.module).__name__))
+
+    def leave(self, output: Any) -> Any:
+        many = isinstance(output, tuple | list)
+        outputs = list(output) if many else [output]
+        if not all(isinstance(y, Tensor) for y in outputs):
+            raise TypeError(f"full backward hook: {type(self.module).__name__} must return a Tensor or a tuple or list of "
+                            f"Tensors, got {type(output).__name__}")
+        outputs = _gate(outputs, self.at_outputs, "outputs of " + type(self.module).__name__)
+        if not many:
+            return outputs[0]
+        # A named tuple takes its fields one by one, a list or tuple all at once.
+        return type(output)(*outputs) if hasattr(output, "_fields") else type(output)(outputs)
+
+    def at_outputs(self, cotangents: list) -> list:
+        self.grad_output = tuple(map(_shown, cotangents))
+        if not self.has_gate:  # the first layer: its inputs are data, and backward ends here
+            self._call_hooks((None,) * self.inputs)
+        return cotangents
+
+    def at_inputs(self, cotangents: list) -> list:
+        given = tuple(map(_shown, cotangents))
+        new = self._call_hooks(given)
+        return cotangents if new is given else [_like(c, x) for c, x in zip(cotangents, new, strict=True)]
+
+    def _call_hooks(self, grad_input: tuple) -> tuple:
+        for hook in self.hooks:
+            new = hook(self.module, grad_input, self.grad_output)
+            if new is not None:
+                new = new if isinstance(new, tuple) else (new,)
+                self._check(new, grad_input)
+                grad_input = new
+        self.grad_output = ()
+        return grad_input
+
+    def _check(self, new: tuple, old: tuple) -> None:
+        """A replacement must have one Tensor of the right shape for each gradient there was."""
+        def shapes(grads: tuple) -> list:
+            return [getattr(g, "shape", g) for g in grads]
+
+        if shapes(new) != shapes(old):
+            raise ValueError(f"full backward hook of {type(self.module).__name__}: the returned grad_input has shapes "
+                             f"{shapes(new)}, but grad_input has {shapes(old)}")
+
+
+def _shown(c: Any) -> Tensor | None:
+    """A cotangent as the user's hook sees it: the walk carries arrays, and Tensors only under create_graph."""
+    return c if c is None or isinstance(c, Tensor) else wrap(np.array(c))
+
+
+def _like(c: Any, new: Tensor | None) -> Any:
+    return new if new is None or isinstance(c, Tensor) else new.data.astype(c.dtype, copy=False)
+
+
+# A gate is a joint node with one node in front of it per Tensor. The nodes in front send the joint node their
+# cotangents, numbered; the walk reaches it when it has them all, and it hands on what `receive` makes of them.
+
+
+def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
+    """`values` with every Tensor that requires grad replaced by one behind the gate, on the same memory."""
+    parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in values]
+    if not mode.recording or not any(p is not None for p in parents):
+        return list(values)
+    joint = _node(_Joint(name, receive), parents, (), None)
+    gated = []
+    for i, (x, parent) in enumerate(zip(values, parents, strict=True)):
+        if parent is not None:
+            y = wrap(x.data)
+            y.node, y.requires_grad, y.version = _node(_Part(name, i), [joint], x.shape, x.dtype), True, x.shared_version()
+            x = y
+        gated.append(x)
+    return gated
+
+
+def _node(op: Any, parents: list, shape: tuple, dtype: Any) -> Node:
+    node = Node()
+    node.op, node.parents, node.shape, node.dtype = op, parents, shape, dtype
+    node.saved, node.extra, node.order = (), None, tick()
+    return node
+
+
+class _Bundle(dict):
+    """The cotangents of several Tensors, by number: the cotangent of a joint node."""
+
+    def __add__(self, other: _Bundle) -> _Bundle:
+        return _Bundle({**self, **other})
+
+
+class _Part:
+    def __init__(self, name: str, index: int):
+        self.name, self.index = name, index
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        return [None if parents[0] is None else _Bundle({self.index: g})]
+
+
+class _Joint:
+    def __init__(self, name: str, receive: Callable[[list], list]):
+        self.name, self.receive = name, receive
+
+    def pull(self, node: Node, g: _Bundle, parents: list) -> list:
+        cotangents = self.receive([g.get(i) for i in range(len(parents))])
+        return [c if p is not None else None for c, p in zip(cotangents, parents, strict=True)]

@@ -1,0 +1,83 @@
+"""The affine layer, and layers that only change shape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tinygrad_like import Tensor, ops
+
+from . import init
+from .module import Module, Parameter
+
+
+class Linear(Module):
+    """y = x W^T + b, the building block MM of (7.35), for every position of the leading axes (7.17-7.19; 003).
+
+    x: (..., in_features) -> y: (..., out_features)
+    weight: (out_features, in_features); bias: (out_features,), left out with `bias=False`
+
+    Both are drawn uniformly from [-1/sqrt(in_features), 1/sqrt(in_features)), as in PyTorch.
+    Raises ValueError for features that are no positive integers, and when the last axis of x is not in_features.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True):
+        for name, n in (("in_features", in_features), ("out_features", out_features)):
+            if not isinstance(n, int) or n < 1:
+                raise ValueError(f"Linear: {name} must be a positive integer, got {n!r}")
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(Tensor.empty(out_features, in_features))
+        self.bias = Parameter(Tensor.empty(out_features)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        bound = 1 / math.sqrt(self.in_features)  # kaiming_uniform_(weight, a=sqrt(5)), written out
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.linear(x, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Identity(Module):
+    """y = x, a layer that does nothing; takes and ignores any arguments, to stand in for another layer."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        pass
+
+    def forward(self, x: Any) -> Any:
+        return x
+
+
+class Flatten(Module):
+    """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
+
+    Before a Linear this mixes what the flattened axes held apart, such as time and channels (003).
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: what is left."""
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

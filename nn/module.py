@@ -1,0 +1,390 @@
+"""Module: a layer, or a model made of layers, with its parameters, buffers and submodules.
+
+A module is its `__dict__`. An attribute that is a Parameter is a parameter, one that is a Module is a submodule, and a
+name given to `register_buffer` is a buffer. So attributes are plain Python attributes, as fast to read as any, they
+keep the order of their definition, and there is no second set of tables to keep in step.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from tinygrad_like import Tensor
+from tinygrad_like.dtypes import FLOAT32, FLOAT64, as_dtype
+
+from .hooks import Handle, Hooks
+
+Self = TypeVar("Self", bound="Module")
+
+
+class Parameter(Tensor):
+    """A Tensor that its Module's `parameters()` lists: what training changes. Ops on it give plain Tensors.
+
+    `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
+    """
+
+    def __init__(self, data: Any, requires_grad: bool = True, dtype: Any = None):
+        super().__init__(data, requires_grad, dtype)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Keys(NamedTuple):
+    """What `load_state_dict(strict=False)` left alone."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """The base of all layers and models: define `forward`, and assign parameters and submodules as attributes.
+
+        class Classifier(nn.Module):
+            def __init__(self, features, classes):
+                self.hidden = nn.Linear(features, 64)
+                self.head = nn.Linear(64, classes)
+
+            def forward(self, x):
+                return self.head(F.relu(self.hidden(x)))
+
+    `super().__init__()` may be called but need not be: there is nothing to set up.
+    """
+
+    # Defaults live on the class; an instance stores only what differs.
+    training: bool = True
+    _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
+    _hooks: Hooks | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return self._hooks.call(self, args, kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; called as `module(...)`, which runs the hooks as well."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward")
+
+    # Attributes -----------------------------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The parameter an optimizer holds must not silently stop being the one the forward uses.
+        old = self.__dict__.get(name)
+        if value is not None and old is not None:
+            if isinstance(old, Parameter) and not isinstance(value, Parameter):
+                raise TypeError(f"{type(self).__name__}.{name} is a Parameter and cannot become a {type(value).__name__}; "
+                                f"wrap it in nn.Parameter, or copy values into it with .{name}.assign(value)")
+            if isinstance(old, Module) and not isinstance(value, Module):
+                raise TypeError(f"{type(self).__name__}.{name} is a submodule and cannot become a {type(value).__name__}; "
+                                "assign a Module (for a function, an nn activation), or delete the attribute first")
+        if name in self._buffers and not _is_buffer(value):
+            raise TypeError(f"{type(self).__name__}.{name} is a buffer and cannot become a {type(value).__name__}; "
+                            f"wrap it in Tensor, or copy values into it with .{name}.assign(value)")
+        if isinstance(value, list | dict):
+            held = value.values() if isinstance(value, dict) else value
+            if any(isinstance(v, Module | Parameter) for v in held):
+                raise TypeError(f"{type(self).__name__}.{name}: modules and parameters inside a plain {type(value).__name__} "
+                                "are not found by parameters() or state_dict(); use nn.ModuleList or nn.ModuleDict, or a "
+                                "tuple if they are to stay hidden")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        if name in self._buffers:
+            self.__dict__["_buffers"] = {n: keep for n, keep in self._buffers.items() if n != name}
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """Set attribute `name`, checked to be free, to a Parameter, or to None for one that is left out."""
+        self._check_name("register_parameter", name)
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(f"register_parameter: {name!r} must be an nn.Parameter or None, got {type(parameter).__name__}")
+        setattr(self, name, parameter)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Set attribute `name` to a Tensor that belongs to the module's state but is not trained, as running means are.
+
+        persistent: whether `state_dict` keeps it. None stands for a buffer that is left out.
+        """
+        self._check_name("register_buffer", name)
+        if not _is_buffer(tensor):
+            raise TypeError(f"register_buffer: {name!r} must be a Tensor or None, got {type(tensor).__name__}")
+        self.__dict__["_buffers"] = {**self._buffers, name: persistent}
+        setattr(self, name, tensor)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Set attribute `name`, checked to be free, to a submodule. Names that are no identifiers are allowed: "0"."""
+        self._check_name("register_module", name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"register_module: {name!r} must be an nn.Module or None, got {_described(module)}")
+        setattr(self, name, module)
+
+    add_module = register_module
+
+    def _check_name(self, who: str, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{who}: a name is a str, got {type(name).__name__}")
+        if not name or "." in name:
+            raise ValueError(f"{who}: a name must not be empty or contain a dot (dots separate levels), got {name!r}")
+        if hasattr(self, name):
+            raise ValueError(f"{who}: {type(self).__name__} already has an attribute {name!r}")
+
+    # Walking the tree -------------------------------------------------------------------------------------------------
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Name and module of the direct submodules, in order of definition, each once."""
+        seen = set()
+        for name, module in self._children():
+            if module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The direct submodules, in order of definition, each once."""
+        return (module for _, module in self.named_children())
+
+    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """Dotted name and module of this module (named `prefix`) and all below it, parents before children."""
+        return self._walk(prefix, set() if remove_duplicate else None)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it, parents before children, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """Dotted name and parameter, in order of definition; a shared (tied) parameter once, by its first name."""
+        return self._named(Module._own_parameters, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, in order of definition, a shared one once: what an optimizer is given."""
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Dotted name and Tensor of the buffers, in order of definition."""
+        return self._named(Module._own_buffers, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, in order of definition, a shared one once."""
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+
+    def _children(self) -> Iterator[tuple[str, Module]]:
+        return ((name, v) for name, v in self.__dict__.items() if isinstance(v, Module))
+
+    def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        return ((name, v) for name, v in self.__dict__.items() if isinstance(v, Parameter))
+
+    def _own_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, v) for name in self._buffers if (v := self.__dict__.get(name)) is not None)
+
+    def _walk(self, name: str, seen: set | None) -> Iterator[tuple[str, Module]]:
+        if seen is not None:
+            if self in seen:
+                return
+            seen.add(self)
+        yield name, self
+        for child, module in self._children():
+            yield from module._walk(_join(name, child), seen)
+
+    def _named(self, own: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        for path, module in self.named_modules(prefix, unique) if recurse else [(prefix, self)]:
+            for name, tensor in own(module):
+                if tensor not in seen:
+                    if unique:
+                        seen.add(tensor)
+                    yield _join(path, name), tensor
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of dotted name `target`, as `"blocks.0.mm1"`; "" is this module. Raises AttributeError if there is none."""
+        module = self
+        for name in target.split(".") if target else ():
+            child = module.__dict__.get(name)
+            if not isinstance(child, Module):
+                raise AttributeError(f"get_submodule: {target!r} leads nowhere: {type(module).__name__} has no submodule "
+                                     f"{name!r}, only {[n for n, _ in module._children()]}")
+            module = child
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of dotted name `target`. Raises AttributeError if there is none."""
+        return self._get("get_parameter", target, Module._own_parameters)
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of dotted name `target`. Raises AttributeError if there is none."""
+        return self._get("get_buffer", target, Module._own_buffers)
+
+    def _get(self, who: str, target: str, own: Callable) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        found = dict(own(module))
+        if name not in found:
+            raise AttributeError(f"{who}: {type(module).__name__} has no {name!r} of that kind, only {list(found)}")
+        return found[name]
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def _state(self) -> Iterator[tuple[str, Tensor]]:
+        for path, module in self.named_modules(remove_duplicate=False):
+            for name, parameter in module._own_parameters():
+                yield _join(path, name), parameter
+            for name, buffer in module._own_buffers():
+                if module._buffers[name]:
+                    yield _join(path, name), buffer
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Dotted name -> values of every parameter and persistent buffer, named and ordered as PyTorch does.
+
+        The Tensors are detached but share the module's memory: training goes on changing them. For a snapshot take
+        `{name: t.clone() for name, t in module.state_dict().items()}`. A tied parameter appears under each of its names.
+        """
+        return {name: tensor.detach() for name, tensor in self._state()}
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Keys:
+        """Copy values by name into the parameters and buffers, in place: optimizers that hold them stay valid.
+
+        state: name -> Tensor, array, PyTorch tensor, or anything else `np.asarray` takes; the module keeps its dtypes.
+        strict: whether a name missing from `state`, or known to `state` only, is an error. Of a tied parameter, one
+            name is enough.
+
+        Returns the missing and the unexpected names. Raises ValueError listing every problem; nothing is changed then.
+        """
+        own = dict(self._state())
+        given = {id(tensor) for name, tensor in own.items() if name in state}
+        missing = [name for name, tensor in own.items() if id(tensor) not in given]
+        unexpected = [name for name in state if name not in own]
+        problems = [f"missing: {name} {own[name].shape}" for name in missing] if strict else []
+        problems += [f"unexpected: {name}" for name in unexpected] if strict else []
+        values = {}
+        for name, tensor in own.items():
+            if name not in state:
+                continue
+            try:
+                value = np.asarray(state[name])
+            except (TypeError, ValueError, RuntimeError) as error:
+                problems.append(f"unreadable: {name} ({error})")
+                continue
+            if value.shape != tensor.shape:
+                problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
+            elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
+                problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
+            values[name] = value
+        if problems:
+            hint = "; strict=False ignores missing and unexpected names" if missing or unexpected and strict else ""
+            raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__} (nothing was loaded{hint})"
+                             + "".join(f"\n  {problem}" for problem in problems))
+        for name, value in values.items():
+            own[name].assign(value)
+        return Keys(missing, unexpected)
+
+    # Settings of the whole tree -----------------------------------------------------------------------------------------
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Set `training` here and below: layers like dropout and batch norm behave differently in evaluation."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: Self) -> Self:
+        """`train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Set whether the parameters here and below are trained; `requires_grad_(False)` freezes them."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self) -> None:
+        """Drop the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def apply(self: Self, function: Callable[[Module], Any]) -> Self:
+        """Call `function` on every module below and then on this one; for instance to initialise by type of layer."""
+        for module in self.children():
+            module.apply(function)
+        function(self)
+        return self
+
+    def to(self: Self, dtype: Any) -> Self:
+        """Cast the floating-point parameters and buffers, in place: optimizers that hold them stay valid."""
+        dtype = as_dtype(dtype, "to")
+        if dtype.kind != "f":
+            raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
+        for tensor in itertools.chain(self.parameters(), self.buffers()):
+            if tensor.is_floating_point() and tensor.dtype is not dtype:
+                tensor.data = tensor.data.astype(dtype)
+                tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
+                tensor.touch()
+        return self
+
+    def float(self: Self) -> Self:
+        """`to(float32)`."""
+        return self.to(FLOAT32)
+
+    def double(self: Self) -> Self:
+        """`to(float64)`, for checking gradients."""
+        return self.to(FLOAT64)
+
+    # Hooks ------------------------------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
+        """Before each call, call `hook(module, args)`; what it returns, if not None, replaces the positional arguments."""
+        return self._hook("before", hook)
+
+    def register_forward_hook(self, hook: Callable[[Module, tuple, Any], Any]) -> Handle:
+        """After each call, call `hook(module, args, output)`; what it returns, if not None, replaces the output."""
+        return self._hook("after", hook)
+
+    def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
+        """In backward, call `hook(module, grad_input, grad_output)` once the gradients of the module's inputs are known.
+
+        Both are tuples, one entry per positional argument and per output, None where no gradient flows. A tuple that
+        the hook returns replaces `grad_input`. The module must return a Tensor, or a tuple or list of Tensors.
+        """
+        return self._hook("backward", hook)
+
+    def _hook(self, kind: str, hook: Callable) -> Handle:
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks.add(self, kind, hook)
+
+    # Text -------------------------------------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What `repr` shows between the parentheses: a layer's own settings."""
+        return ""
+
+    def __repr__(self) -> str:
+        lines = [line for line in self.extra_repr().split("\n") if line]
+        children = [(name, repr(module)) for name, module in self._children()]
+        if not children and len(lines) < 2:
+            return f"{type(self).__name__}({''.join(lines)})"
+        # Equal neighbours with numbers for names, as the blocks of a deep model, share one entry.
+        for _, group in itertools.groupby(children, key=lambda child: (child[1], child[0].isdigit() or child[0])):
+            (first, text), *rest = group
+            lines += (f"({first}-{rest[-1][0]}): {len(rest) + 1} x {text}" if rest else f"({first}): {text}").split("\n")
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"{type(self).__name__}(\n{body})"
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _is_buffer(value: Any) -> bool:
+    return value is None or isinstance(value, Tensor) and not isinstance(value, Parameter)
+
+
+def _described(value: Any) -> str:
+    """What was given where a Module is wanted, with what was probably meant."""
+    if isinstance(value, type) and issubclass(value, Module):
+        return f"the class {value.__name__}; make one: {value.__name__}(...)"
+    if callable(value):
+        return f"the function {getattr(value, '__name__', value)!s}; use a Module, as nn.ReLU() for ops.relu"
+    return type(value).__name__

@@ -1,0 +1,29 @@
+"""A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
+
+import importlib as _importlib
+
+from . import dtypes, ops
+from .autograd import detect_anomaly, enable_grad, is_grad_enabled, no_grad
+from .dtypes import BOOL as bool_
+from .dtypes import FLOAT32 as float32
+from .dtypes import FLOAT64 as float64
+from .dtypes import INT64 as int64
+from .primitive import Residuals, fused, primitive
+from .random import get_rng_state, manual_seed, set_rng_state
+from .tensor import Tensor
+
+__version__ = "0.1.0"
+__all__ = [
+    "Residuals", "Tensor", "bool_", "detect_anomaly", "dtypes", "enable_grad", "float32", "float64", "fused",
+    "get_rng_state", "gradcheck", "gradgradcheck", "int64", "is_grad_enabled", "manual_seed", "nn", "no_grad", "ops",
+    "optim", "primitive", "set_rng_state",
+]
+
+
+def __getattr__(name: str):
+    """`tinygrad_like.nn` and `.optim` are the top-level packages, imported when first named; so are the checkers."""
+    if name in ("nn", "optim"):
+        return _importlib.import_module(name)
+    if name in ("gradcheck", "gradgradcheck"):
+        return getattr(_importlib.import_module(".gradcheck", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

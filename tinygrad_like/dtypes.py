@@ -1,0 +1,44 @@
+"""The element types a Tensor may have, and how data from outside becomes an array of one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
+INT64, BOOL = np.dtype("int64"), np.dtype("bool")
+SUPPORTED = {np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")}
+
+
+def as_dtype(dtype: Any, who: str) -> np.dtype:
+    """The NumPy dtype named by `dtype`. Raises TypeError, in the name of `who`, if a Tensor cannot have it."""
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}") from None
+    if dtype not in SUPPORTED:
+        raise TypeError(f"{who}: dtype {dtype} is not supported; cast to one of {_names()}")
+    return dtype
+
+
+def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
+    """A new array of `data`; Python floats become float32, ints int64, arrays keep their dtype unless one is given."""
+    from_numpy = isinstance(data, np.ndarray | np.generic)
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        raise ValueError(f"{who}: the nested sequence is ragged; all rows must have the same length ({error})") from None
+    if dtype is not None:
+        wanted = as_dtype(dtype, who)
+    elif not from_numpy and array.dtype == np.float64:
+        wanted = FLOAT32
+    else:
+        wanted = array.dtype.newbyteorder("=")
+    if array.dtype.kind not in "fiub" or wanted not in SUPPORTED:
+        raise TypeError(f"{who}: cannot hold {type(data).__name__} data of dtype {array.dtype}; cast to one of {_names()}")
+    return array.astype(wanted, copy=False)
+
+
+def _names() -> str:
+    return ", ".join(sorted(str(d) for d in SUPPORTED))

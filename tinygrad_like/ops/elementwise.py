@@ -1,0 +1,496 @@
+"""Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
+
+Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import BOOL, FLOAT32, FLOAT64
+from ..primitive import primitive
+
+# Sums and products --------------------------------------------------------------------------------------------------
+
+
+@primitive
+def add(a, b):
+    """a + b."""
+    return np.add(a, b)
+
+
+add.vjp(a=lambda g: g,
+        b=lambda g: g)
+
+
+@primitive
+def sub(a, b):
+    """a - b."""
+    return np.subtract(a, b)
+
+
+sub.vjp(a=lambda g: g,
+        b=lambda g: -g)
+
+
+@primitive
+def mul(a, b):
+    """a b, element by element."""
+    return np.multiply(a, b)
+
+
+mul.vjp(a=lambda g, b: g * b,
+        b=lambda g, a: g * a)
+
+
+@primitive
+def div(a, b):
+    """a / b."""
+    return np.true_divide(a, b)
+
+
+div.vjp(a=lambda g, b: g / b,
+        b=lambda g, b, out: -g * out / b)
+
+
+@primitive
+def neg(x):
+    """-x."""
+    return np.negative(x)
+
+
+neg.vjp(x=lambda g: -g)
+
+
+@primitive
+def square(x):
+    """x^2."""
+    return np.square(x)
+
+
+square.vjp(x=lambda g, x: g * (2 * x))
+
+
+@primitive
+def reciprocal(x):
+    """1 / x."""
+    return np.true_divide(1, x)
+
+
+reciprocal.vjp(x=lambda g, out: -g * out * out)
+
+# Exponentials and logarithms ----------------------------------------------------------------------------------------
+
+
+@primitive
+def exp(x):
+    """e^x."""
+    return np.exp(x)
+
+
+exp.vjp(x=lambda g, out: g * out)
+
+
+@primitive
+def exp2(x):
+    """2^x."""
+    return np.exp2(x)
+
+
+exp2.vjp(x=lambda g, out: g * (out * math.log(2)))
+
+
+@primitive
+def expm1(x):
+    """e^x - 1, accurate for small x."""
+    return np.expm1(x)
+
+
+expm1.vjp(x=lambda g, out: g * (out + 1))
+
+
+@primitive
+def log(x):
+    """The natural logarithm."""
+    return np.log(x)
+
+
+log.vjp(x=lambda g, x: g / x)
+
+
+@primitive
+def log2(x):
+    """The logarithm to base 2."""
+    return np.log2(x)
+
+
+log2.vjp(x=lambda g, x: g / (x * math.log(2)))
+
+
+@primitive
+def log10(x):
+    """The logarithm to base 10."""
+    return np.log10(x)
+
+
+log10.vjp(x=lambda g, x: g / (x * math.log(10)))
+
+
+@primitive
+def log1p(x):
+    """log(1 + x), accurate for small x."""
+    return np.log1p(x)
+
+
+log1p.vjp(x=lambda g, x: g / (1 + x))
+
+# Trigonometric and hyperbolic functions -----------------------------------------------------------------------------
+
+
+@primitive
+def sin(x):
+    """sin x."""
+    return np.sin(x)
+
+
+sin.vjp(x=lambda g, x: g * cos(x))
+
+
+@primitive
+def cos(x):
+    """cos x."""
+    return np.cos(x)
+
+
+cos.vjp(x=lambda g, x: -g * sin(x))
+
+
+@primitive
+def tan(x):
+    """tan x."""
+    return np.tan(x)
+
+
+tan.vjp(x=lambda g, out: g * (1 + out * out))
+
+
+@primitive
+def asin(x):
+    """The angle in [-pi/2, pi/2] whose sine is x."""
+    return np.arcsin(x)
+
+
+asin.vjp(x=lambda g, x: g * rsqrt(1 - x * x))
+
+
+@primitive
+def acos(x):
+    """The angle in [0, pi] whose cosine is x."""
+    return np.arccos(x)
+
+
+acos.vjp(x=lambda g, x: -g * rsqrt(1 - x * x))
+
+
+@primitive
+def atan(x):
+    """The angle in (-pi/2, pi/2) whose tangent is x."""
+    return np.arctan(x)
+
+
+atan.vjp(x=lambda g, x: g / (1 + x * x))
+
+
+@primitive
+def sinh(x):
+    """(e^x - e^-x) / 2."""
+    return np.sinh(x)
+
+
+sinh.vjp(x=lambda g, x: g * cosh(x))
+
+
+@primitive
+def cosh(x):
+    """(e^x + e^-x) / 2."""
+    return np.cosh(x)
+
+
+cosh.vjp(x=lambda g, x: g * sinh(x))
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)  # NumPy has none
+
+
+@primitive
+def erf(x):
+    """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
+    return np.asarray(_erf(x), x.dtype)
+
+
+erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
+
+# Where a derivative is missing, the convention is stated in the docstring ---------------------------------------------
+
+
+@primitive
+def sqrt(x):
+    """The square root. At 0, where the slope is infinite, the gradient is 0: ||x|| then has gradient 0 at the origin."""
+    return np.sqrt(x)
+
+
+# Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
+sqrt.vjp(x=lambda g, out: where(out > 0, g * 0.5 / where(out > 0, out, 1.0), 0.0))
+
+
+@primitive
+def rsqrt(x):
+    """1 / sqrt(x)."""
+    return np.true_divide(1, np.sqrt(x))
+
+
+rsqrt.vjp(x=lambda g, out: g * (-0.5 * (out * out * out)))
+
+
+@primitive
+def pow(a, b):
+    """a^b. The gradient with respect to b is 0 where a <= 0, where a^b has no logarithm."""
+    if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
+        raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
+    return np.power(a, b)
+
+
+# b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
+pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), b - 1)),
+        b=lambda g, a, out: g * where(a > 0, out * log(where(a > 0, a, 1.0)), 0.0))
+
+
+@primitive
+def abs(x):
+    """|x|, with gradient 0 at 0."""
+    return np.absolute(x)
+
+
+abs.vjp(x=lambda g, x: g * sign(x))
+
+
+@primitive
+def maximum(a, b):
+    """The larger of a and b; where they are equal each gets half of the cotangent."""
+    return np.maximum(a, b)
+
+
+@primitive
+def minimum(a, b):
+    """The smaller of a and b; where they are equal each gets half of the cotangent."""
+    return np.minimum(a, b)
+
+
+@primitive
+def share(a, b, out):
+    """How much of the cotangent belongs to a: 1 where only a equals out, 1/2 where both do, else 0."""
+    return np.where(np.equal(a, out), np.where(np.equal(b, out), 0.5, 1.0), 0.0).astype(np.result_type(a, b))
+
+
+maximum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
+            b=lambda g, a, b, out: g * share(b, a, out))
+minimum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
+            b=lambda g, a, b, out: g * share(b, a, out))
+
+
+@primitive
+def clip(x, *, min=None, max=None):
+    """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside."""
+    if min is None and max is None:
+        raise ValueError("clip: give min, max or both")
+    return np.clip(x, min, max)
+
+
+clip.vjp(x=lambda g, x, out: where(eq(x, out), g, 0.0))
+
+
+@primitive
+def where(condition, a, b):
+    """a where the condition is true, else b. No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0."""
+    if getattr(condition, "dtype", None) is not BOOL and type(condition) is not bool:
+        raise TypeError(f"where: the condition must be boolean, got {getattr(condition, 'dtype', type(condition).__name__)}; "
+                        "compare, as in x > 0, or cast with .bool()")
+    return np.where(condition, *_same_type(a, b))
+
+
+where.vjp(a=lambda g, condition: where(condition, g, 0.0),
+          b=lambda g, condition: where(condition, 0.0, g))
+
+
+def _same_type(a, b):
+    """np.where alone would make float64 of a float32 array and a Python scalar."""
+    dtype = np.result_type(a, b)
+    if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
+        dtype = FLOAT32
+    return np.asarray(a, dtype), np.asarray(b, dtype)
+
+# Steps: the gradient is 0 wherever it exists --------------------------------------------------------------------------
+
+
+@primitive
+def sign(x):
+    """-1, 0 or 1; the gradient is 0."""
+    return np.sign(x)
+
+
+@primitive
+def floor(x):
+    """The largest whole number not above x; the gradient is 0."""
+    return np.floor(x)
+
+
+@primitive
+def ceil(x):
+    """The smallest whole number not below x; the gradient is 0."""
+    return np.ceil(x)
+
+
+@primitive
+def round(x):
+    """The nearest whole number, halves to even; the gradient is 0."""
+    return np.round(x)
+
+
+@primitive
+def trunc(x):
+    """x without its fraction; the gradient is 0."""
+    return np.trunc(x)
+
+
+for step in (sign, floor, ceil, round, trunc):
+    step.vjp(x=lambda g: g * 0.0)
+
+
+@primitive
+def floordiv(a, b):
+    """floor(a / b), without a gradient."""
+    return np.floor_divide(a, b)
+
+
+@primitive
+def mod(a, b):
+    """a - b floor(a / b), with the sign of b."""
+    return np.mod(a, b)
+
+
+mod.vjp(a=lambda g: g,
+        b=lambda g, a, b: -g * floordiv(a, b))
+
+# Without a gradient: comparisons and tests ----------------------------------------------------------------------------
+
+
+@primitive
+def eq(a, b):
+    """a == b."""
+    return np.equal(a, b)
+
+
+@primitive
+def ne(a, b):
+    """a != b."""
+    return np.not_equal(a, b)
+
+
+@primitive
+def lt(a, b):
+    """a < b."""
+    return np.less(a, b)
+
+
+@primitive
+def le(a, b):
+    """a <= b."""
+    return np.less_equal(a, b)
+
+
+@primitive
+def gt(a, b):
+    """a > b."""
+    return np.greater(a, b)
+
+
+@primitive
+def ge(a, b):
+    """a >= b."""
+    return np.greater_equal(a, b)
+
+
+@primitive
+def logical_and(a, b):
+    """a and b of booleans; bit by bit for integers."""
+    return np.bitwise_and(a, b)
+
+
+@primitive
+def logical_or(a, b):
+    """a or b of booleans; bit by bit for integers."""
+    return np.bitwise_or(a, b)
+
+
+@primitive
+def logical_not(x):
+    """not x of booleans; bit by bit for integers."""
+    return np.bitwise_not(x)
+
+
+@primitive
+def isnan(x):
+    """Where x is NaN."""
+    return np.isnan(x)
+
+
+@primitive
+def isinf(x):
+    """Where x is infinite."""
+    return np.isinf(x)
+
+
+@primitive
+def isfinite(x):
+    """Where x is neither infinite nor NaN."""
+    return np.isfinite(x)
+
+# Type and copies ------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def cast(x, *, dtype):
+    """x with another dtype; between floats the gradient passes, cast back by the engine."""
+    return x.astype(dtype)
+
+
+cast.vjp(x=lambda g: g)
+
+
+@primitive
+def clone(x):
+    """A copy of x, on the graph."""
+    return np.array(x, order="C")
+
+
+clone.vjp(x=lambda g: g)
+
+
+@primitive
+def contiguous(x):
+    """x in C order in memory; a copy only if it is not."""
+    return x[...] if x.flags.c_contiguous else np.ascontiguousarray(x)
+
+
+contiguous.vjp(x=lambda g: g)
+
+
+@primitive
+def identity(x):
+    """x itself (a view on the same memory), as a new node of the graph."""
+    return x[...]
+
+
+identity.vjp(x=lambda g: g)

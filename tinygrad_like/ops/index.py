@@ -1,0 +1,177 @@
+"""Taking elements by index, and its adjoint: adding them back in place. Gather, scatter, sort and top-k follow from it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import BOOL
+from ..primitive import primitive
+from .axes import one_axis
+from .elementwise import where
+
+# take and put: every index there is --------------------------------------------------------------------------------------
+
+
+@primitive
+def take(x, *, index):
+    """x[index], for an index as `plain_index` returns it. A view if the index is made of slices and integers."""
+    return x[index]
+
+
+@primitive
+def put(x, *, shape, index):
+    """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
+    out = np.zeros(shape, x.dtype)
+    if _is_basic(index):
+        out[index] = x  # names no element twice
+    else:
+        np.add.at(out, index, x)
+    return out
+
+
+take.vjp(x=lambda g, x_shape, index: put(g, shape=x_shape, index=index))
+put.vjp(x=lambda g, index: take(g, index=index))
+
+
+def _is_basic(index) -> bool:
+    return not any(isinstance(i, np.ndarray) for i in index)
+
+
+def getitem(x, index):
+    """x[index] with NumPy's rules: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
+
+    Raises IndexError for what is out of range or too many, TypeError for what is no index.
+    """
+    return take(x, index=plain_index(index, x.shape))
+
+
+def plain_index(index, shape: tuple[int, ...]) -> tuple:
+    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`.
+
+    Arrays are copied: the graph keeps the index, and the caller may change theirs.
+    """
+    index = index if isinstance(index, tuple) else (index,)
+    index = tuple([i if type(i) in (int, slice) or i is None or i is Ellipsis else _index_array(i) for i in index])
+    used = sum(i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis for i in index)
+    if used > len(shape):
+        raise IndexError(f"getitem: {used} indices for the {len(shape)} axes of shape {shape}")
+    if sum(i is Ellipsis for i in index) > 1:
+        raise IndexError("getitem: an index has at most one Ellipsis (...)")
+    axis = 0
+    for i in index:
+        if i is None:
+            continue
+        if i is Ellipsis:
+            axis += len(shape) - used
+        elif isinstance(i, np.ndarray) and i.dtype is BOOL:
+            if i.shape != shape[axis : axis + i.ndim]:
+                raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; a mask must have "
+                                 "the shape of the axes it selects from")
+            axis += i.ndim
+        else:
+            if not isinstance(i, slice):
+                low, high = (i, i) if isinstance(i, int) else (i.min(initial=0), i.max(initial=-1 if shape[axis] == 0 else 0))
+                if low < -shape[axis] or high >= shape[axis] and np.size(i):
+                    bad = low if low < -shape[axis] else high
+                    raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} (shape {shape})")
+            axis += 1
+    return index
+
+
+def _index_array(i):
+    if isinstance(i, np.integer):
+        return int(i)
+    if hasattr(i, "__index__") and not hasattr(i, "dtype"):
+        return i.__index__() if not isinstance(i, bool) else np.array(i)
+    array = np.array(i)
+    if array.size == 0 and not hasattr(i, "dtype"):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iub":
+        raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; use integers, slices, None, ... or "
+                        "integer or boolean arrays")
+    return array
+
+# Gather and scatter: indices along one axis -----------------------------------------------------------------------------
+
+
+def gather(x, index, *, axis):
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; index has as many axes as x, none longer but `axis`."""
+    return take(x, index=_along("gather", x.shape, index, axis))
+
+
+def scatter_add(x, index, src, *, axis):
+    """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
+    where_ = _along("scatter_add", x.shape, index, axis, src)
+    return x + put(src, shape=x.shape, index=where_)
+
+
+def scatter(x, index, src, *, axis):
+    """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1; of several written to one place the last stays.
+
+    The gradient reaches what is left of x, and of src what was not overwritten.
+    """
+    place = _along("scatter", x.shape, index, axis, src)
+    shape = np.shape(place[0])
+    order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    last = np.full(x.shape, -1)
+    last[place] = order
+    kept = (last < 0).astype(x.dtype)
+    if isinstance(src, int | float):
+        src = np.full(shape, src, x.dtype)
+    return x * kept + put(where(last[place] == order, src, 0.0), shape=x.shape, index=place)
+
+
+def _along(who, shape, index, axis, src=None) -> tuple:
+    axis = one_axis(who, axis, len(shape))
+    index = np.array(index)
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"{who}: index must hold integers, got {index.dtype}")
+    if index.ndim != len(shape) or any(n > m for a, (n, m) in enumerate(zip(index.shape, shape, strict=True)) if a != axis):
+        raise ValueError(f"{who}: index of shape {index.shape} does not fit shape {shape}: it needs as many axes, and none but "
+                         f"axis {axis} may be longer")
+    if src is not None and np.ndim(src) and src.shape != index.shape:
+        raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; they must agree")
+    if index.size and (index.min() < -shape[axis] or index.max() >= shape[axis]):
+        bad = index.min() if index.min() < -shape[axis] else index.max()
+        raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {shape[axis]} (shape {shape})")
+    grid = np.indices(index.shape, sparse=True) if index.ndim else ()
+    return tuple(index if a == axis else np.broadcast_to(g, index.shape) for a, g in enumerate(grid))
+
+
+@primitive
+def one_hot(index, *, num_classes=-1):
+    """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"one_hot: needs integers, got {index.dtype}")
+    n = int(index.max(initial=-1)) + 1 if num_classes == -1 else num_classes
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range for {n} classes")
+    return (index[..., None] == np.arange(n)).astype(np.int64)
+
+# Order ------------------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def argsort(x, *, axis=-1, descending=False):
+    """The indices that sort x along `axis`; equal values keep their order."""
+    axis = one_axis("argsort", axis, x.ndim)
+    if descending:  # sort the reversed array, so that equal values keep their order after turning it round
+        return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def sort(x, axis=-1, descending=False):
+    """x sorted along `axis`, and the indices that sort it: (values, indices)."""
+    order = argsort(x, axis=axis, descending=descending)
+    return gather(x, order, axis=axis), order
+
+
+def topk(x, k: int, axis=-1, largest=True):
+    """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
+    n = x.shape[one_axis("topk", axis, x.ndim)]
+    if not 0 <= k <= n:
+        raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
+    order = argsort(x, axis=axis, descending=largest)
+    first = take(order, index=(slice(None),) * (axis % x.ndim) + (slice(0, k),))
+    return gather(x, first, axis=axis), first
+

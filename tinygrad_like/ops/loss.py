@@ -1,0 +1,122 @@
+"""Losses other than cross-entropy. Each compares `input` with `target` and reduces: "mean", "sum" or "none"."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .elementwise import abs, exp, log, mul, neg, square, where
+from .index import gather
+from .activation import softplus
+from .reduce import mean, sum
+from .shape import permute, reshape, unsqueeze
+from .softmax import check_reduction
+
+
+def _reduce(losses, reduction):
+    return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
+
+
+def _check(who, input, target, reduction):
+    check_reduction(who, reduction)
+    if input.dtype.kind != "f":
+        raise TypeError(f"{who}: the input must be floating point, got {input.dtype}; cast with .float()")
+    if tuple(input.shape) != tuple(target.shape):
+        raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; they must agree "
+                         "(broadcasting a loss is nearly always a mistake: reshape one)")
+
+
+def mse_loss(input, target, reduction="mean"):
+    """The squared error (input - target)^2."""
+    _check("mse_loss", input, target, reduction)
+    return _reduce(square(input - target), reduction)
+
+
+def l1_loss(input, target, reduction="mean"):
+    """The absolute error |input - target|; its gradient is 0 where they agree."""
+    _check("l1_loss", input, target, reduction)
+    return _reduce(abs(input - target), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
+    _check("huber_loss", input, target, reduction)
+    if not delta > 0:
+        raise ValueError(f"huber_loss: delta must be positive, got {delta}")
+    d = abs(input - target)
+    return _reduce(where(d <= delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction)
+
+
+def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+    """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    if not beta > 0:
+        raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
+    return huber_loss(input, target, reduction, beta) * (1 / beta)
+
+
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
+
+    input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes. Weights, ignore_index
+    and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not fit.
+    """
+    check_reduction("nll_loss", reduction)
+    labels = np.asarray(target)
+    if input.ndim == 0 or labels.dtype.kind not in "iu":
+        raise TypeError(f"nll_loss: needs log-probabilities with an axis of classes and integer labels, got shape {input.shape} and "
+                        f"{labels.dtype}")
+    axis = 0 if input.ndim == 1 else 1
+    classes = input.shape[axis]
+    if labels.shape != input.shape[:axis] + input.shape[axis + 1 :]:
+        raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
+                         f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
+    valid = labels != ignore_index
+    if ((labels < 0) | (labels >= classes))[valid].any():
+        bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
+        raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1})")
+    labels = np.where(valid, labels, 0)
+    w = valid.astype(input.dtype) if weight is None else valid * np.asarray(weight, input.dtype)[labels]
+    last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
+    picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
+    losses = neg(mul(picked, w))
+    return losses if reduction == "none" else sum(losses) * (1.0 if reduction == "sum" else 1 / float(w.sum()))
+
+
+def binary_cross_entropy(input, target, weight=None, reduction="mean"):
+    """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
+    _check("binary_cross_entropy", input, target, reduction)
+    if (np.asarray(input) < 0).any() or (np.asarray(input) > 1).any():
+        raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
+                         "binary_cross_entropy_with_logits")
+    losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
+    ok = p > least
+    return where(ok, log(where(ok, p, 1.0)), -100.0)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+    """The same of logits x, p = sigma(x): (1 - t) x + (1 + (w - 1) t) softplus(-x), with w = pos_weight. Never overflows."""
+    _check("binary_cross_entropy_with_logits", input, target, reduction)
+    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+    losses = (1 - target) * input + scale * softplus(neg(input))
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def kl_div(input, target, reduction="mean", log_target=False):
+    """t (log t - input), with input = log-probabilities and t = target (or e^target if log_target); 0 where t = 0.
+
+    reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.
+    """
+    _check("kl_div", input, target, "sum" if reduction == "batchmean" else reduction)
+    if log_target:
+        losses = exp(target) * (target - input)
+    else:
+        some = target > 0
+        losses = where(some, target * log(where(some, target, 1.0)), 0.0) - target * input
+    if reduction == "batchmean":
+        return sum(losses) * (1 / input.shape[0])
+    return _reduce(losses, reduction)

@@ -1,0 +1,213 @@
+"""Matrix products: matmul, linear, einsum. The adjoint of a product with B is the product with B transposed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import FLOAT32
+from ..primitive import fused, primitive
+from .elementwise import add, mul
+from .index import take
+from .reduce import sum
+from .shape import expand, permute, reshape, transpose
+
+
+def _multiply(a, b):
+    return np.matmul(a, b)
+
+
+@primitive
+def batched_matmul(a, b):
+    """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
+    return _multiply(a, b)
+
+
+batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
+                   b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
+
+
+def matmul(a, b):
+    """The matrix product a @ b, with NumPy's rules for vectors and batches.
+
+    out[..., i, j] = sum_k a[..., i, k] b[..., k, j]; a 1-d operand is a row on the left and a column on the right, and
+    loses that axis in the result. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
+    """
+    a, b = _operand(a), _operand(b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(f"matmul: shapes {a.shape} and {b.shape}: a 0-d operand has no rows; use * to scale")
+    inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
+    if inner[0] != inner[1]:
+        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: the last axis of the first is {inner[0]} but the "
+                         f"{'second last' if b.ndim > 1 else 'only'} axis of the second is {inner[1]}")
+    if a.dtype is not b.dtype and a.dtype.kind == b.dtype.kind == "f":
+        raise TypeError(f"matmul: {a.dtype} times {b.dtype}; cast one with .float() or .double()")
+    if a.ndim == 1:
+        out = matmul(reshape(a, shape=(1, -1)), b)
+        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if b.ndim > 1 else out.shape[:-1])
+    if b.ndim == 1:
+        out = matmul(a, reshape(b, shape=(-1, 1)))
+        return reshape(out, shape=out.shape[:-1])
+    if b.ndim == 2 and a.ndim > 2:  # one tall product, instead of a batch of them against the same matrix
+        rows = reshape(a, shape=(_count(a.shape[:-1]), a.shape[-1]))
+        return reshape(batched_matmul(rows, b), shape=(*a.shape[:-1], b.shape[-1]))
+    try:
+        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(f"matmul: batch axes {a.shape[:-2]} and {b.shape[:-2]} of shapes {a.shape} and {b.shape} do not broadcast") from None
+    return batched_matmul(a, b)
+
+
+def _operand(x):
+    return x if hasattr(x, "ndim") else np.asarray(x, FLOAT32)
+
+
+def _count(shape) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def outer(a, b):
+    """out[i, j] = a[i] b[j] of two vectors."""
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"outer: takes two vectors, got shapes {a.shape} and {b.shape}")
+    return mul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
+
+
+# Linear (7.35; PyTorch's weight layout) ---------------------------------------------------------------------------------
+
+
+def linear_reference(x, weight, bias=None):
+    """x W^T + b: the weight has a row for each output."""
+    y = matmul(x, transpose(weight, 0, 1))
+    return y if bias is None else add(y, bias)
+
+
+@fused(reference=linear_reference)
+def linear(x, weight, bias=None):
+    """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
+    _check_linear(x, weight, bias)
+    y = _multiply(x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x, weight.T)
+    if bias is not None:
+        y += bias
+    return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+@linear.joint_vjp
+def _(g, x, weight, bias, wanted):
+    # With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
+    g2, x2 = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+    return [_multiply(g2, weight).reshape(x.shape) if wanted[0] else None,
+            _multiply(g2.T, x2) if wanted[1] else None,
+            sum(g2, axis=0) if wanted[2] else None]
+
+
+def _check_linear(x, weight, bias):
+    if weight.ndim != 2:
+        raise ValueError(f"linear: weight must be (out, in), got shape {weight.shape}")
+    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise ValueError(f"linear: the last axis of the input, shape {x.shape}, must be {weight.shape[1]}, the second of the weight "
+                         f"(out, in) = {weight.shape}")
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(f"linear: bias has shape {bias.shape} but the weight (out, in) = {weight.shape} needs ({weight.shape[0]},)")
+    if x.dtype is not weight.dtype:
+        raise TypeError(f"linear: the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
+                        f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
+
+
+# Einsum: permute, reshape and matmul in disguise --------------------------------------------------------------------------
+
+
+def einsum(formula: str, *operands):
+    """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
+
+    Raises ValueError for a formula that does not fit the operands.
+    """
+    inputs, output = _parse(formula, operands)
+    sizes: dict[str, int] = {}
+    for names, x in zip(inputs, operands, strict=True):
+        for name, n in zip(names, x.shape, strict=True):
+            if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
+                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {x.shape} but {sizes[name]} before")
+            sizes[name] = max(sizes[name], n)
+    pairs = [_diagonal(names, _stretch(names, x, sizes)) for names, x in zip(inputs, operands, strict=True)]
+    names, y = pairs[0]
+    for i in range(1, len(pairs)):
+        later = set(output).union(*(n for n, _ in pairs[i + 1 :]))
+        names, y = _contract(names, y, *pairs[i], later)
+    gone = tuple(a for a, name in enumerate(names) if name not in output)
+    if gone:
+        y, names = sum(y, axis=gone), [n for n in names if n in output]
+    missing = [n for n in output if n not in names]
+    if missing:
+        raise ValueError(f"einsum: output axis {missing[0]!r} of {formula!r} is in no input")
+    return permute(y, axes=tuple(names.index(n) for n in output))
+
+
+def _parse(formula: str, operands) -> tuple[list[list[str]], list[str]]:
+    left, arrow, right = formula.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise ValueError(f"einsum: {formula!r} names {len(terms)} operands but {len(operands)} were given")
+    # An ellipsis stands for the axes no letter names, counted from the last: ".1" is the last, ".2" the one before.
+    hidden = [x.ndim - len(t.replace("...", "")) if "..." in t else 0 for t, x in zip(terms, operands, strict=True)]
+    inputs = [_names(t, h) for t, h in zip(terms, hidden, strict=True)]
+    for t, names, x in zip(terms, inputs, operands, strict=True):
+        if len(names) != x.ndim:
+            raise ValueError(f"einsum: {t!r} of {formula!r} names {len(t.replace('...', ''))} axes but its operand has shape {x.shape}")
+    every = [n for names in inputs for n in names]
+    dots = _names("...", max(hidden))
+    if not arrow:
+        return inputs, dots + sorted(n for n in set(every) if every.count(n) == 1 and n[0] != ".")
+    output = _names(right, max(hidden))
+    if len(set(output)) != len(output):
+        raise ValueError(f"einsum: the output of {formula!r} names an axis twice")
+    return inputs, output
+
+
+def _names(term: str, hidden: int) -> list[str]:
+    before, dots, after = term.partition("...")
+    if not all(c.isalpha() for c in before + after):
+        raise ValueError(f"einsum: {term!r} must be letters, with at most one '...'")
+    return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
+
+
+def _stretch(names: list[str], x, sizes: dict[str, int]):
+    """An axis of size 1 broadcasts to the size its name has elsewhere."""
+    shape = tuple(sizes[n] for n in names)
+    return x if shape == x.shape else expand(x, shape=shape)
+
+
+def _diagonal(names: list[str], x):
+    """An axis named twice in one operand: keep the elements where both indices agree."""
+    names = list(names)
+    for name in sorted(set(names)):
+        while names.count(name) > 1:
+            a, b = names.index(name), len(names) - 1 - names[::-1].index(name)
+            order = [a, b] + [i for i in range(len(names)) if i not in (a, b)]
+            both = np.arange(x.shape[a])
+            x = take(permute(x, axes=tuple(order)), index=(both, both))
+            names = [name] + [names[i] for i in order[2:]]
+    return names, x
+
+
+def _contract(left: list[str], a, right: list[str], b, later: set[str]):
+    """Multiply two operands and sum over what nobody names later, as one batched matrix product."""
+    a, left = _sum_out(a, left, later.union(right))
+    b, right = _sum_out(b, right, later.union(left))
+    batch = [n for n in left if n in right and n in later]
+    inner = [n for n in left if n in right and n not in later]
+    rows, columns = [n for n in left if n not in right], [n for n in right if n not in left]
+
+    sizes_a, sizes_b = dict(zip(left, a.shape, strict=True)), dict(zip(right, b.shape, strict=True))
+    a = permute(a, axes=tuple(left.index(n) for n in batch + rows + inner))
+    b = permute(b, axes=tuple(right.index(n) for n in batch + inner + columns))
+    m, n, k = (_count([s[i] for i in names]) for s, names in ((sizes_a, rows), (sizes_b, columns), (sizes_a, inner)))
+    a = reshape(a, shape=(*(sizes_a[i] for i in batch), m, k))
+    b = reshape(b, shape=(*(sizes_b[i] for i in batch), k, n))
+    y = matmul(a, b)
+    shape = (*y.shape[:-2], *(sizes_a[i] for i in rows), *(sizes_b[i] for i in columns))
+    return batch + rows + columns, reshape(y, shape=shape)
+
+
+def _sum_out(x, names: list[str], needed: set[str]):
+    gone = tuple(i for i, n in enumerate(names) if n not in needed)
+    return (sum(x, axis=gone), [n for n in names if n in needed]) if gone else (x, names)

@@ -1,0 +1,190 @@
+"""Reductions over axes, and `spread`, the adjoint of `sum`: what one adds up, the other repeats."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ..primitive import fused, primitive
+from .axes import axes, one_axis
+from .elementwise import mul, sqrt, square
+from .shape import cat, flip, permute, reshape
+
+# Sums ---------------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def sum(x, *, axis=None, keepdim=False):
+    """The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
+    return np.add.reduce(x, axis=None if axis is None else axes("sum", axis, x.ndim), keepdims=keepdim)
+
+
+@primitive
+def spread(x, *, shape, axis=None, keepdim=False):
+    """Repeat x along `axis` to `shape`: the adjoint of sum over that axis."""
+    out = np.empty(shape, x.dtype)
+    out[...] = x if axis is None or keepdim else np.expand_dims(x, axes("spread", axis, len(shape)))
+    return out
+
+
+sum.vjp(x=lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=axis, keepdim=keepdim))
+spread.vjp(x=lambda g, axis, keepdim: sum(g, axis=axis, keepdim=keepdim))
+
+
+def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
+    """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
+    extra = x.ndim - len(shape)
+    stretched = [i + extra for i, n in enumerate(shape) if n == 1 and extra >= 0 and x.shape[i + extra] != 1]
+    if extra < 0 or builtins.any(n != x.shape[i + extra] and n != 1 for i, n in enumerate(shape)):
+        raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
+    x = sum(x, axis=(*range(extra), *stretched))
+    return x if x.shape == shape else reshape(x, shape=shape)
+
+
+def _count(shape, axis) -> int:
+    return math.prod(shape[a] for a in axes("mean", axis, len(shape)))
+
+
+@primitive
+def mean(x, *, axis=None, keepdim=False):
+    """The mean over `axis` (all axes if None); of integers it is float32."""
+    axis = axes("mean", axis, x.ndim)
+    n = _count(x.shape, axis)
+    if n == 0:
+        raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
+    return np.add.reduce(x, axis=axis, keepdims=keepdim) / n
+
+
+mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
+
+
+def var(x, axis=None, keepdim=False, correction=1):
+    """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
+    n = _count(x.shape, axis)
+    if n <= correction:
+        raise ValueError(f"var: {n} values along axis {axis} of shape {x.shape} with correction={correction}; it divides "
+                         "by n - correction, so use correction=0 or more values")
+    centred = x - mean(x, axis=axis, keepdim=True)
+    return sum(square(centred), axis=axis, keepdim=keepdim) / (n - correction)
+
+
+def std(x, axis=None, keepdim=False, correction=1):
+    """The square root of `var`; where all values are equal its gradient is 0."""
+    return sqrt(var(x, axis, keepdim, correction))
+
+
+def norm(x, axis=None, keepdim=False):
+    """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
+    return sqrt(sum(square(x), axis=axis, keepdim=keepdim))
+
+
+# Extremes: the cotangent goes to the largest (smallest) element, in equal parts if several tie ------------------------
+
+
+@primitive
+def max(x, *, axis=None, keepdim=False):
+    """The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
+    return np.maximum.reduce(x, axis=_nonempty("max", x, axis), keepdims=keepdim)
+
+
+@primitive
+def min(x, *, axis=None, keepdim=False):
+    """The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
+    return np.minimum.reduce(x, axis=_nonempty("min", x, axis), keepdims=keepdim)
+
+
+@primitive
+def tie_weights(x, out, *, axis=None):
+    """1 / (number of ties) where x is the extreme `out`, else 0. Counted in x's dtype or larger, never in a smaller one."""
+    hit = np.equal(x, out) | (np.isnan(x) & np.isnan(out))
+    return (hit / np.add.reduce(hit, axis=axes("max", axis, x.ndim), keepdims=True)).astype(x.dtype)
+
+
+def _to_extremes(g, x, x_shape, out, axis, keepdim):
+    weights = tie_weights(x, spread(out, shape=x_shape, axis=axis, keepdim=keepdim), axis=axis)
+    return spread(g, shape=x_shape, axis=axis, keepdim=keepdim) * weights
+
+
+max.vjp(x=_to_extremes)
+min.vjp(x=_to_extremes)
+
+
+def _nonempty(who, x, axis):
+    axis = axes(who, axis, x.ndim)
+    if _count(x.shape, axis) == 0:
+        raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and an empty set has no {who}")
+    return axis
+
+
+@primitive
+def argmax(x, *, axis=None, keepdim=False):
+    """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
+    _nonempty("argmax", x, axis)
+    return np.argmax(x, axis=axis if axis is None else one_axis("argmax", axis, x.ndim), keepdims=keepdim)
+
+
+@primitive
+def argmin(x, *, axis=None, keepdim=False):
+    """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
+    _nonempty("argmin", x, axis)
+    return np.argmin(x, axis=axis if axis is None else one_axis("argmin", axis, x.ndim), keepdims=keepdim)
+
+
+@primitive
+def any(x, *, axis=None, keepdim=False):
+    """Whether any value is true (not 0)."""
+    return np.any(x, axis=axes("any", axis, x.ndim), keepdims=keepdim)
+
+
+@primitive
+def all(x, *, axis=None, keepdim=False):
+    """Whether all values are true (not 0)."""
+    return np.all(x, axis=axes("all", axis, x.ndim), keepdims=keepdim)
+
+
+# Products and running sums ------------------------------------------------------------------------------------------
+
+
+def prod_reference(x, axis=None, keepdim=False):
+    """Multiply neighbours until one value is left. Nothing is divided, so zeros are exact at every order."""
+    axis = axes("prod", axis, x.ndim)
+    rest = tuple(a for a in range(x.ndim) if a not in axis)
+    y = reshape(permute(x, axes=(*axis, *rest)), shape=(_count(x.shape, axis), *(x.shape[a] for a in rest)))
+    if len(y) == 0:
+        y = mul(reshape(sum(y, axis=0), shape=(1, *y.shape[1:])), 0) + 1
+    while len(y) > 1:
+        pairs = mul(y[0 : len(y) // 2 * 2 : 2], y[1::2])
+        y = cat(pairs, y[-1:], axis=0) if len(y) % 2 else pairs
+    kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+    return reshape(y, shape=kept if keepdim else tuple(x.shape[a] for a in rest))
+
+
+@fused(reference=prod_reference)
+def prod(x, *, axis=None, keepdim=False):
+    """The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
+    return np.multiply.reduce(x, axis=axes("prod", axis, x.ndim), keepdims=keepdim)
+
+
+@prod.joint_vjp
+def _(g, x, axis, keepdim):
+    # The product of all the others: of those before (a running product from the front) and after (from the back).
+    axis = axes("prod", axis, x.ndim)
+    rest = tuple(a for a in range(x.ndim) if a not in axis)
+    order = (*axis, *rest)
+    y = x.transpose(order).reshape(_count(x.shape, axis), -1)
+    before, after = np.ones_like(y), np.ones_like(y)
+    before[1:] = np.cumprod(y[:-1], axis=0)
+    after[:-1] = np.cumprod(y[:0:-1], axis=0)[::-1]
+    others = (before * after).reshape([x.shape[a] for a in order]).transpose(np.argsort(order))
+    return [others * (g if keepdim else np.expand_dims(g, axis))]
+
+
+@primitive
+def cumsum(x, *, axis=0):
+    """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
+    return np.cumsum(x, axis=one_axis("cumsum", axis, x.ndim))
+
+
+cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))

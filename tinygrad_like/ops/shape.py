@@ -1,0 +1,286 @@
+"""Ops that move elements without changing them. The adjoint of a move is the move back."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from ..primitive import primitive
+from .axes import axes as all_axes
+from .axes import one_axis
+from .index import take
+
+# Views --------------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def reshape(x, *, shape):
+    """The same elements, in C order, in another shape; one size may be -1, to be worked out."""
+    try:
+        return np.reshape(x, shape)
+    except (ValueError, TypeError):
+        raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} do not fill shape {tuple(shape)}") from None
+
+
+reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+
+
+@primitive
+def permute(x, *, axes):
+    """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
+    if len(axes) != x.ndim:
+        raise ValueError(f"permute: {len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; give each axis once")
+    return np.transpose(x, all_axes("permute", tuple(axes), x.ndim))
+
+
+permute.vjp(x=lambda g, axes: permute(g, axes=inverse(axes)))
+
+
+def inverse(axes) -> tuple[int, ...]:
+    """The permutation that undoes `axes`."""
+    return tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))
+
+
+def transpose(x, axis0=1, axis1=0):
+    """Swap two axes."""
+    order = list(range(x.ndim))
+    a, b = one_axis("transpose", axis0, x.ndim), one_axis("transpose", axis1, x.ndim)
+    order[a], order[b] = order[b], order[a]
+    return permute(x, axes=tuple(order))
+
+
+@primitive
+def expand(x, *, shape):
+    """Broadcast to `shape`; -1 keeps a size. A view: no memory is copied."""
+    shape = tuple(shape)
+    extra = len(shape) - x.ndim
+    new = tuple(x.shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(shape))
+    try:
+        return np.broadcast_to(x, new)
+    except ValueError:
+        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; only axes of size 1 stretch") from None
+
+
+expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
+
+
+def unsqueeze(x, axis):
+    """Insert an axis of size 1 at `axis` of the result."""
+    axis = one_axis("unsqueeze", axis, x.ndim + 1)
+    return reshape(x, shape=(*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+def squeeze(x, axis=None):
+    """Remove the axes of size 1, or those of `axis` that have size 1."""
+    drop = all_axes("squeeze", axis, x.ndim)
+    return reshape(x, shape=tuple(n for a, n in enumerate(x.shape) if n != 1 or a not in drop))
+
+
+def flatten(x, start_axis=0, end_axis=-1):
+    """Merge the axes from start_axis to end_axis into one."""
+    if x.ndim == 0:
+        return reshape(x, shape=(1,))
+    start, end = one_axis("flatten", start_axis, x.ndim), one_axis("flatten", end_axis, x.ndim)
+    if start > end:
+        raise ValueError(f"flatten: start_axis {start_axis} comes after end_axis {end_axis}")
+    return reshape(x, shape=(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
+
+
+def unflatten(x, axis, sizes):
+    """Split one axis into several, whose product is its size (one may be -1)."""
+    axis = one_axis("unflatten", axis, x.ndim)
+    return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
+
+
+@primitive
+def flip(x, *, axis=None):
+    """Reverse the order of elements along `axis` (all axes if None)."""
+    return np.flip(x, all_axes("flip", axis, x.ndim))
+
+
+flip.vjp(x=lambda g, axis: flip(g, axis=axis))
+
+
+@primitive
+def roll(x, *, shifts, axis=None):
+    """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
+    return np.roll(x, shifts, None if axis is None else all_axes("roll", axis, x.ndim))
+
+
+roll.vjp(x=lambda g, shifts, axis: roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts,
+                                        axis=axis))
+
+
+@primitive
+def tril(x, *, diagonal=0):
+    """The lower triangle of the last two axes, zeros above the diagonal."""
+    return np.tril(_matrix("tril", x), diagonal)
+
+
+tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
+
+
+@primitive
+def triu(x, *, diagonal=0):
+    """The upper triangle of the last two axes, zeros below the diagonal."""
+    return np.triu(_matrix("triu", x), diagonal)
+
+
+triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+def _matrix(who, x):
+    if x.ndim < 2:
+        raise ValueError(f"{who}: needs at least two axes, got shape {x.shape}")
+    return x
+
+# Joining and splitting ------------------------------------------------------------------------------------------------
+
+
+@primitive
+def cat(*xs, axis=0):
+    """Tensors one after the other along `axis`; their other axes must agree."""
+    if not xs:
+        raise ValueError("cat: needs at least one Tensor")
+    axis = one_axis("cat", axis, np.ndim(xs[0]))
+    first = xs[0].shape
+    for i, x in enumerate(xs):
+        if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+            raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all axes except axis {axis} must agree")
+    return np.concatenate(xs, axis)
+
+
+def _part(g, which, xs_shape, axis):
+    axis = axis % g.ndim
+    start = sum(s[axis] for s in xs_shape[:which])
+    return take(g, index=(slice(None),) * axis + (slice(start, start + xs_shape[which][axis]),))
+
+
+cat.vjp(xs=_part)
+
+
+@primitive
+def stack(*xs, axis=0):
+    """Tensors of one shape side by side along a new axis."""
+    if not xs:
+        raise ValueError("stack: needs at least one Tensor")
+    for i, x in enumerate(xs):
+        if np.shape(x) != np.shape(xs[0]):
+            raise ValueError(f"stack: Tensor {i} has shape {np.shape(x)} but Tensor 0 has {np.shape(xs[0])}; all must agree")
+    return np.stack(xs, one_axis("stack", axis, np.ndim(xs[0]) + 1))
+
+
+stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))
+
+
+def split(x, sizes, axis=0):
+    """Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
+    axis = one_axis("split", axis, x.ndim)
+    n = x.shape[axis]
+    if isinstance(sizes, int):
+        if sizes <= 0:
+            raise ValueError(f"split: the size must be positive, got {sizes}")
+        sizes = [min(sizes, n - start) for start in range(0, n, sizes)] or [0]
+    if sum(sizes) != n or any(s < 0 for s in sizes):
+        raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape {x.shape}")
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return tuple(take(x, index=(slice(None),) * axis + (slice(a, a + s),)) for a, s in zip(starts, sizes, strict=True))
+
+
+def chunk(x, chunks, axis=0):
+    """`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple."""
+    if chunks < 1:
+        raise ValueError(f"chunk: needs at least 1 chunk, got {chunks}")
+    return split(x, max(1, math.ceil(x.shape[one_axis("chunk", axis, x.ndim)] / chunks)), axis)
+
+
+def unbind(x, axis=0):
+    """The slices along `axis`, without that axis. A tuple."""
+    axis = one_axis("unbind", axis, x.ndim)
+    return tuple(take(x, index=(slice(None),) * axis + (i,)) for i in range(x.shape[axis]))
+
+
+def repeat(x, repeats):
+    """Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
+    if len(repeats) < x.ndim or any(r < 0 for r in repeats):
+        raise ValueError(f"repeat: give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, got {tuple(repeats)}")
+    shape = (1,) * (len(repeats) - x.ndim) + x.shape
+    split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
+    wide = expand(split_, shape=tuple(m for r, n in zip(repeats, shape, strict=True) for m in (r, n)))
+    return reshape(wide, shape=tuple(r * n for r, n in zip(repeats, shape, strict=True)))
+
+
+def repeat_interleave(x, repeats: int, axis=None):
+    """Each element (or each slice along `axis`) repeated `repeats` times in place; of the flattened Tensor if axis is None."""
+    x = flatten(x) if axis is None else x
+    axis = one_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
+    wide = expand(unsqueeze(x, axis + 1), shape=(*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
+    return reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
+
+
+def shrink(x, ranges):
+    """Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis."""
+    if len(ranges) != x.ndim:
+        raise ValueError(f"shrink: {len(ranges)} ranges for {x.ndim} axes of shape {x.shape}")
+    for axis, (r, n) in enumerate(zip(ranges, x.shape, strict=True)):
+        if r is not None and not 0 <= r[0] <= r[1] <= n:
+            raise ValueError(f"shrink: range {r} of axis {axis} must lie in 0 <= start <= stop <= {n}")
+    return take(x, index=tuple(slice(None) if r is None else slice(*r) for r in ranges))
+
+# Padding --------------------------------------------------------------------------------------------------------------
+
+_INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(x, *, padding, mode="constant", value=0.0):
+    """Add elements around x.
+
+    padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis:
+    (left, right, top, bottom, ...). mode: constant (`value`), reflect (without the edge), replicate, circular.
+    """
+    pairs = _pairs(padding, x.ndim)
+    if mode == "constant":
+        inner = tuple(slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True))
+        shape = tuple(before + n + after for (before, after), n in zip(pairs, x.shape, strict=True))
+        return surround(x, shape=shape, index=inner, value=value)
+    if mode not in _INDEX_MODES:
+        raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}")
+    for axis, (before, after) in enumerate(pairs):
+        if before or after:
+            n = x.shape[axis]
+            limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
+            if max(before, after) > limit:
+                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches")
+            index = np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])
+            x = take(x, index=(slice(None),) * axis + (index,))
+    return x
+
+
+@primitive
+def surround(x, *, shape, index, value=0.0):
+    """A Tensor full of `value`, with x at `index`."""
+    out = np.full(shape, value, x.dtype)
+    out[index] = x
+    return out
+
+
+surround.vjp(x=lambda g, index: take(g, index=index))
+
+
+def _pairs(padding, ndim):
+    padding = tuple(padding)
+    if padding and isinstance(padding[0], int | np.integer):
+        if len(padding) % 2 or len(padding) > 2 * ndim:
+            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, last axis first")
+        padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
+        padding = ((0, 0),) * (ndim - len(padding)) + padding
+    if len(padding) != ndim:
+        raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
+    pairs = tuple((0, 0) if p is None else tuple(operator.index(n) for n in p) for p in padding)
+    if any(len(p) != 2 or p[0] < 0 or p[1] < 0 for p in pairs):
+        raise ValueError(f"pad: padding must be (before, after) pairs of non-negative numbers, got {pairs}; shrink cuts off")
+    return pairs
+
+

@@ -1,0 +1,182 @@
+"""Softmax and its logarithm, and the cross-entropy between logits and labels (003)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..primitive import fused, primitive
+from .axes import axes, one_axis
+from .elementwise import exp, isfinite, log, mul, sub, where
+from .reduce import max, sum
+from .shape import permute, reshape
+
+# Softmax -------------------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def softmax(x, *, axis=-1):
+    """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
+    axis = one_axis("softmax", axis, x.ndim)
+    e = np.exp(x - _top(x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
+    return e / e.sum(axis, keepdims=True)
+
+
+@primitive
+def log_softmax(x, *, axis=-1):
+    """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
+    axis = one_axis("log_softmax", axis, x.ndim)
+    x = x - _top(x, axis)
+    return x - np.log(np.exp(x).sum(axis, keepdims=True))
+
+
+def _top(x, axis):
+    if x.shape[axis] == 0:
+        raise ValueError(f"softmax: axis {axis} of shape {x.shape} is empty")
+    top = x.max(axis, keepdims=True)
+    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # inf - inf would make NaN of a row of -inf
+
+
+@fused(reference=lambda g, out, axis=-1: out * (g - sum(g * out, axis=axis, keepdim=True)))
+def softmax_vjp(g, out, *, axis=-1):
+    """p (g - sum_j g_j p_j): the Jacobian of softmax is diag(p) - p p^T, and symmetric."""
+    return out * (g - (g * out).sum(axis, keepdims=True))
+
+
+@fused(reference=lambda g, out, axis=-1: g - exp(out) * sum(g, axis=axis, keepdim=True))
+def log_softmax_vjp(g, out, *, axis=-1):
+    """g - p sum_j g_j, with p = e^out."""
+    return g - np.exp(out) * g.sum(axis, keepdims=True)
+
+
+softmax.vjp(x=lambda g, out, axis: softmax_vjp(g, out, axis=axis))
+log_softmax.vjp(x=lambda g, out, axis: log_softmax_vjp(g, out, axis=axis))
+
+
+def logsumexp(x, axis=None, keepdim=False):
+    """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
+    axis = axes("logsumexp", axis, x.ndim)
+    m = max(x, axis=axis, keepdim=True)
+    m = m.detach() if hasattr(m, "detach") else m  # the result does not depend on m
+    m = where(isfinite(m), m, 0.0)
+    shifted = log(sum(exp(sub(x, m)), axis=axis, keepdim=True)) + m
+    return shifted if keepdim else sum(shifted, axis=axis)
+
+
+# Cross-entropy ---------------------------------------------------------------------------------------------------------------
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003).
+
+    input: logits (batch, classes), (classes,) or (batch, classes, d1, ...); not probabilities.
+    target: class indices, of the shape without classes, or probabilities, of input's shape.
+    weight: (classes,), a factor per class. ignore_index: an index whose rows count for nothing.
+    reduction: "mean" (divided by the sum of the targets' weights, as in PyTorch), "sum" or "none".
+    label_smoothing: eps; q = (1 - eps) q + eps / classes.
+
+    Raises ValueError for shapes that do not fit, IndexError for a label out of range, TypeError for a wrong dtype.
+    """
+    who = "cross_entropy"
+    check_reduction(who, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"{who}: label_smoothing must lie in [0, 1], got {label_smoothing}")
+    if input.dtype.kind != "f":
+        raise TypeError(f"{who}: the logits must be floating point, got {input.dtype}; cast with .float()")
+    target = target if hasattr(target, "dtype") else np.asarray(target)
+    if input.ndim == 0:
+        raise ValueError(f"{who}: the logits need an axis of classes, got a 0-d Tensor")
+    axis = 0 if input.ndim == 1 else 1
+    classes = input.shape[axis]
+    if target.dtype.kind == "f":
+        if target.shape != input.shape:
+            raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; they must agree "
+                             "(class indices must be integers)")
+    else:
+        if target.dtype.kind not in "iu":
+            raise TypeError(f"{who}: the target must hold class indices (integers) or probabilities (floats), got {target.dtype}")
+        wanted = input.shape[:axis] + input.shape[axis + 1 :]
+        if target.shape != wanted:
+            raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices of shape {wanted}, got "
+                             f"{target.shape}")
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise ValueError(f"{who}: weight has shape {tuple(weight.shape)} but there are {classes} classes; it needs ({classes},)")
+    if input.ndim == 2:
+        return _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
+                              label_smoothing=label_smoothing)
+    last = (*range(axis), *range(axis + 1, input.ndim), axis)  # classes last, then one row per label
+    rows = reshape(permute(input, axes=last), shape=(-1, classes))
+    labels = reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind == "f" else reshape(target, shape=(-1,))
+    out = _cross_entropy(rows, labels, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
+    return reshape(out, shape=input.shape[:axis] + input.shape[axis + 1 :]) if reduction == "none" else out
+
+
+def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
+    """The weighted, smoothed distribution q (rows, classes) of labels given as indices, and what a mean divides by."""
+    valid = target != ignore_index
+    wrong = valid & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"cross_entropy: label {target[wrong][0]} is out of range for {classes} classes (0 to {classes - 1}); "
+                         f"ignore_index is {ignore_index}")
+    weight = np.ones(classes, dtype) if weight is None else weight.astype(dtype)
+    rows, label = np.flatnonzero(valid), target[valid]
+    q = np.zeros((len(target), classes), dtype)
+    q[rows] = label_smoothing / classes * weight
+    q[rows, label] += (1 - label_smoothing) * weight[label]
+    return q, weight[label].sum()
+
+
+def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    n, classes = input.shape
+    if target.dtype.kind == "f":
+        q = target * (1 - label_smoothing) + label_smoothing / classes
+        q = q if weight is None else q * weight
+        divisor = n
+    else:
+        q, divisor = _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
+    losses = -sum(mul(q, log_softmax(input, axis=-1)), axis=-1)
+    return _reduced(losses, reduction, divisor, sum)
+
+
+def _plain(x):
+    return x if x is None or isinstance(x, np.ndarray) else x.data
+
+
+def _reduced(losses, reduction, divisor, sum):
+    if reduction == "none":
+        return losses
+    # A mean over no label at all is NaN, as in PyTorch, and without a warning.
+    return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor) if divisor else float("nan"))
+
+
+@fused(reference=_cross_entropy_reference)
+def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
+    losses = -np.add.reduce(q * log_softmax.forward(input), axis=-1)
+    return _reduced(losses, reduction, divisor, np.add.reduce)
+
+
+@_cross_entropy.joint_vjp
+def _(g, input, target, weight, ignore_index, reduction, label_smoothing, wanted):
+    if wanted[2]:
+        raise NotImplementedError("cross_entropy: the class weights are taken as constants; pass weight.detach()")
+    q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
+    if reduction == "mean":
+        g = g / input.dtype.type(divisor)
+    g = np.expand_dims(g, -1)
+    dinput = g * (softmax.forward(input) * q.sum(-1, keepdims=True) - q)  # p - q, where the rows of q sum to 1
+    if not wanted[1]:
+        return [dinput, None, None]
+    return [dinput, -g * (1 - label_smoothing) * (1 if weight is None else weight) * log_softmax.forward(input), None]
+
+
+def _distribution(input, target, weight, ignore_index, label_smoothing):
+    n, classes = input.shape
+    if target.dtype.kind != "f":
+        return _soft_labels(target, classes, weight, ignore_index, label_smoothing, input.dtype)
+    q = target * (1 - label_smoothing) + label_smoothing / classes
+    return (q if weight is None else q * weight), n
+
+
+def check_reduction(who: str, reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'{who}: reduction must be "mean", "sum" or "none", got {reduction!r}')

@@ -1,0 +1,329 @@
+"""How an op is declared: a forward on arrays, and a table of VJP rules whose parameter names say what is saved.
+
+    @primitive
+    def mul(a, b):
+        return np.multiply(a, b)
+
+    mul.vjp(a=lambda g, b: g * b,
+            b=lambda g, a: g * a)
+
+Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
+name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. What no
+rule names is not kept. Broadcasting is undone here (`_fit`), so a rule may ignore it.
+
+An op called on Tensors gives a Tensor and records a node. Called on arrays it is just its forward. So a rule, written
+in ops, runs on arrays when only numbers are wanted, and on Tensors when `create_graph=True` asks for their graph too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .autograd import Node, mode, tick, walk
+from .tensor import FLOAT64, Tensor, wrap
+
+_PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
+
+
+class Residuals(dict):
+    """What a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
+
+    def __missing__(self, name):
+        raise TypeError(f"a VJP rule names {name!r}, which is no input, option or residual of its op")
+
+
+_NONE = Residuals()
+
+
+class Primitive:
+    """An op: a forward on arrays and its VJP rules (see the module's docstring)."""
+
+    def __init__(self, forward: Callable):
+        self.forward = forward
+        self.name = forward.__name__
+        self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
+        kinds = inspect.signature(forward).parameters.values()
+        positional = [p for p in kinds if p.kind is not p.KEYWORD_ONLY]
+        self.inputs = [p.name for p in positional]
+        self.required = sum(p.default is p.empty for p in positional)
+        self.options = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
+        self.arity = None if self.variadic else len(positional)
+        self.rules: dict[int, tuple[Callable, list[int]]] = {}
+        self.joint: tuple[Callable, list[int]] | None = None
+        self.kept: list[str] = []
+        self.keep: Callable | None = None  # set by the first rule: an op without rules is not differentiable
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
+
+    # Declaration ----------------------------------------------------------------------------------------------------
+
+    def vjp(self, **rules: Callable) -> None:
+        """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
+
+        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it is to give.
+        """
+        for name, rule in rules.items():
+            if name not in self.inputs:
+                raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
+            self.rules[self.inputs.index(name)] = rule, self._uses(rule)
+        self.keep = self._compile()
+
+    def joint_vjp(self, rule: Callable) -> Callable:
+        """Declare one rule for all inputs: `rule(g, ...) -> list of cotangents`; it may name `wanted`, a bool per input."""
+        self.joint = rule, self._uses(rule)
+        self.keep = self._compile()
+        return rule
+
+    def _uses(self, rule) -> list[int]:
+        """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
+        names = list(inspect.signature(rule).parameters)[1:]
+        self.kept += [n for n in names if n not in self.kept and n not in ("which", "wanted")]
+        return [-1 if n in ("which", "wanted") else self.kept.index(n) for n in names]
+
+    def _compile(self) -> Callable:
+        """A function `(inputs, out, options, residuals) -> tuple of what is kept`, built once from the names.
+
+        It runs on every recorded call, and a compiled tuple display is several times faster than a loop over names.
+        """
+        def source(name: str) -> str:
+            if name in self.inputs:
+                return "inputs" if self.variadic else f"inputs[{self.inputs.index(name)}]"
+            if name.endswith("_shape") and name[:-6] in self.inputs:
+                if self.variadic:
+                    return "tuple([shape(x) for x in inputs])"
+                return f"shape(inputs[{self.inputs.index(name[:-6])}])"
+            if name == "out":
+                return "out"
+            if name in self.options:
+                return f"options[{name!r}] if {name!r} in options else defaults[{name!r}]"
+            return f"residuals[{name!r}]"
+
+        display = "".join(source(name) + ", " for name in self.kept)
+        return eval(f"lambda inputs, out, options, residuals: ({display})", {"shape": np.shape, "defaults": self.options})
+
+    # Forward --------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *inputs, **options):
+        if len(inputs) != self.arity and not self.variadic:
+            inputs, options = self._bind(inputs, options)
+        arrays, parents = [], []
+        tensors = plain = differentiable = False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                tensors = True
+                arrays.append(x.data)
+                if x.requires_grad:
+                    differentiable = True
+                    parents.append(x.node or x)
+                else:
+                    parents.append(None)
+            else:
+                plain = plain or type(x) not in _PLAIN
+                arrays.append(x)
+                parents.append(None)
+        if tensors and plain:
+            inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else Tensor(x) for x in inputs]
+            arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
+        out = self.forward(*arrays, **options)
+        residuals = _NONE
+        if type(out) is tuple:
+            out, residuals = out
+        if not tensors:
+            return out
+        if type(out) is not np.ndarray:
+            out = np.asarray(out)
+        dtype = out.dtype
+        if dtype is FLOAT64 and not _has_float64(arrays, options):
+            out = out.astype(np.float32)  # NumPy makes int / int, and int32 * float32, float64: here it takes a float64 input
+            dtype = out.dtype
+        y = wrap(out)
+        if out.base is not None:
+            _share_version(y, inputs)
+        if differentiable and self.keep is not None and mode.recording and dtype.kind == "f":
+            node = Node()
+            node.op, node.parents, node.extra, node.shape, node.dtype = self, parents, None, out.shape, dtype
+            node.saved = self.keep(inputs, out, options, residuals)
+            node.order = tick()
+            y.node, y.requires_grad = node, True
+        if mode.anomaly:
+            _check_finite(y, f"{self.name} made", y.node)
+        return y
+
+    def _bind(self, inputs, options):
+        """Sort arguments into inputs and options: options may be given by position, inputs by name, as in any function."""
+        n = len(self.inputs)
+        if len(inputs) > n:
+            if len(inputs) > n + len(self.options):
+                raise TypeError(f"{self.name}: {len(inputs)} arguments, but it takes at most {n + len(self.options)}: {self!r}")
+            return inputs[:n], {**dict(zip(self.options, inputs[n:], strict=False)), **options}
+        inputs, options = list(inputs), dict(options)
+        for i in range(len(inputs), n):
+            if i < self.required and self.inputs[i] not in options:
+                raise TypeError(f"{self.name}: missing input {self.inputs[i]!r}: {self!r}")
+            inputs.append(options.pop(self.inputs[i], None))
+        return inputs, options
+
+    # Backward -------------------------------------------------------------------------------------------------------
+
+    def pull(self, node: Node, g, parents) -> list:
+        """Cotangents of the inputs from the cotangent `g` of the output, by the rules; None where `parents` has None."""
+        saved = self._saved(node)
+        if self.joint is not None:
+            rule, uses = self.joint
+            wanted = [p is not None for p in parents]
+            cotangents = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+        else:
+            cotangents = []
+            for i, parent in enumerate(parents):
+                if parent is None:
+                    cotangents.append(None)
+                    continue
+                if (0 if self.variadic else i) not in self.rules:
+                    raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
+                rule, uses = self.rules[0 if self.variadic else i]
+                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents[i] = None
+            else:
+                c = cotangents[i]
+                if c.shape != parent.shape or c.dtype is not parent.dtype:
+                    cotangents[i] = self._fit(c, parent, g, i)
+        if mode.anomaly:
+            for c in cotangents:
+                if c is not None:
+                    _check_finite(c, f"the VJP of {self.name} made", node)
+        return cotangents
+
+    def _saved(self, node: Node) -> list:
+        """What the rules named: as arrays, or as Tensors on the graph while recording."""
+        values = []
+        for x in node.saved:
+            if isinstance(x, Tensor):
+                if x.version is not None and x.version[0] > node.order:
+                    self._changed(node, "an input")
+                values.append(x if mode.recording else x.data)
+            else:
+                values.append(x)
+        if "out" in self.kept:
+            if node.extra is not None and node.extra.version is not None and node.extra.version[0] > node.order:
+                self._changed(node, "its output")
+            if mode.recording:
+                out = wrap(node.saved[self.kept.index("out")])
+                out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                values[self.kept.index("out")] = out
+        return values
+
+    def _changed(self, node, what):
+        raise RuntimeError(
+            f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after {self.name} saved it; "
+            "change it after backward, or compute from a clone()"
+        )
+
+    def _fit(self, c, parent, g, i):
+        """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. The only place that does."""
+        where = f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+        if c.shape != parent.shape:
+            c = ops.sum_to(c, parent.shape, where=where)
+        if c.dtype is not parent.dtype:
+            if c.dtype is not g.dtype or c.dtype.kind != "f":
+                raise TypeError(f"{where} gave {c.dtype}, but the input is {parent.dtype} and the output {g.dtype}")
+            c = ops.cast(c, dtype=parent.dtype)
+        return c
+
+
+class Fused(Primitive):
+    """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
+
+    The joint rule is plain array code. When the graph of the gradient is wanted, the reference is replayed and
+    differentiated instead, which gives every order.
+    """
+
+    def __init__(self, forward: Callable, reference: Callable):
+        super().__init__(forward)
+        self.reference = reference
+        self.kept = [*self.inputs, *self.options]  # all that the reference needs
+        self.keep = self._compile()
+
+    def pull(self, node: Node, g, parents) -> list:
+        if not mode.recording:
+            return super().pull(node, g, parents)
+        saved = self._saved(node)
+        inputs, options = saved[: len(self.inputs)], saved[len(self.inputs): len(self.inputs) + len(self.options)]
+        # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
+        # can stop at the aliases instead of running on into the graph below.
+        inputs = [ops.identity(x) if p is not None else x for x, p in zip(inputs, parents, strict=True)]
+        since = tick()
+        y = self.reference(*inputs, **dict(zip(self.options, options, strict=True)))
+        found = walk(y.node, g, since=since, retain=True)
+        return [None if p is None else _or_zeros(found.get(x.node), x) for x, p in zip(inputs, parents, strict=True)]
+
+
+def _or_zeros(c, x):
+    return ops.zeros_like(x) if c is None else c
+
+
+def primitive(forward: Callable) -> Primitive:
+    """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`. Without rules it is not differentiable."""
+    return Primitive(forward)
+
+
+def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
+    """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
+    return lambda forward: fused_ops.append(Fused(forward, reference)) or fused_ops[-1]
+
+
+fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
+
+
+def _has_float64(arrays, options) -> bool:
+    return options.get("dtype") is FLOAT64 or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
+
+
+def _share_version(y: Tensor, inputs) -> None:
+    """A view shares its version with the Tensor whose memory it shows, so that a change through either is seen."""
+    base = y.data.base
+    for x in inputs:
+        if isinstance(x, Tensor) and (x.data is base or x.data.base is base):
+            y.version = x.shared_version()
+
+
+# Anomaly mode -------------------------------------------------------------------------------------------------------
+
+_PACKAGES = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name) + os.sep
+    for name in ("tinygrad_like", "nn", "optim")
+)
+
+
+def _user_line() -> str:
+    """File, line and text of the innermost frame outside the packages."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
+        frame = frame.f_back
+    name, number = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{number}: {linecache.getline(name, number).strip()}"
+
+
+def _check_finite(value: Any, what: str, node: Node | None) -> None:
+    array = value.data if isinstance(value, Tensor) else np.asarray(value)
+    line = node.extra.line if node is not None and node.extra is not None else None
+    if line is None:
+        line = _user_line()
+        if node is not None:
+            node._extra().line = line
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        kind = "NaN" if np.isnan(array).any() else "infinity"
+        raise FloatingPointError(f"{what} the first {kind} (shape {array.shape}), called at {line}")
+
+
+from . import ops  # noqa: E402  (ops are declared with this module, and _fit is written in ops)
