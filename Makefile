@@ -19,8 +19,8 @@ train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictu
 	$(BIN)/python -m demos.train --out $(OUT)
 
 demos: $(STAMP)  ## draw the two moons and the activation functions into runs/
-	$(BIN)/python -m demos.moons --out $(OUT)
-	$(BIN)/python -m demos.activations --out $(OUT)
+	$(BIN)/python -m demos.moons --out $(OUT)/moons.png
+	$(BIN)/python -m demos.activations --out $(OUT)/activations.png
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
 	$(BIN)/python -m pytest

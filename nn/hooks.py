@@ -69,8 +69,8 @@ class Hooks:
 class _Crossing:
     """One call of a module with backward hooks: a gate in front of its inputs and another behind its outputs.
 
-    Backward passes the outputs' gate first, where `grad_output` is noted, and the inputs' gate last, where the hooks are
-    called with all of `grad_input` at once and may replace it.
+    Backward passes the outputs' gate first, where `grad_output` is noted, and the inputs' gate last, where the hooks
+    are called with all of `grad_input` at once and may replace it.
     """
 
     def __init__(self, module: Module, hooks: list[Callable]):
@@ -88,8 +88,8 @@ class _Crossing:
         many = isinstance(output, tuple | list)
         outputs = list(output) if many else [output]
         if not all(isinstance(y, Tensor) for y in outputs):
-            raise TypeError(f"full backward hook: {type(self.module).__name__} must return a Tensor or a tuple or list of "
-                            f"Tensors, got {type(output).__name__}")
+            raise TypeError(f"full backward hook: {type(self.module).__name__} must return a Tensor, or a tuple or "
+                            f"list of Tensors, got {type(output).__name__}")
         outputs = _gate(outputs, self.at_outputs, "outputs of " + type(self.module).__name__)
         if not many:
             return outputs[0]
@@ -150,14 +150,15 @@ def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
     for i, (x, parent) in enumerate(zip(values, parents, strict=True)):
         if parent is not None:
             y = wrap(x.data)
-            y.node, y.requires_grad, y.version = _node(_Part(name, i), [joint], x.shape, x.dtype), True, x.shared_version()
+            y.node, y.requires_grad = _node(_Part(name, i), [joint], x.shape, x.dtype), True
+            y.version = x.shared_version()
             x = y
         gated.append(x)
     return gated
 
 
 def _node(op: Any, parents: list, shape: tuple, dtype: Any) -> Node:
-    node = Node()
+    node: Any = Node()
     node.op, node.parents, node.shape, node.dtype = op, parents, shape, dtype
     node.saved, node.extra, node.order = (), None, tick()
     return node

@@ -29,8 +29,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     """
     inside = (math.erf((b - mean) / (std * math.sqrt(2))) - math.erf((a - mean) / (std * math.sqrt(2)))) / 2
     if inside < 0.01:
-        raise ValueError(f"trunc_normal_: [{a}, {b}] holds {max(inside, 0):.2%} of the normal with mean {mean} and std {std}; "
-                         "widen it, or use uniform_")
+        raise ValueError(f"trunc_normal_: [{a}, {b}] holds {max(inside, 0):.2%} of the normal with mean {mean} and std "
+                         f"{std}; widen it, or use uniform_")
     values = mean + std * random.generator.standard_normal(tensor.shape, _drawn(tensor))
     while (outside := (values < a) | (values > b)).any():
         values[outside] = mean + std * random.generator.standard_normal(int(outside.sum()), _drawn(tensor))
@@ -53,13 +53,13 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix; where it is not square, ones on the main diagonal. Raises ValueError unless it is a matrix."""
+    """The identity matrix; ones on the main diagonal if it is not square. Raises ValueError unless it is a matrix."""
     if tensor.ndim != 2:
         raise ValueError(f"eye_: needs a matrix, got shape {tensor.shape}")
-    return _fill(tensor, np.eye(*tensor.shape))
+    return _fill(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
 
 
-# Initialisations that keep the variance of activations or gradients from layer to layer ---------------------------------
+# Initialisations that keep the variance of activations or gradients from layer to layer ------------------------------
 
 
 def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -69,7 +69,8 @@ def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     Raises ValueError for fewer than 2 axes: a bias has no fan.
     """
     if tensor.ndim < 2:
-        raise ValueError(f"fan_in_and_fan_out: needs a weight (out, in, *kernel) of at least 2 axes, got shape {tensor.shape}")
+        raise ValueError("fan_in_and_fan_out: needs a weight (out, in, *kernel) of at least 2 axes, got shape "
+                         f"{tensor.shape}")
     outputs, inputs, *kernel = tensor.shape
     return inputs * math.prod(kernel), outputs * math.prod(kernel)
 
@@ -104,7 +105,9 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
 
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
-    """Uniform with variance gain^2 / fan: on [-s, s), s = gain sqrt(3 / fan). For ReLU-like activations (003). He et al. 2015.
+    """Uniform with variance gain^2 / fan: on [-s, s), s = gain sqrt(3 / fan).
+
+    For ReLU-like activations (003). He et al. 2015.
 
     a: the negative slope of a leaky ReLU. mode: "fan_in" keeps the variance of activations, "fan_out" of gradients.
     """

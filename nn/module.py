@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, as_dtype
 
 from .hooks import Handle, Hooks
-
-Self = TypeVar("Self", bound="Module")
 
 
 class Parameter(Tensor):
@@ -72,25 +70,29 @@ class Module:
     # Attributes -----------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # The parameter an optimizer holds must not silently stop being the one the forward uses.
+        problem = self._problem(name, value)
+        if problem:
+            raise TypeError(f"{type(self).__name__}.{name} {problem}")
+        object.__setattr__(self, name, value)
+
+    def _problem(self, name: str, value: Any) -> str | None:
+        """What speaks against setting an attribute: a parameter, say, must not silently stop being one."""
         old = self.__dict__.get(name)
-        if value is not None and old is not None:
+        if old is not None and value is not None:
             if isinstance(old, Parameter) and not isinstance(value, Parameter):
-                raise TypeError(f"{type(self).__name__}.{name} is a Parameter and cannot become a {type(value).__name__}; "
-                                f"wrap it in nn.Parameter, or copy values into it with .{name}.assign(value)")
+                return (f"is a Parameter and cannot become a {type(value).__name__}; wrap it in nn.Parameter, or "
+                        f"copy values into it with .{name}.assign(value)")
             if isinstance(old, Module) and not isinstance(value, Module):
-                raise TypeError(f"{type(self).__name__}.{name} is a submodule and cannot become a {type(value).__name__}; "
-                                "assign a Module (for a function, an nn activation), or delete the attribute first")
+                return f"is a submodule and cannot become {_described(value)}; assign a Module, or delete it first"
         if name in self._buffers and not _is_buffer(value):
-            raise TypeError(f"{type(self).__name__}.{name} is a buffer and cannot become a {type(value).__name__}; "
-                            f"wrap it in Tensor, or copy values into it with .{name}.assign(value)")
+            return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
+                    f"it with .{name}.assign(value)")
         if isinstance(value, list | dict):
             held = value.values() if isinstance(value, dict) else value
             if any(isinstance(v, Module | Parameter) for v in held):
-                raise TypeError(f"{type(self).__name__}.{name}: modules and parameters inside a plain {type(value).__name__} "
-                                "are not found by parameters() or state_dict(); use nn.ModuleList or nn.ModuleDict, or a "
-                                "tuple if they are to stay hidden")
-        object.__setattr__(self, name, value)
+                return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what "
+                        "is in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
+        return None
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -101,7 +103,8 @@ class Module:
         """Set attribute `name`, checked to be free, to a Parameter, or to None for one that is left out."""
         self._check_name("register_parameter", name)
         if parameter is not None and not isinstance(parameter, Parameter):
-            raise TypeError(f"register_parameter: {name!r} must be an nn.Parameter or None, got {type(parameter).__name__}")
+            raise TypeError(f"register_parameter: {name!r} must be an nn.Parameter or None, got "
+                            f"{type(parameter).__name__}")
         setattr(self, name, parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -200,13 +203,13 @@ class Module:
                     yield _join(path, name), tensor
 
     def get_submodule(self, target: str) -> Module:
-        """The module of dotted name `target`, as `"blocks.0.mm1"`; "" is this module. Raises AttributeError if there is none."""
-        module = self
+        """The module of dotted name `target`, as "blocks.0.mm1"; this one for "". Raises AttributeError if none is."""
+        module: Module = self
         for name in target.split(".") if target else ():
             child = module.__dict__.get(name)
             if not isinstance(child, Module):
-                raise AttributeError(f"get_submodule: {target!r} leads nowhere: {type(module).__name__} has no submodule "
-                                     f"{name!r}, only {[n for n, _ in module._children()]}")
+                raise AttributeError(f"get_submodule: {target!r}: {type(module).__name__} has no submodule {name!r}, "
+                                     f"only {[n for n, _ in module._children()]}")
             module = child
         return module
 
@@ -240,7 +243,7 @@ class Module:
         """Dotted name -> values of every parameter and persistent buffer, named and ordered as PyTorch does.
 
         The Tensors are detached but share the module's memory: training goes on changing them. For a snapshot take
-        `{name: t.clone() for name, t in module.state_dict().items()}`. A tied parameter appears under each of its names.
+        `{name: t.clone() for name, t in module.state_dict().items()}`. A tied parameter appears under all its names.
         """
         return {name: tensor.detach() for name, tensor in self._state()}
 
@@ -274,26 +277,27 @@ class Module:
                 problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
             values[name] = value
         if problems:
-            hint = "; strict=False ignores missing and unexpected names" if missing or unexpected and strict else ""
-            raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__} (nothing was loaded{hint})"
-                             + "".join(f"\n  {problem}" for problem in problems))
+            hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
+            lines = "".join(f"\n  {problem}" for problem in problems)
+            raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__}, and nothing was "
+                             f"loaded{hint}{lines}")
         for name, value in values.items():
             own[name].assign(value)
         return Keys(missing, unexpected)
 
-    # Settings of the whole tree -----------------------------------------------------------------------------------------
+    # Settings of the whole tree ---------------------------------------------------------------------------------------
 
-    def train(self: Self, mode: bool = True) -> Self:
+    def train(self, mode: bool = True) -> Self:
         """Set `training` here and below: layers like dropout and batch norm behave differently in evaluation."""
         for module in self.modules():
             module.training = mode
         return self
 
-    def eval(self: Self) -> Self:
+    def eval(self) -> Self:
         """`train(False)`."""
         return self.train(False)
 
-    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether the parameters here and below are trained; `requires_grad_(False)` freezes them."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -304,14 +308,14 @@ class Module:
         for parameter in self.parameters():
             parameter.grad = None
 
-    def apply(self: Self, function: Callable[[Module], Any]) -> Self:
+    def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call `function` on every module below and then on this one; for instance to initialise by type of layer."""
         for module in self.children():
             module.apply(function)
         function(self)
         return self
 
-    def to(self: Self, dtype: Any) -> Self:
+    def to(self, dtype: Any) -> Self:
         """Cast the floating-point parameters and buffers, in place: optimizers that hold them stay valid."""
         dtype = as_dtype(dtype, "to")
         if dtype.kind != "f":
@@ -323,18 +327,18 @@ class Module:
                 tensor.touch()
         return self
 
-    def float(self: Self) -> Self:
+    def float(self) -> Self:
         """`to(float32)`."""
         return self.to(FLOAT32)
 
-    def double(self: Self) -> Self:
+    def double(self) -> Self:
         """`to(float64)`, for checking gradients."""
         return self.to(FLOAT64)
 
     # Hooks ------------------------------------------------------------------------------------------------------------
 
     def register_forward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
-        """Before each call, call `hook(module, args)`; what it returns, if not None, replaces the positional arguments."""
+        """Before each call, call `hook(module, args)`; what it returns, if not None, replaces positional arguments."""
         return self._hook("before", hook)
 
     def register_forward_hook(self, hook: Callable[[Module, tuple, Any], Any]) -> Handle:
@@ -342,7 +346,7 @@ class Module:
         return self._hook("after", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
-        """In backward, call `hook(module, grad_input, grad_output)` once the gradients of the module's inputs are known.
+        """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
 
         Both are tuples, one entry per positional argument and per output, None where no gradient flows. A tuple that
         the hook returns replaces `grad_input`. The module must return a Tensor, or a tuple or list of Tensors.
@@ -368,9 +372,35 @@ class Module:
         # Equal neighbours with numbers for names, as the blocks of a deep model, share one entry.
         for _, group in itertools.groupby(children, key=lambda child: (child[1], child[0].isdigit() or child[0])):
             (first, text), *rest = group
-            lines += (f"({first}-{rest[-1][0]}): {len(rest) + 1} x {text}" if rest else f"({first}): {text}").split("\n")
+            label = f"({first}-{rest[-1][0]}): {len(rest) + 1} x" if rest else f"({first}):"
+            lines += f"{label} {text}".split("\n")
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
+
+
+def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
+    """`module(*args, **kwargs)` with `tensors` in the place of the parameters and buffers of those dotted names.
+
+    It makes a model a function of its parameters, which is what `grad`, `jacobian`, `hvp` and `gradcheck` take. A tied
+    parameter is replaced wherever it is used. Raises ValueError for an unknown name or a shape that differs.
+    """
+    own = dict(module._state())
+    new = {}
+    for name, tensor in tensors.items():
+        if name not in own:
+            raise ValueError(f"functional_call: {type(module).__name__} has no parameter or buffer {name!r}, only "
+                             f"{list(own)}")
+        if tensor.shape != own[name].shape:
+            raise ValueError(f"functional_call: {name} has shape {own[name].shape}, but its replacement {tensor.shape}")
+        new[id(own[name])] = tensor
+    places = [(m.__dict__, name, old) for m in module.modules() for name, old in m.__dict__.items() if id(old) in new]
+    try:
+        for attributes, name, old in places:
+            attributes[name] = new[id(old)]
+        return module(*args, **kwargs)
+    finally:
+        for attributes, name, old in places:
+            attributes[name] = old
 
 
 def _join(path: str, name: str) -> str:
@@ -383,6 +413,8 @@ def _is_buffer(value: Any) -> bool:
 
 def _described(value: Any) -> str:
     """What was given where a Module is wanted, with what was probably meant."""
+    if isinstance(value, Module):
+        return f"the module {value!r}"
     if isinstance(value, type) and issubclass(value, Module):
         return f"the class {value.__name__}; make one: {value.__name__}(...)"
     if callable(value):

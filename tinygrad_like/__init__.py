@@ -8,11 +8,13 @@ from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
+from .memory import keep_freed_memory as _keep_freed_memory
 from .primitive import Residuals, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 
 __version__ = "0.1.0"
+_keep_freed_memory()
 __all__ = [
     "Residuals", "Tensor", "bool_", "detect_anomaly", "dtypes", "enable_grad", "float32", "float64", "fused",
     "get_rng_state", "gradcheck", "gradgradcheck", "int64", "is_grad_enabled", "manual_seed", "nn", "no_grad", "ops",

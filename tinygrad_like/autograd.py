@@ -136,7 +136,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False) -> dict[A
                 "pass retain_graph=True to that one to walk it again"
             )
         if node.extra is not None:
-            for hook in node.extra.hooks:
+            for hook in tuple(node.extra.hooks):  # a hook may remove itself
                 g = _replaced(g, hook(g))
             if node in targets:
                 table[node] = g
@@ -166,17 +166,18 @@ def _replaced(g, new):
 
 
 def _leading_to(root, targets: Iterable) -> set:
-    """Everything on a path from `root` to one of `targets`, the targets included."""
-    seen, stack, nodes = {root}, [root], []
+    """Everything on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report."""
+    seen, stack, nodes, needed = {root}, [root], [], set(targets)
     while stack:
         node = stack.pop()
-        if type(node) is Node and node.parents is not None:
+        if type(node) is Node and node.parents is None:
+            needed.add(node)
+        elif type(node) is Node:
             nodes.append(node)
             for parent in node.parents:
                 if parent is not None and parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
-    needed = set(targets)
     for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs
         if not needed.isdisjoint(node.parents):
             needed.add(node)

@@ -8,7 +8,8 @@ import numpy as np
 
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
-SUPPORTED = {np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")}
+# By value: a dtype from a pickle or a swapped byte order equals one of these without being it.
+SUPPORTED = {np.dtype(n): np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")}
 
 
 def as_dtype(dtype: Any, who: str) -> np.dtype:
@@ -19,25 +20,27 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
         raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}") from None
     if dtype not in SUPPORTED:
         raise TypeError(f"{who}: dtype {dtype} is not supported; cast to one of {_names()}")
-    return dtype
+    return SUPPORTED[dtype]
 
 
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     """A new array of `data`; Python floats become float32, ints int64, arrays keep their dtype unless one is given."""
-    from_numpy = isinstance(data, np.ndarray | np.generic)
+    if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):
+        raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; join them with stack or cat")
     try:
-        array = np.array(data)
+        array = np.asarray(data)
     except ValueError as error:
         raise ValueError(f"{who}: the nested sequence is ragged; all rows must have the same length ({error})") from None
     if dtype is not None:
         wanted = as_dtype(dtype, who)
-    elif not from_numpy and array.dtype == np.float64:
+    elif array.dtype == FLOAT64 and not hasattr(data, "dtype"):
         wanted = FLOAT32
     else:
         wanted = array.dtype.newbyteorder("=")
     if array.dtype.kind not in "fiub" or wanted not in SUPPORTED:
         raise TypeError(f"{who}: cannot hold {type(data).__name__} data of dtype {array.dtype}; cast to one of {_names()}")
-    return array.astype(wanted, copy=False)
+    # asarray may share memory with anything but these.
+    return array.astype(SUPPORTED[wanted], copy=not isinstance(data, list | tuple | int | float))
 
 
 def _names() -> str:

@@ -26,17 +26,15 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, mode, tick, walk
-from .tensor import FLOAT64, Tensor, wrap
+from .autograd import Node, mode, recording, tick, walk
+from .dtypes import FLOAT32, FLOAT64, INT64, SUPPORTED, as_array
+from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
 
 
 class Residuals(dict):
     """What a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
-
-    def __missing__(self, name):
-        raise TypeError(f"a VJP rule names {name!r}, which is no input, option or residual of its op")
 
 
 _NONE = Residuals()
@@ -56,6 +54,8 @@ class Primitive:
         self.options = {p.name: p.default for p in kinds if p.kind is p.KEYWORD_ONLY}
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in kinds)
         self.arity = None if self.variadic else len(positional)
+        if "out" in self.inputs or "out" in self.options:
+            raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules: dict[int, tuple[Callable, list[int]]] = {}
         self.joint: tuple[Callable, list[int]] | None = None
         self.kept: list[str] = []
@@ -105,10 +105,14 @@ class Primitive:
                 return "out"
             if name in self.options:
                 return f"options[{name!r}] if {name!r} in options else defaults[{name!r}]"
-            return f"residuals[{name!r}]"
+            return f"residuals[{name!r}] if {name!r} in residuals else unknown({name!r})"
 
         display = "".join(source(name) + ", " for name in self.kept)
-        return eval(f"lambda inputs, out, options, residuals: ({display})", {"shape": np.shape, "defaults": self.options})
+        names = {"shape": np.shape, "defaults": self.options, "unknown": self._unknown}
+        return eval(f"lambda inputs, out, options, residuals: ({display})", names)
+
+    def _unknown(self, name):
+        raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
 
     # Forward --------------------------------------------------------------------------------------------------------
 
@@ -131,9 +135,13 @@ class Primitive:
                 arrays.append(x)
                 parents.append(None)
         if tensors and plain:
-            inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else Tensor(x) for x in inputs]
+            inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
             arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
-        out = self.forward(*arrays, **options)
+        try:
+            out = self.forward(*arrays, **options)
+        except (AttributeError, TypeError, ValueError) as error:
+            self._explain(error, arrays, options)
+            raise
         residuals = _NONE
         if type(out) is tuple:
             out, residuals = out
@@ -142,9 +150,10 @@ class Primitive:
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
-        if dtype is FLOAT64 and not _has_float64(arrays, options):
-            out = out.astype(np.float32)  # NumPy makes int / int, and int32 * float32, float64: here it takes a float64 input
-            dtype = out.dtype
+        if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(dtype, arrays, options)):
+            out, dtype = out.astype(ours), ours
+            if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
+                inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
         y = wrap(out)
         if out.base is not None:
             _share_version(y, inputs)
@@ -158,13 +167,41 @@ class Primitive:
             _check_finite(y, f"{self.name} made", y.node)
         return y
 
+    def _operand(self, x):
+        """Data from outside as a Tensor; a NumPy scalar is as weak as a Python one, so that x / np.sqrt(2) keeps x's dtype."""
+        if isinstance(x, np.generic) and type(x.item()) in _PLAIN:
+            return x.item()
+        return wrap(as_array(x, None, self.name))
+
+    def _explain(self, error, arrays, options):
+        """Say what NumPy or Python complained of again, with the op's name, shapes and dtypes; leave other errors alone."""
+        for name in options:
+            if name not in self.options:
+                raise TypeError(f"{self.name}: unknown argument {name!r}: {self!r}") from None
+        for x in arrays:
+            if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
+                hint = "; pass them one by one, not in a list" if self.variadic and isinstance(x, list | tuple) else ""
+                raise TypeError(f"{self.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
+        if str(error).startswith(("operands could not be broadcast", "non-broadcastable output operand")):
+            shapes = " and ".join(str(np.shape(x)) for x in arrays)
+            raise ValueError(f"{self.name}: shapes {shapes} do not broadcast; counted from the last axis, sizes must be equal "
+                             "or 1") from None
+        if isinstance(error, TypeError) and ("ufunc" in str(error) or "numpy" in str(error) or "operand" in str(error)):
+            given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
+            tensors = [name for name, value in options.items() if isinstance(value, Tensor)]
+            raise TypeError(f"{self.name}: {tensors[0]} must be a number, got a Tensor" if tensors else
+                            f"{self.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
+
     def _bind(self, inputs, options):
         """Sort arguments into inputs and options: options may be given by position, inputs by name, as in any function."""
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
                 raise TypeError(f"{self.name}: {len(inputs)} arguments, but it takes at most {n + len(self.options)}: {self!r}")
-            return inputs[:n], {**dict(zip(self.options, inputs[n:], strict=False)), **options}
+            given = dict(zip(self.options, inputs[n:], strict=False))
+            for name in given.keys() & options.keys():
+                raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
+            return inputs[:n], {**given, **options}
         inputs, options = list(inputs), dict(options)
         for i in range(len(inputs), n):
             if i < self.required and self.inputs[i] not in options:
@@ -175,33 +212,45 @@ class Primitive:
     # Backward -------------------------------------------------------------------------------------------------------
 
     def pull(self, node: Node, g, parents) -> list:
-        """Cotangents of the inputs from the cotangent `g` of the output, by the rules; None where `parents` has None."""
-        saved = self._saved(node)
-        if self.joint is not None:
-            rule, uses = self.joint
-            wanted = [p is not None for p in parents]
-            cotangents = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
-        else:
-            cotangents = []
-            for i, parent in enumerate(parents):
-                if parent is None:
-                    cotangents.append(None)
-                    continue
-                if (0 if self.variadic else i) not in self.rules:
-                    raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
-                rule, uses = self.rules[0 if self.variadic else i]
-                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+        """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
                 cotangents[i] = None
             else:
                 c = cotangents[i]
-                if c.shape != parent.shape or c.dtype is not parent.dtype:
+                try:
+                    fits = c.shape == parent.shape and c.dtype is parent.dtype
+                except AttributeError:
+                    raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
+                if not fits:
                     cotangents[i] = self._fit(c, parent, g, i)
         if mode.anomaly:
             for c in cotangents:
                 if c is not None:
                     _check_finite(c, f"the VJP of {self.name} made", node)
+        return cotangents
+
+    def cotangents(self, node: Node, g, parents) -> list:
+        """What the rules say, for the inputs whose parent is not None."""
+        saved = self._saved(node)
+        if self.joint is not None:
+            rule, uses = self.joint
+            wanted = [p is not None for p in parents]
+            given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+            if given is not NotImplemented and len(given) != len(parents):
+                raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
+            return given if given is NotImplemented else list(given)
+        cotangents = []
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents.append(None)
+                continue
+            entry = self.rules.get(0 if self.variadic else i)
+            if entry is None:
+                raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
+            rule, uses = entry
+            cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
         return cotangents
 
     def _saved(self, node: Node) -> list:
@@ -231,7 +280,7 @@ class Primitive:
 
     def _fit(self, c, parent, g, i):
         """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. The only place that does."""
-        where = f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+        where = self._rule(i)
         if c.shape != parent.shape:
             c = ops.sum_to(c, parent.shape, where=where)
         if c.dtype is not parent.dtype:
@@ -240,12 +289,15 @@ class Primitive:
             c = ops.cast(c, dtype=parent.dtype)
         return c
 
+    def _rule(self, i) -> str:
+        return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
 
 class Fused(Primitive):
     """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
 
-    The joint rule is plain array code. When the graph of the gradient is wanted, the reference is replayed and
-    differentiated instead, which gives every order.
+    The joint rule is plain array code. Where the graph of the gradient is wanted, where there is no joint rule, or where
+    it returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
     """
 
     def __init__(self, forward: Callable, reference: Callable):
@@ -254,22 +306,30 @@ class Fused(Primitive):
         self.kept = [*self.inputs, *self.options]  # all that the reference needs
         self.keep = self._compile()
 
-    def pull(self, node: Node, g, parents) -> list:
-        if not mode.recording:
-            return super().pull(node, g, parents)
-        saved = self._saved(node)
-        inputs, options = saved[: len(self.inputs)], saved[len(self.inputs): len(self.inputs) + len(self.options)]
-        # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
-        # can stop at the aliases instead of running on into the graph below.
-        inputs = [ops.identity(x) if p is not None else x for x, p in zip(inputs, parents, strict=True)]
-        since = tick()
-        y = self.reference(*inputs, **dict(zip(self.options, options, strict=True)))
-        found = walk(y.node, g, since=since, retain=True)
-        return [None if p is None else _or_zeros(found.get(x.node), x) for x, p in zip(inputs, parents, strict=True)]
+    def cotangents(self, node: Node, g, parents) -> list:
+        if self.joint is not None and not mode.recording:
+            cotangents = super().cotangents(node, g, parents)
+            if cotangents is not NotImplemented:
+                return cotangents
+        with recording(True):
+            saved = self._saved(node)
+            inputs, options = saved[: len(self.inputs)], dict(zip(self.options, saved[len(self.inputs) :], strict=False))
+            # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
+            # can stop at the aliases instead of running on into the graph below.
+            inputs = [x if p is None else ops.identity(x) for x, p in zip(inputs, parents, strict=True)]
+            since = tick()
+            y = self.reference(*inputs, **options)
+        found = walk(y.node, g, since=since, retain=mode.recording)
+        return [None if p is None else self._found(found, x) for x, p in zip(inputs, parents, strict=True)]
 
-
-def _or_zeros(c, x):
-    return ops.zeros_like(x) if c is None else c
+    @staticmethod
+    def _found(found, x):
+        """The cotangent of the alias x; the reference may not depend on it."""
+        c = found.get(x.node)
+        if c is None:
+            c = np.zeros(x.shape, x.dtype)
+            return wrap(c) if mode.recording else c
+        return c
 
 
 def primitive(forward: Callable) -> Primitive:
@@ -285,8 +345,13 @@ def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
 fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
 
 
-def _has_float64(arrays, options) -> bool:
-    return options.get("dtype") is FLOAT64 or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
+def _result_dtype(dtype, arrays, options) -> np.dtype:
+    """What the result's dtype is here, where NumPy would make float64 of int / int or int * float32, float16 of exp(uint8)
+    and uint64 of sum(uint8): float64 takes a float64 input, and what a Tensor cannot be is float32 or int64."""
+    if dtype.kind == "f":
+        float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
+        return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
+    return dtype if dtype in SUPPORTED else INT64
 
 
 def _share_version(y: Tensor, inputs) -> None:

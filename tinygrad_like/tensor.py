@@ -32,6 +32,7 @@ class Tensor:
     requires_grad: bool = False
     version: list[int] | None = None  # tick of the last in-place change, in a cell shared with views
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
+    _retained: bool = False
     __array_ufunc__ = None  # so that `array * tensor` asks Tensor.__rmul__ instead of looping over elements
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
@@ -165,8 +166,8 @@ class Tensor:
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
         """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
-        as_dtype(array.dtype, "from_numpy")
-        return wrap(array)
+        dtype = as_dtype(array.dtype, "from_numpy")
+        return wrap(array if array.dtype is dtype else array.view(dtype))
 
     # Gradients ------------------------------------------------------------------------------------------------------
 
@@ -200,7 +201,7 @@ class Tensor:
                     # Moved if nobody else holds it, copied otherwise: a rule may hand on its g, a view, or one array twice.
                     alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray) and c.base is None
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
-                for hook in leaf._hooks or ():
+                for hook in tuple(leaf._hooks or ()):
                     c = hook(c)
                 leaf.grad = c if leaf.grad is None else leaf.grad + c
 
@@ -230,7 +231,7 @@ class Tensor:
                     c = wrap(np.zeros(t.shape, t.dtype))
                 else:
                     c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
-                for hook in (t._hooks or ()) if key is t else ():
+                for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
                 found.append(c)
         return found
@@ -264,9 +265,9 @@ class Tensor:
             new = hook(given)
             if new is None:
                 return g
-            if not isinstance(new, Tensor) or new.shape != given.shape:
-                raise ValueError(f"register_hook: the hook must return None or a Tensor of shape {given.shape}, got "
-                                 f"{getattr(new, 'shape', type(new).__name__)}")
+            if not isinstance(new, Tensor) or new.shape != given.shape or new.dtype is not given.dtype:
+                got = f"{new.dtype} {new.shape}" if isinstance(new, Tensor) else type(new).__name__
+                raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; got {got}")
             return new if isinstance(g, Tensor) else new.data
 
         if self.node is not None:
@@ -279,7 +280,10 @@ class Tensor:
 
     def retain_grad(self) -> Tensor:
         """Have backward fill `.grad` of this Tensor too, though it is not a leaf; returns the Tensor."""
-        if self.node is not None:
+        if not self.requires_grad:
+            raise RuntimeError("retain_grad: this Tensor does not require grad")
+        if self.node is not None and not self._retained:
+            self._retained = True
             ref = weakref.ref(self)  # the node must not keep the Tensor: that would be a cycle
 
             def keep(g):
@@ -329,7 +333,13 @@ class Tensor:
         if self.requires_grad or (isinstance(value, Tensor) and value.requires_grad):
             raise RuntimeError("setitem: x[index] = value cannot be differentiated; build the result with "
                                "where, cat, scatter or masked_fill, or change x.detach()")
-        self.data[ops.plain_index(index, self.shape)] = value.data if isinstance(value, Tensor) else value
+        index = ops.plain_index(index, self.shape)
+        value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
+        try:
+            self.data[index] = value
+        except ValueError:
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, the "
+                             "shape of x[index]") from None
         self.touch()
 
     # Creation -------------------------------------------------------------------------------------------------------
@@ -567,7 +577,7 @@ class Tensor:
     def unbind(self, axis=0): return ops.unbind(self, axis)
     def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
     def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
-    def diagonal(self, offset=0): return ops.diagonal(self, offset=offset)
+    def diagonal(self, offset=0): return ops.diagonal(self, offset)
 
     # Indexing and order ---------------------------------------------------------------------------------------------
 
@@ -619,7 +629,7 @@ def wrap(array: np.ndarray) -> Tensor:
 
 def _shape(args: tuple) -> tuple:
     """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
-    return tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int | np.integer | Tensor) else args
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
 
 
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
@@ -628,7 +638,10 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
         if not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
-    out = wrap(np.asarray(fill(shape, dtype), dtype=dtype))
+    try:
+        out = wrap(np.asarray(fill(shape, dtype), dtype=dtype))
+    except TypeError:
+        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
     return out.requires_grad_() if requires_grad else out
 
 

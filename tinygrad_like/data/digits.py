@@ -37,8 +37,8 @@ def stratified_split(labels: np.ndarray, test_fraction: float = 0.2, seed: int =
         count = round(test_fraction * len(members))
         if not 0 < count < len(members):
             raise ValueError(
-                f"stratified_split: class {label} has {len(members)} members, and test_fraction={test_fraction} of them is "
-                f"{count}; training and test need at least one each"
+                f"stratified_split: class {label} has {len(members)} members, and test_fraction={test_fraction} of "
+                f"them is {count}; training and test need at least one each"
             )
         in_test[members[:count]] = True
     return np.flatnonzero(~in_test), np.flatnonzero(in_test)

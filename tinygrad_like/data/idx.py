@@ -29,8 +29,8 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
         except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"read_idx: {path} is a damaged gzip file ({error}); download it again") from None
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _TYPES:
-        raise ValueError(f"read_idx: {path} is no IDX file: it begins with {content[:4].hex(' ') or 'nothing'}, not with "
-                         "00 00, an element type (08, 09, 0b, 0c, 0d or 0e) and the number of axes")
+        raise ValueError(f"read_idx: {path} is no IDX file: it begins with {content[:4].hex(' ') or 'nothing'}, not "
+                         "with 00 00, an element type (08, 09, 0b, 0c, 0d or 0e) and the number of axes")
     start = 4 + 4 * content[3]
     shape = tuple(int(n) for n in np.frombuffer(content[4:start].ljust(start - 4, b"\0"), ">u4"))
     dtype = np.dtype(_TYPES[content[2]])
@@ -52,15 +52,16 @@ def load_mnist(folder: str | os.PathLike) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _load_part(folder: Path, part: str) -> tuple[np.ndarray, np.ndarray]:
-    images_path, labels_path = _find(folder, f"{part}-images", "idx3-ubyte"), _find(folder, f"{part}-labels", "idx1-ubyte")
+    images_path = _find(folder, f"{part}-images", "idx3-ubyte")
+    labels_path = _find(folder, f"{part}-labels", "idx1-ubyte")
     images, labels = read_idx(images_path), read_idx(labels_path)
     for path, array, ndim in ((images_path, images, 3), (labels_path, labels, 1)):
         if array.ndim != ndim or array.dtype != np.uint8:
             raise ValueError(f"load_mnist: {path} holds {array.dtype} of shape {array.shape}; expected uint8 with "
                              f"{ndim} axes. Are images and labels swapped?")
     if len(images) != len(labels):
-        raise ValueError(f"load_mnist: {images_path} has {len(images)} images but {labels_path} has {len(labels)} labels; "
-                         "take both from the same data set")
+        raise ValueError(f"load_mnist: {images_path} has {len(images)} images but {labels_path} has {len(labels)} "
+                         "labels; take both from the same data set")
     scaled = images[:, None].astype(np.float32)
     scaled /= 255
     return scaled, labels.astype(np.int64)
@@ -72,5 +73,5 @@ def _find(folder: Path, stem: str, suffix: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     state = "has none of" if folder.is_dir() else "does not exist; it should hold one of"
-    raise FileNotFoundError(f"load_mnist: folder {str(folder)!r} {state} {', '.join(names)}; put the four files of the data "
-                            "set (images and labels, train and t10k) there, or name the folder that has them")
+    raise FileNotFoundError(f"load_mnist: folder {str(folder)!r} {state} {', '.join(names)}; put the four files of the "
+                            "data set (images and labels, train and t10k) there, or name the folder that has them")

@@ -1,229 +1,273 @@
-"""The host's vector registers, and the one micro-kernel under every matrix product and convolution.
+"""The host's vector registers, and the one micro-kernel under every matrix product and every convolution.
 
-A product is computed in tiles of ``ROWS x COLUMNS`` outputs that stay in registers while k runs:
+A product is computed in tiles of a few rows and columns that stay in registers while k runs:
 
-    out[i, j] = start[i, j] + sum_k A[i, k] * B[k, j],        A[i, k] = a[r[i] + c[k]]
+    out[i, j] = start[i, j] + sum_k A[i, k] B[k, j],        A[i, k] = a[r[i] + c[k]]
 
-Per k a tile loads one row of B (``VECTORS`` vectors), and for each of its rows broadcasts one number of A and multiplies.
-A is read where it lies, through two tables of byte offsets, and that is all a convolution needs:
+For each k the tile loads one row of B, a few vectors, and every row of the tile multiplies it by one broadcast number of A.
+A is read where it lies, through two tables of offsets:
 
-    matrix product     r[i] = i * row_stride,           c[k] = k * column_stride
-    convolution        r[i] = offset of output pixel i, c[k] = offset of tap k = (channel, kh, kw)
+    matrix product     r[i] = i * row_stride              c[k] = k * column_stride
+    convolution        r[i] = offset of output pixel i    c[k] = offset of tap k = (channel, kh, kw)
 
-im2col, the matrix of all patches of an image, is the outer sum of two offset tables; it never has to exist. Its transpose
-(the weight gradient) is the same two tables, swapped.
+So im2col, the matrix whose rows are the patches of an image, never has to exist: it is the outer sum of two offset
+tables. Its transpose, which the weight gradient multiplies by, is the same two tables, swapped.
 
-Addresses are integers here, and strides and offsets are counted in bytes, as NumPy does. Nothing checks bounds.
+The tables also end a matrix that is no whole number of tiles: rows past the edge repeat the last row.
+
+Everything here is an intrinsic: Python that writes LLVM instructions into the numba function that calls it. Addresses are
+integers, offsets and strides count bytes, as in NumPy. Nothing checks bounds, and nothing is read out of bounds.
 """
 
 from collections.abc import Callable
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-# What numba compiles for, which is also a part of the key of its cache: kernels of one host are never run on another.
-_TRIPLE, _CPU, _FEATURES = cpu_target.target_context.codegen().magic_tuple()
+# The machine that numba compiles for. It is part of the key of numba's cache: another host never runs this one's kernels.
+_TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
+_FEATURES = set(_features.split(","))
+_ARM = _TRIPLE.startswith(("aarch64", "arm64"))
 
 
-def _registers(triple: str, features: set[str]) -> tuple[int, int, int]:
-    """Floats in a vector, and the tile (rows, vectors): accumulators, one row of B and a broadcast fit the registers."""
-    if "+avx512f" in features:
-        return 16, 8, 2
-    if "+avx2" in features:
-        return 8, 6, 2
-    if triple.startswith(("aarch64", "arm64")):
-        return 4, 8, 2
-    return 4, 6, 2
+def _register_tile() -> tuple[int, int, int]:
+    """Floats per vector, and rows and vectors of a tile: its sums, one row of B and one broadcast fill the registers."""
+    if "+avx512f" in _FEATURES:
+        return 16, 8, 2  # 32 registers; more rows than 8 would run out of address registers first
+    if "+avx2" in _FEATURES:
+        return 8, 6, 2  # 16 registers
+    return (4, 8, 2) if _ARM else (4, 6, 2)  # NEON has 32 registers, SSE 16
 
 
-FLOATS, ROWS, VECTORS = _registers(_TRIPLE, set(_FEATURES.split(",")))
+FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
-_HAS_FMA = "+fma" in _FEATURES.split(",") or _TRIPLE.startswith(("aarch64", "arm64"))
 
-_F32, _I32, _I64, _POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
-
-
-def _vector(floats: int) -> ir.VectorType:
-    return ir.VectorType(_F32, floats)
+F32, I32, I64, POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
+VECTOR = ir.VectorType(F32, FLOATS)
 
 
-def _load(b, address, kind, align=4):
-    return b.load(b.inttoptr(address, _POINTER), typ=kind, align=align)
+# Instructions: `b` is the builder that appends them to the function being compiled.
 
 
-def _store(b, value, address, align=4):
-    b.store(value, b.inttoptr(address, _POINTER), align=align)
+def integer(n: int) -> ir.Constant:
+    return ir.Constant(I64, n)
 
 
-def _plus(b, address, index, stride):
+def element(b, address, index, stride):
+    """The address of an element: address + index * stride."""
     return b.add(address, b.mul(index, stride))
 
 
-def _int(n: int):
-    return ir.Constant(_I64, n)
+def minimum(b, x, y):
+    return b.select(b.icmp_signed("<", x, y), x, y)
 
 
-def _splat(b, value, floats: int):
+def load(b, address, kind, mask=None):
+    """The value of the given kind at an address; lanes outside the mask are 0, and the memory there is not touched."""
+    pointer = b.inttoptr(address, POINTER)
+    if mask is None:
+        return b.load(pointer, typ=kind, align=8 if kind is I64 else 4)
+    signature = ir.FunctionType(kind, [POINTER, I32, mask.type, kind])
+    masked = cgutils.get_or_insert_function(b.module, signature, f"llvm.masked.load.v{kind.count}f32.p0")
+    return b.call(masked, [pointer, ir.Constant(I32, 4), mask, ir.Constant(kind, [0.0] * kind.count)])
+
+
+def store(b, value, address, mask=None):
+    """Store a value; lanes outside the mask are not touched."""
+    pointer = b.inttoptr(address, POINTER)
+    if mask is None:
+        b.store(value, pointer, align=4)
+    else:
+        signature = ir.FunctionType(ir.VoidType(), [value.type, POINTER, I32, mask.type])
+        masked = cgutils.get_or_insert_function(b.module, signature, f"llvm.masked.store.v{value.type.count}f32.p0")
+        b.call(masked, [value, pointer, ir.Constant(I32, 4), mask])
+
+
+def broadcast(b, value, lanes: int):
     """The vector (value, value, ...)."""
-    undefined = ir.Constant(ir.VectorType(value.type, floats), ir.Undefined)
-    first = b.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, floats), [0] * floats))
+    undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = b.insert_element(undefined, value, ir.Constant(I32, 0))
+    return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
 
 
-def _lanes_below(b, count, floats: int):
-    """The mask of the lanes 0 .. count - 1."""
-    lanes = ir.Constant(ir.VectorType(_I64, floats), list(range(floats)))
-    return b.icmp_signed("<", lanes, _splat(b, count, floats))
+def lanes_before(b, count, lanes: int):
+    """The mask of lanes 0 ... count - 1."""
+    return b.icmp_signed("<", ir.Constant(ir.VectorType(I64, lanes), list(range(lanes))), broadcast(b, count, lanes))
 
 
-def _masked_load(b, address, mask, floats: int):
-    """Lanes outside the mask are 0, and the memory under them is not touched."""
-    kind = ir.FunctionType(_vector(floats), [_POINTER, _I32, mask.type, _vector(floats)])
-    load = cgutils.get_or_insert_function(b.module, kind, f"llvm.masked.load.v{floats}f32.p0")
-    zero = ir.Constant(_vector(floats), [0.0] * floats)
-    return b.call(load, [b.inttoptr(address, _POINTER), ir.Constant(_I32, 4), mask, zero])
-
-
-def _masked_store(b, value, address, mask):
-    floats = value.type.count
-    kind = ir.FunctionType(ir.VoidType(), [value.type, _POINTER, _I32, mask.type])
-    store = cgutils.get_or_insert_function(b.module, kind, f"llvm.masked.store.v{floats}f32.p0")
-    b.call(store, [value, b.inttoptr(address, _POINTER), ir.Constant(_I32, 4), mask])
-
-
-def _multiply_add(b, x, y, z):
-    if not _HAS_FMA:  # the intrinsic would call the C library's fmaf, lane by lane
+def multiply_add(b, x, y, z):
+    """x * y + z, in one rounding where the machine can (where it cannot, LLVM's fma would be a call per lane)."""
+    if "+fma" not in _FEATURES and not _ARM:
         return b.fadd(b.fmul(x, y), z)
-    fma = cgutils.get_or_insert_function(b.module, ir.FunctionType(x.type, [x.type] * 3), f"llvm.fma.v{x.type.count}f32")
-    return b.call(fma, [x, y, z])
+    fma = ir.FunctionType(x.type, [x.type] * 3)
+    return b.call(cgutils.get_or_insert_function(b.module, fma, f"llvm.fma.v{x.type.count}f32"), [x, y, z])
 
 
-def _transposed(b, v: list) -> list:
-    """The n vectors of n floats, transposed in registers: log2(n) rounds of perfect shuffles."""
-    n = len(v)
+def transposed(b, rows: list) -> list:
+    """The columns of n vectors of n floats, by log2(n) perfect shuffles: each interleaves the first half with the second."""
+    n = len(rows)
     low, high = (
-        ir.Constant(ir.VectorType(_I32, n), [lane for i in range(o, o + n // 2) for lane in (i, i + n)]) for o in (0, n // 2)
+        ir.Constant(ir.VectorType(I32, n), [lane for i in range(first, first + n // 2) for lane in (i, i + n)])
+        for first in (0, n // 2)
     )
     for _ in range(n.bit_length() - 1):
-        v = [b.shuffle_vector(v[i // 2], v[i // 2 + n // 2], high if i % 2 else low) for i in range(n)]
-    return v
+        rows = [b.shuffle_vector(rows[i // 2], rows[i // 2 + n // 2], high if i % 2 else low) for i in range(n)]
+    return rows
 
 
-def _procedure(arguments: int, emit: Callable) -> Callable:
-    """An intrinsic of integer arguments and no result, whose code emit(builder, *arguments) writes."""
+def procedure(emit: Callable, arguments: int) -> tuple:
+    """Signature and code of an intrinsic that takes integers and returns nothing; emit(b, *arguments) writes the code."""
 
-    def codegen(context, builder, signature, args):
-        emit(builder, *args)
+    def codegen(context, b, signature, values):
+        emit(b, *values)
         return context.get_dummy_value()
 
     return types.void(*[types.intp] * arguments), codegen
 
 
+def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tuple:
+    """Signature and code of an intrinsic that returns what emit(b, *arguments) returns."""
+    return result(*arguments), lambda context, b, signature, values: emit(b, *values)
+
+
+# Arrays: a kernel takes `id(array)`, which in CPython is the address of the array object, and reads where its numbers, its
+# shape and its strides are. So one compiled signature serves any number of axes and any strides, and a call costs no more
+# than passing an integer; the caller keeps the array alive. The fields are those of PyArrayObject in NumPy's stable ABI.
+
+_DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
+
+
+@intrinsic
+def data_of(typing, array):
+    """Address of the first number of the array with this id."""
+    return function(lambda b, x: load(b, b.add(x, integer(_DATA)), I64), types.intp, types.intp)
+
+
+@intrinsic
+def ndim_of(typing, array):
+    """Number of axes."""
+    return function(lambda b, x: b.zext(load(b, b.add(x, integer(_NDIM)), I32), I64), types.intp, types.intp)
+
+
+def _entry(field):
+    """Intrinsic part of size_of and stride_of: entry `axis` of the list of integers that a field points to."""
+
+    def emit(b, x, axis):
+        return load(b, element(b, load(b, b.add(x, integer(field)), I64), axis, integer(8)), I64)
+
+    return function(emit, types.intp, types.intp, types.intp)
+
+
+@intrinsic
+def size_of(typing, array, axis):
+    """Length of an axis, counted from the first."""
+    return _entry(_SHAPE)
+
+
+@intrinsic
+def stride_of(typing, array, axis):
+    """Bytes from one entry to the next along an axis."""
+    return _entry(_STRIDES)
+
+
+@intrinsic
+def float_at(typing, address):
+    """The float32 at an address."""
+    return function(lambda b, address: load(b, address, F32), types.float32, types.intp)
+
+
+@intrinsic
+def copy_float(typing, source, target):
+    """Copy one float32."""
+    return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
+
+
+# Blocks
+
+
 def make_tile(rows: int, vectors: int) -> Callable:
-    """The micro-kernel for a tile of rows x (vectors * FLOATS) outputs, of which the last may be beyond the matrix's edge:
+    """The micro-kernel for tiles of rows x (vectors * FLOATS) outputs.
 
-    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left)``
+    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left)``, with A[i, j] = a[r[i] + c[j]], is
 
-    k products are summed; r (of `rows` entries) and c (of k) are addresses of int64 tables; B's row k is the vector at
-    b + k * b_k; start and out have rows at start + i * start_i and out + i * out_i.
-    Columns beyond columns_left are masked. Rows beyond rows_left must repeat the last one in r, and so does
-    the tile in start and out: it writes the same numbers twice, which costs nothing and needs no second kernel.
+        out[:, :] = start + A[:, :k] @ B[:k]
+
+    r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and out at
+    start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a bias, and
+    start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of the matrix.
+    Columns beyond it are masked in start and out, but B has them. Rows beyond it are the last row once more, in r as in out,
+    which is then written twice with the same numbers: the edge needs no second kernel.
     """
 
     @intrinsic
     def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
-        def emit(builder, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
-            vector, width = _vector(FLOATS), _int(4 * FLOATS)
-            sums = [[cgutils.alloca_once(builder, vector) for _ in range(vectors)] for _ in range(rows)]
-            last = builder.sub(rows_left, _int(1))
-            i_of = [_int(i) for i in range(rows)]
-            i_of = [builder.select(builder.icmp_signed("<", i, last), i, last) for i in i_of]
-            left = [builder.sub(columns_left, _int(j * FLOATS)) for j in range(vectors)]
-            masks = [_lanes_below(builder, n, FLOATS) for n in left]
-            whole = builder.icmp_signed(">=", columns_left, _int(vectors * FLOATS))
-            with builder.if_else(whole) as (full, partial):
-                for branch, load in ((full, None), (partial, masks)):
-                    with branch:
-                        for i in range(rows):
-                            row = _plus(builder, start, i_of[i], start_i)
-                            for j in range(vectors):
-                                address = builder.add(row, _int(4 * FLOATS * j))
-                                x = _masked_load(builder, address, masks[j], FLOATS) if load else _load(builder, address, vector)
-                                builder.store(x, sums[i][j])
-            row = [builder.add(a, _load(builder, builder.add(r, _int(8 * i)), _I64, 8)) for i in range(rows)]
-            with cgutils.for_range(builder, k) as loop:
-                shift = _load(builder, _plus(builder, c, loop.index, _int(8)), _I64, 8)
-                b_row = _plus(builder, b, loop.index, b_k)
-                y = [_load(builder, builder.add(b_row, _int(4 * FLOATS * j)), vector) for j in range(vectors)]
+        def emit(build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
+            sums = [[cgutils.alloca_once(build, VECTOR) for _ in range(vectors)] for _ in range(rows)]  # in registers
+            offset = [integer(4 * FLOATS * j) for j in range(vectors)]
+            last = build.sub(rows_left, integer(1))
+            row = [minimum(build, integer(i), last) for i in range(rows)]
+            inside = [lanes_before(build, build.sub(columns_left, integer(j * FLOATS)), FLOATS) for j in range(vectors)]
+            whole = build.icmp_signed(">=", columns_left, integer(vectors * FLOATS))
+
+            def for_each_vector(base, stride, act):
+                with build.if_else(whole) as (all_columns, some_columns):
+                    for branch, masks in (all_columns, [None] * vectors), (some_columns, inside):
+                        with branch:
+                            for i in range(rows):
+                                address = element(build, base, row[i], stride)
+                                for j in range(vectors):
+                                    act(sums[i][j], build.add(address, offset[j]), masks[j])
+
+            for_each_vector(
+                start, start_i, lambda total, address, mask: build.store(load(build, address, VECTOR, mask), total)
+            )
+            a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+            with cgutils.for_range(build, k) as loop:
+                c_k = load(build, element(build, c, loop.index, integer(8)), I64)
+                b_row = element(build, b, loop.index, b_k)
+                y = [load(build, build.add(b_row, offset[j]), VECTOR) for j in range(vectors)]
                 for i in range(rows):
-                    x = _splat(builder, _load(builder, builder.add(row[i], shift), _F32), FLOATS)
+                    x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):
-                        builder.store(_multiply_add(builder, x, y[j], builder.load(sums[i][j])), sums[i][j])
-            with builder.if_else(whole) as (full, partial):
-                for branch, load in ((full, None), (partial, masks)):
-                    with branch:
-                        for i in range(rows):
-                            rowp = _plus(builder, out, i_of[i], out_i)
-                            for j in range(vectors):
-                                address = builder.add(rowp, _int(4 * FLOATS * j))
-                                x = builder.load(sums[i][j])
-                                if load: _masked_store(builder, x, address, masks[j])
-                                else: _store(builder, x, address)
-        return _procedure(12, emit)
+                        build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
+            for_each_vector(
+                out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask)
+            )
+
+        return procedure(emit, 12)
 
     return tile
 
 
 def make_copy(floats: int) -> Callable:
-    """copy(source, target, count): copy `floats` floats, those beyond count as 0 and unread."""
+    """``copy(source, target, count)``: copy that many floats; those from `count` on are not read and become 0."""
+    kind = ir.VectorType(F32, floats)
 
     @intrinsic
     def copy(typing, source, target, count):
-        def emit(builder, source, target, count):
-            with builder.if_else(builder.icmp_signed(">=", count, _int(floats))) as (full, partial):
-                with full:
-                    _store(builder, _load(builder, source, _vector(floats)), target)
-                with partial:
-                    x = _masked_load(builder, source, _lanes_below(builder, count, floats), floats)
-                    _store(builder, x, target)
-        return _procedure(3, emit)
+        def emit(b, source, target, count):
+            with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
+                with all_floats:
+                    store(b, load(b, source, kind), target)
+                with some_floats:
+                    store(b, load(b, source, kind, lanes_before(b, count, floats)), target)
+
+        return procedure(emit, 3)
+
     return copy
 
 
 @intrinsic
 def transpose(typing, source, source_i, target, target_j, rows_left):
-    """FLOATS x FLOATS block, target[j, i] = source[i, j]; rows beyond rows_left repeat the last one."""
-    def emit(builder, source, source_i, target, target_j, rows_left):
-        last = builder.sub(rows_left, _int(1))
-        rows = []
-        for i in range(FLOATS):
-            i = builder.select(builder.icmp_signed("<", _int(i), last), _int(i), last)
-            rows.append(_load(builder, _plus(builder, source, i, source_i), _vector(FLOATS)))
-        for j, column in enumerate(_transposed(builder, rows)):
-            _store(builder, column, _plus(builder, target, _int(j), target_j))
-    return _procedure(5, emit)
+    """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 
+    def emit(b, source, source_i, target, target_j, rows_left):
+        last = b.sub(rows_left, integer(1))
+        rows = [load(b, element(b, source, minimum(b, integer(i), last), source_i), VECTOR) for i in range(FLOATS)]
+        for j, column in enumerate(transposed(b, rows)):
+            store(b, column, element(b, target, integer(j), target_j))
 
-@intrinsic
-def word_at(typing, address):
-    """The 64-bit integer at an address."""
-    def codegen(context, builder, signature, args):
-        return _load(builder, args[0], _I64, 8)
-    return types.int64(types.intp), codegen
-
-@intrinsic
-def float_at(typing, address):
-    def codegen(context, builder, signature, args):
-        return _load(builder, args[0], _F32, 4)
-    return types.float32(types.intp), codegen
-
-@intrinsic
-def put_float(typing, address, value):
-    def codegen(context, builder, signature, args):
-        _store(builder, args[1], args[0])
-        return context.get_dummy_value()
-    return types.void(types.intp, types.float32), codegen
+    return procedure(emit, 5)

@@ -1,13 +1,36 @@
-"""Every op, each with its VJP beneath it; the files go from easy to hard, in the order below.
+"""Every op, each with its VJP beneath it. The files go from easy to hard in the order below; this is their table of contents.
 
-An op is called on Tensors (and recorded) or on arrays (and is then just its forward).
+An op is called on Tensors, and recorded, or on arrays, and is then just its forward.
 """
 
-from .elementwise import *  # noqa: F403
-from .index import *  # noqa: F403
-from .shape import *  # noqa: F403
-from .reduce import *  # noqa: F403
-from .matmul import *  # noqa: F403
-from .activation import *  # noqa: F403
-from .softmax import *  # noqa: F403
-from .loss import *  # noqa: F403
+# ruff: noqa: I001, F401
+from .elementwise import (
+    add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos,
+    atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, share, clip, where, sign, floor, ceil, round,
+    trunc, floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_not, isnan, isinf, isfinite, cast,
+    clone, contiguous, identity,
+)
+from .index import (
+    take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, one_hot, argsort, sort, topk,
+)
+from .shape import (
+    reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
+    split, chunk, unbind, repeat, repeat_interleave, shrink, pad, surround,
+)
+from .reduce import (
+    sum, spread, sum_to, mean, var, std, norm, max, min, tie_weights, argmax, argmin, any, all, prod, cumsum,
+)
+from .matmul import (
+    batched_matmul, matmul, outer, linear, einsum,
+)
+from .activation import (
+    relu, keep_positive, leaky_relu, binary_step, sigmoid, tanh, sigmoid_vjp, tanh_vjp, silu, gelu, softplus,
+    logsigmoid, elu, glu, swiglu,
+)
+from .softmax import (
+    softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
+)
+from .loss import (
+    mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
+    kl_div,
+)

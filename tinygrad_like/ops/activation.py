@@ -36,7 +36,7 @@ keep_positive.vjp(g=lambda g, x: keep_positive(g, x),
 @primitive
 def leaky_relu(x, *, negative_slope=0.01):
     """x if x > 0, else negative_slope * x (7.26)."""
-    return np.where(x > 0, x, x * x.dtype.type(negative_slope))
+    return np.where(x > 0, x, x * negative_slope)
 
 
 leaky_relu.vjp(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
@@ -66,16 +66,16 @@ def tanh(x):
     return np.tanh(x)
 
 
-@fused(reference=lambda g, out: g * (out * (1 - out)))
-def sigmoid_vjp(g, out):
-    """g out (1 - out)."""
-    return g * (out * (1 - out))
+@fused(reference=lambda g, y: g * (y * (1 - y)))
+def sigmoid_vjp(g, y):
+    """g y (1 - y), with y = sigma(x)."""
+    return g * (y * (1 - y))
 
 
-@fused(reference=lambda g, out: g * (1 - out * out))
-def tanh_vjp(g, out):
-    """g (1 - out^2)."""
-    return g * (1 - out * out)
+@fused(reference=lambda g, y: g * (1 - y * y))
+def tanh_vjp(g, y):
+    """g (1 - y^2), with y = tanh x."""
+    return g * (1 - y * y)
 
 
 sigmoid.vjp(x=lambda g, out: sigmoid_vjp(g, out))

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT32, FLOAT64
+from ..dtypes import BOOL, FLOAT32, FLOAT64, as_dtype
 from ..primitive import primitive
 
 # Sums and products --------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ _erf = np.frompyfunc(math.erf, 1, 1)  # NumPy has none
 @primitive
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    return np.asarray(_erf(x), x.dtype)
+    return np.asarray(_erf(x), np.result_type(x, np.float32))
 
 
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
@@ -264,7 +264,14 @@ def pow(a, b):
 
 # b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
 pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), b - 1)),
-        b=lambda g, a, out: g * where(a > 0, out * log(where(a > 0, a, 1.0)), 0.0))
+        b=lambda g, a, out: g * (where(a > 0, out, 0.0) * _log_if_positive(a)))
+
+
+def _log_if_positive(a):
+    """log a where a > 0, else 0. Of a number it is a number, which leaves out's dtype as it is."""
+    if isinstance(a, int | float):
+        return math.log(a) if a > 0 else 0.0
+    return log(where(a > 0, a, 1.0))
 
 
 @primitive
@@ -289,9 +296,9 @@ def minimum(a, b):
 
 
 @primitive
-def share(a, b, out):
-    """How much of the cotangent belongs to a: 1 where only a equals out, 1/2 where both do, else 0."""
-    return np.where(np.equal(a, out), np.where(np.equal(b, out), 0.5, 1.0), 0.0).astype(np.result_type(a, b))
+def share(a, b, extreme):
+    """How much of the cotangent belongs to a: 1 where only a is the extreme, 1/2 where both are, else 0."""
+    return np.where(np.equal(a, extreme), np.where(np.equal(b, extreme), 0.5, 1.0), 0.0).astype(np.result_type(a, b))
 
 
 maximum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
@@ -463,7 +470,7 @@ def isfinite(x):
 @primitive
 def cast(x, *, dtype):
     """x with another dtype; between floats the gradient passes, cast back by the engine."""
-    return x.astype(dtype)
+    return x.astype(as_dtype(dtype, "cast"))
 
 
 cast.vjp(x=lambda g: g)

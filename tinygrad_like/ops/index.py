@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import BOOL
+from ..dtypes import BOOL, INT64
 from ..primitive import primitive
 from .axes import one_axis
 from .elementwise import where
@@ -83,13 +83,20 @@ def _index_array(i):
         return int(i)
     if hasattr(i, "__index__") and not hasattr(i, "dtype"):
         return i.__index__() if not isinstance(i, bool) else np.array(i)
-    array = np.array(i)
+    array = np.asarray(i)
     if array.size == 0 and not hasattr(i, "dtype"):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; use integers, slices, None, ... or "
                         "integer or boolean arrays")
-    return array
+    return np.array(array, BOOL if array.dtype.kind == "b" else INT64)
+
+def diagonal(x, offset=0):
+    """The elements x[i, i + offset] of a matrix, as a vector."""
+    if x.ndim != 2:
+        raise ValueError(f"diagonal: takes a matrix, got shape {x.shape}")
+    rows = np.arange(max(0, -offset), max(min(x.shape[0], x.shape[1] - offset), max(0, -offset)))
+    return take(x, index=(rows, rows + offset))
 
 # Gather and scatter: indices along one axis -----------------------------------------------------------------------------
 
@@ -102,7 +109,7 @@ def gather(x, index, *, axis):
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
     where_ = _along("scatter_add", x.shape, index, axis, src)
-    return x + put(src, shape=x.shape, index=where_)
+    return x + put(_source(src, x, where_), shape=x.shape, index=where_)
 
 
 def scatter(x, index, src, *, axis):
@@ -115,10 +122,13 @@ def scatter(x, index, src, *, axis):
     order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     last = np.full(x.shape, -1)
     last[place] = order
-    kept = (last < 0).astype(x.dtype)
-    if isinstance(src, int | float):
-        src = np.full(shape, src, x.dtype)
-    return x * kept + put(where(last[place] == order, src, 0.0), shape=x.shape, index=place)
+    src = where(last[place] == order, _source(src, x, place), False)  # False is the zero of every dtype
+    return where(last < 0, x, False) + put(src, shape=x.shape, index=place)
+
+
+def _source(src, x, place):
+    """A number stands for a src full of it."""
+    return np.full(np.shape(place[0]), src, x.dtype) if isinstance(src, int | float) else src
 
 
 def _along(who, shape, index, axis, src=None) -> tuple:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..primitive import fused
 from .elementwise import abs, exp, log, mul, neg, square, where
 from .index import gather
-from .activation import softplus
+from .activation import sigmoid, softplus
 from .reduce import mean, sum
 from .shape import permute, reshape, unsqueeze
-from .softmax import check_reduction
+from .softmax import check_reduction, check_weight, reduced
 
 
 def _reduce(losses, reduction):
@@ -25,10 +26,26 @@ def _check(who, input, target, reduction):
                          "(broadcasting a loss is nearly always a mistake: reshape one)")
 
 
-def mse_loss(input, target, reduction="mean"):
+def mse_loss_reference(input, target, reduction="mean"):
     """The squared error (input - target)^2."""
-    _check("mse_loss", input, target, reduction)
     return _reduce(square(input - target), reduction)
+
+
+@fused(reference=mse_loss_reference)
+def mse_loss(input, target, *, reduction="mean"):
+    """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
+    _check("mse_loss", input, target, reduction)
+    d = np.subtract(input, target)
+    if reduction == "none":
+        return np.square(d)
+    total = np.vdot(d, d)
+    return total if reduction == "sum" else total / max(1, d.size)
+
+
+@mse_loss.joint_vjp
+def _(g, input, target, reduction, wanted):
+    d = (input - target) * (g * (2 / max(1, input.size) if reduction == "mean" else 2))
+    return [d, -d if wanted[1] else None]
 
 
 def l1_loss(input, target, reduction="mean"):
@@ -75,12 +92,13 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     if ((labels < 0) | (labels >= classes))[valid].any():
         bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
         raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1})")
+    check_weight("nll_loss", weight, classes)
     labels = np.where(valid, labels, 0)
     w = valid.astype(input.dtype) if weight is None else valid * np.asarray(weight, input.dtype)[labels]
     last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
     picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
-    losses = neg(mul(picked, w))
-    return losses if reduction == "none" else sum(losses) * (1.0 if reduction == "sum" else 1 / float(w.sum()))
+    losses = neg(mul(where(w != 0, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
+    return reduced(losses, reduction, w.sum(), sum)
 
 
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
@@ -98,12 +116,41 @@ def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
     return where(ok, log(where(ok, p, 1.0)), -100.0)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """The same of logits x, p = sigma(x): (1 - t) x + (1 + (w - 1) t) softplus(-x), with w = pos_weight. Never overflows."""
-    _check("binary_cross_entropy_with_logits", input, target, reduction)
+def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_weight=None, reduction="mean"):
+    """(1 - t) x + (1 + (w - 1) t) softplus(-x): -(w t log p + (1 - t) log(1 - p)) with p = sigma(x), never overflowing."""
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input + scale * softplus(neg(input))
     return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+@fused(reference=binary_cross_entropy_with_logits_reference)
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, *, reduction="mean"):
+    """-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight.
+
+    input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
+    """
+    _check("binary_cross_entropy_with_logits", input, target, reduction)
+    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
+    losses = scale * softplus.forward(-input)
+    losses += (1 - target) * input
+    if weight is not None:
+        losses *= weight
+    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / max(1, losses.size)
+
+
+@binary_cross_entropy_with_logits.joint_vjp
+def _(g, input, target, weight, pos_weight, reduction, wanted):
+    if any(wanted[1:]):
+        return NotImplemented  # rare enough for the reference
+    p = sigmoid.forward(input)
+    if pos_weight is None:
+        p -= target
+    else:
+        p = (1 + (pos_weight - 1) * target) * p - pos_weight * target
+    if weight is not None:
+        p *= weight
+    p *= g / max(1, p.size) if reduction == "mean" else g
+    return [p, None, None, None]
 
 
 def kl_div(input, target, reduction="mean", log_target=False):

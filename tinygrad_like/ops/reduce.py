@@ -43,8 +43,8 @@ def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
     return x if x.shape == shape else reshape(x, shape=shape)
 
 
-def _count(shape, axis) -> int:
-    return math.prod(shape[a] for a in axes("mean", axis, len(shape)))
+def _count(shape, axis, who: str = "mean") -> int:
+    return math.prod(shape[a] for a in axes(who, axis, len(shape)))
 
 
 @primitive
@@ -62,7 +62,7 @@ mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(g / _count(x_shape, axis), s
 
 def var(x, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
-    n = _count(x.shape, axis)
+    n = _count(x.shape, axis, "var")
     if n <= correction:
         raise ValueError(f"var: {n} values along axis {axis} of shape {x.shape} with correction={correction}; it divides "
                          "by n - correction, so use correction=0 or more values")
@@ -86,19 +86,19 @@ def norm(x, axis=None, keepdim=False):
 @primitive
 def max(x, *, axis=None, keepdim=False):
     """The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return np.maximum.reduce(x, axis=_nonempty("max", x, axis), keepdims=keepdim)
+    return np.maximum.reduce(x, axis=nonempty("max", x, axis), keepdims=keepdim)
 
 
 @primitive
 def min(x, *, axis=None, keepdim=False):
     """The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return np.minimum.reduce(x, axis=_nonempty("min", x, axis), keepdims=keepdim)
+    return np.minimum.reduce(x, axis=nonempty("min", x, axis), keepdims=keepdim)
 
 
 @primitive
-def tie_weights(x, out, *, axis=None):
-    """1 / (number of ties) where x is the extreme `out`, else 0. Counted in x's dtype or larger, never in a smaller one."""
-    hit = np.equal(x, out) | (np.isnan(x) & np.isnan(out))
+def tie_weights(x, extreme, *, axis=None):
+    """1 / (number of ties) where x is the extreme, else 0."""
+    hit = np.equal(x, extreme) | (np.isnan(x) & np.isnan(extreme))
     return (hit / np.add.reduce(hit, axis=axes("max", axis, x.ndim), keepdims=True)).astype(x.dtype)
 
 
@@ -111,7 +111,7 @@ max.vjp(x=_to_extremes)
 min.vjp(x=_to_extremes)
 
 
-def _nonempty(who, x, axis):
+def nonempty(who, x, axis):
     axis = axes(who, axis, x.ndim)
     if _count(x.shape, axis) == 0:
         raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and an empty set has no {who}")
@@ -121,14 +121,14 @@ def _nonempty(who, x, axis):
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
     """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    _nonempty("argmax", x, axis)
+    nonempty("argmax", x, axis)
     return np.argmax(x, axis=axis if axis is None else one_axis("argmax", axis, x.ndim), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
     """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    _nonempty("argmin", x, axis)
+    nonempty("argmin", x, axis)
     return np.argmin(x, axis=axis if axis is None else one_axis("argmin", axis, x.ndim), keepdims=keepdim)
 
 
@@ -173,7 +173,7 @@ def _(g, x, axis, keepdim):
     axis = axes("prod", axis, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axis)
     order = (*axis, *rest)
-    y = x.transpose(order).reshape(_count(x.shape, axis), -1)
+    y = x.transpose(order).reshape(_count(x.shape, axis), math.prod(x.shape[a] for a in rest))
     before, after = np.ones_like(y), np.ones_like(y)
     before[1:] = np.cumprod(y[:-1], axis=0)
     after[:-1] = np.cumprod(y[:0:-1], axis=0)[::-1]

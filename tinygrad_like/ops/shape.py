@@ -109,7 +109,7 @@ def roll(x, *, shifts, axis=None):
     return np.roll(x, shifts, None if axis is None else all_axes("roll", axis, x.ndim))
 
 
-roll.vjp(x=lambda g, shifts, axis: roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts,
+roll.vjp(x=lambda g, shifts, axis: roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts,
                                         axis=axis))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..primitive import fused, primitive
 from .axes import axes, one_axis
 from .elementwise import exp, isfinite, log, mul, sub, where
-from .reduce import max, sum
+from .reduce import max, nonempty, sum
 from .shape import permute, reshape
 
 # Softmax -------------------------------------------------------------------------------------------------------------------
@@ -17,7 +17,7 @@ from .shape import permute, reshape
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
     axis = one_axis("softmax", axis, x.ndim)
-    e = np.exp(x - _top(x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
+    e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
     return e / e.sum(axis, keepdims=True)
 
 
@@ -25,27 +25,27 @@ def softmax(x, *, axis=-1):
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     axis = one_axis("log_softmax", axis, x.ndim)
-    x = x - _top(x, axis)
+    x = x - _top("log_softmax", x, axis)
     return x - np.log(np.exp(x).sum(axis, keepdims=True))
 
 
-def _top(x, axis):
+def _top(who, x, axis):
     if x.shape[axis] == 0:
-        raise ValueError(f"softmax: axis {axis} of shape {x.shape} is empty")
+        raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and there is nothing to share out")
     top = x.max(axis, keepdims=True)
     return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # inf - inf would make NaN of a row of -inf
 
 
-@fused(reference=lambda g, out, axis=-1: out * (g - sum(g * out, axis=axis, keepdim=True)))
-def softmax_vjp(g, out, *, axis=-1):
-    """p (g - sum_j g_j p_j): the Jacobian of softmax is diag(p) - p p^T, and symmetric."""
-    return out * (g - (g * out).sum(axis, keepdims=True))
+@fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
+def softmax_vjp(g, p, *, axis=-1):
+    """p (g - sum_j g_j p_j), with p = softmax(x), whose Jacobian diag(p) - p p^T is symmetric."""
+    return p * (g - (g * p).sum(axis, keepdims=True))
 
 
-@fused(reference=lambda g, out, axis=-1: g - exp(out) * sum(g, axis=axis, keepdim=True))
-def log_softmax_vjp(g, out, *, axis=-1):
-    """g - p sum_j g_j, with p = e^out."""
-    return g - np.exp(out) * g.sum(axis, keepdims=True)
+@fused(reference=lambda g, y, axis=-1: g - exp(y) * sum(g, axis=axis, keepdim=True))
+def log_softmax_vjp(g, y, *, axis=-1):
+    """g - e^y sum_j g_j, with y = log_softmax(x)."""
+    return g - np.exp(y) * g.sum(axis, keepdims=True)
 
 
 softmax.vjp(x=lambda g, out, axis: softmax_vjp(g, out, axis=axis))
@@ -54,7 +54,7 @@ log_softmax.vjp(x=lambda g, out, axis: log_softmax_vjp(g, out, axis=axis))
 
 def logsumexp(x, axis=None, keepdim=False):
     """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
-    axis = axes("logsumexp", axis, x.ndim)
+    axis = nonempty("logsumexp", x, axis)
     m = max(x, axis=axis, keepdim=True)
     m = m.detach() if hasattr(m, "detach") else m  # the result does not depend on m
     m = where(isfinite(m), m, 0.0)
@@ -98,8 +98,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
         if target.shape != wanted:
             raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices of shape {wanted}, got "
                              f"{target.shape}")
-    if weight is not None and tuple(weight.shape) != (classes,):
-        raise ValueError(f"{who}: weight has shape {tuple(weight.shape)} but there are {classes} classes; it needs ({classes},)")
+    check_weight(who, weight, classes)
     if input.ndim == 2:
         return _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
                               label_smoothing=label_smoothing)
@@ -133,35 +132,35 @@ def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, redu
         divisor = n
     else:
         q, divisor = _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
-    losses = -sum(mul(q, log_softmax(input, axis=-1)), axis=-1)
-    return _reduced(losses, reduction, divisor, sum)
+    # Where q is 0 the loss is 0, also if the logit is -inf, as of a masked class.
+    losses = -sum(mul(q, where(q != 0, log_softmax(input, axis=-1), 0.0)), axis=-1)
+    return reduced(losses, reduction, divisor, sum)
 
 
 def _plain(x):
     return x if x is None or isinstance(x, np.ndarray) else x.data
 
 
-def _reduced(losses, reduction, divisor, sum):
+def reduced(losses, reduction, divisor, sum):
     if reduction == "none":
         return losses
-    # A mean over no label at all is NaN, as in PyTorch, and without a warning.
-    return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor) if divisor else float("nan"))
+    if reduction == "mean" and not divisor:
+        return sum(losses) + float("nan")  # a mean over no label at all is NaN and its gradient 0, as in PyTorch
+    return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor))
 
 
 @fused(reference=_cross_entropy_reference)
 def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
-    losses = -np.add.reduce(q * log_softmax.forward(input), axis=-1)
-    return _reduced(losses, reduction, divisor, np.add.reduce)
+    losses = -np.add.reduce(q * np.where(q != 0, log_softmax.forward(input), 0), axis=-1)
+    return reduced(losses, reduction, divisor, np.add.reduce)
 
 
 @_cross_entropy.joint_vjp
 def _(g, input, target, weight, ignore_index, reduction, label_smoothing, wanted):
-    if wanted[2]:
-        raise NotImplementedError("cross_entropy: the class weights are taken as constants; pass weight.detach()")
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     if reduction == "mean":
-        g = g / input.dtype.type(divisor)
+        g = g / input.dtype.type(divisor or 1)
     g = np.expand_dims(g, -1)
     dinput = g * (softmax.forward(input) * q.sum(-1, keepdims=True) - q)  # p - q, where the rows of q sum to 1
     if not wanted[1]:
@@ -175,6 +174,13 @@ def _distribution(input, target, weight, ignore_index, label_smoothing):
         return _soft_labels(target, classes, weight, ignore_index, label_smoothing, input.dtype)
     q = target * (1 - label_smoothing) + label_smoothing / classes
     return (q if weight is None else q * weight), n
+
+
+def check_weight(who: str, weight, classes: int) -> None:
+    if weight is not None and np.shape(weight) != (classes,):
+        raise ValueError(f"{who}: weight has shape {np.shape(weight)} but there are {classes} classes; it needs ({classes},)")
+    if getattr(weight, "requires_grad", False):
+        raise ValueError(f"{who}: the class weights are taken as constants; pass weight.detach()")
 
 
 def check_reduction(who: str, reduction: str) -> None:

@@ -1,0 +1,31 @@
+"""One framework and one workload in a process of its own, so that two thread pools never meet.
+
+Reads numbers of steps on standard input, a line each, runs them, and answers with a line of JSON: the median time of a step
+in milliseconds, the last loss, and the peak memory of the process so far in MiB.
+"""
+
+import json
+import resource
+import statistics
+import sys
+import time
+
+from . import workloads
+
+
+def main() -> None:
+    framework, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    step = (workloads.ours(name, threads) if framework == "ours"
+            else workloads.torch(name, threads, compiled=framework == "torch.compile"))
+    for line in sys.stdin:
+        times = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            loss = step()
+            times.append(time.perf_counter() - start)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"ms": statistics.median(times) * 1e3, "loss": loss, "peak": peak, "first": times[0] * 1e3}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Draw the activation functions of (7.24-7.28) and their derivatives, as the engine's own gradients give them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+from tinygrad_like import Tensor
+
+from .figures import BLUE, HAIR, MUTED, ORANGE, STYLE, figure, save
+
+ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
+    "identity": (nn.Identity(), r"$z$"),
+    "binary step": (nn.BinaryStep(), r"$1\ \mathrm{if}\ z \geq 0\ \mathrm{else}\ 0$"),
+    "ReLU": (nn.ReLU(), r"$\max(z, 0)$"),
+    "leaky ReLU, γ = 0.1": (nn.LeakyReLU(0.1), r"$\max(z, \gamma z)$"),
+    "ELU": (nn.ELU(), r"$z\ \mathrm{if}\ z > 0\ \mathrm{else}\ e^z - 1$"),
+    "sigmoid": (nn.Sigmoid(), r"$1\,/\,(1 + e^{-z})$"),
+    "tanh": (nn.Tanh(), r"$(e^z - e^{-z})\,/\,(e^z + e^{-z})$"),
+    "GELU": (nn.GELU(), r"$\frac{z}{2}\,(1 + \mathrm{erf}(z / \sqrt{2}))$"),
+    "SiLU": (nn.SiLU(), r"$z\,/\,(1 + e^{-z})$"),
+    "softplus, β = 1": (nn.Softplus(), r"$\log(1 + e^{\beta z})\,/\,\beta$"),
+}
+
+
+def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """f and f' at each of `points`: the VJP with a cotangent of ones, as every output depends on its own input only."""
+    z = Tensor(points, requires_grad=True)
+    y = f(z)
+    y.backward(np.ones_like(points))
+    return y.numpy(), z.grad.numpy()
+
+
+def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """`values` with a gap where they jump, so that no upright line joins the two sides."""
+    jumps = np.abs(np.diff(values)) > 20 * (points[1] - points[0])
+    return np.where(np.append(jumps, False), np.nan, values)
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m demos.activations", description=__doc__,
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--range", type=float, default=4.0, help="draw from minus this to this")
+    parser.add_argument("--points", type=int, default=2000, help="points on each curve")
+    parser.add_argument("--out", type=Path, default=Path("runs/activations.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    points = np.linspace(-args.range, args.range, args.points)
+    with rc_context(STYLE):
+        fig = figure(14, 6)
+        panels = fig.subplots(2, 5, sharex=True, sharey=True)
+        for axes, (name, (f, formula)) in zip(panels.flat, ACTIVATIONS.items(), strict=True):
+            value, derivative = value_and_derivative(f, points)
+            axes.axhline(0, color=MUTED, linewidth=0.7)
+            axes.axvline(0, color=MUTED, linewidth=0.7)
+            axes.plot(points, broken(points, derivative), color=ORANGE, linewidth=1.6, label="σ′(z)")
+            axes.plot(points, broken(points, value), color=BLUE, linewidth=2.2, label="σ(z)")
+            axes.set(xlim=(-args.range, args.range), ylim=(-1.35, 2.6))
+            axes.set_title(name, fontweight="bold", pad=22)
+            axes.text(0, 1.035, formula, transform=axes.transAxes, color=MUTED, fontsize=10)
+            axes.tick_params(color=HAIR)
+        for axes in panels[1]:
+            axes.set_xlabel("z")
+        panels[0, 0].legend(loc="upper left", reverse=True)
+        print(f"picture: {save(fig, args.out)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The look the demos' pictures share, and the report of a training run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+INK, MUTED, HAIR, PAPER = "#1f2933", "#6b7785", "#e3e7ec", "#ffffff"
+BLUE, ORANGE = "#2563ab", "#e8722c"
+BLUES = LinearSegmentedColormap.from_list("blues", [PAPER, "#b9d0ea", BLUE])
+ORANGES = LinearSegmentedColormap.from_list("oranges", [PAPER, "#fbd9c2", ORANGE])
+DIVERGING = LinearSegmentedColormap.from_list("diverging", [BLUE, "#a9c5e3", "#f7f5f2", "#f6c6a5", ORANGE])
+GREYS = LinearSegmentedColormap.from_list("greys", [PAPER, INK])
+
+STYLE = {
+    "font.family": "sans-serif", "font.size": 9.5, "text.color": INK,
+    "axes.edgecolor": HAIR, "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 11,
+    "axes.titlelocation": "left", "axes.titlepad": 10, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": HAIR, "grid.linewidth": 0.7,
+    "xtick.color": HAIR, "ytick.color": HAIR, "xtick.labelcolor": MUTED, "ytick.labelcolor": MUTED,
+    "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "lines.linewidth": 1.9, "lines.solid_capstyle": "round",
+    "legend.frameon": False, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
+}
+
+
+def figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that draws to a file and needs no display."""
+    fig = Figure((width, height), layout="constrained")
+    FigureCanvasAgg(fig)
+    fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
+    return fig
+
+
+def save(fig: Figure, path: Path) -> Path:
+    """Write a PNG, making its folder if need be; returns the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fig.savefig(path, dpi=160)
+    return path
+
+
+def bare(axes: Any) -> None:
+    """Leave only the picture: no ticks, grid or frame."""
+    axes.set(xticks=[], yticks=[])
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def training_report(path: Path, title: str, epochs: Sequence[Any], images: np.ndarray, labels: np.ndarray,
+                    predictions: np.ndarray, names: Sequence[str], least_loss: float = 0.0) -> Path:
+    """Draw one run: loss and accuracy by epoch, the confusion matrix, and test images that were misread.
+
+    epochs: rows with epoch, loss, train_accuracy, test_accuracy; images: (n, 1, height, width), of the test.
+    least_loss: what the training loss cannot fall below.
+    """
+    wrong = np.flatnonzero(predictions != labels)
+    with rc_context(STYLE):
+        fig = figure(11, 6.9)
+        accuracy = 1 - len(wrong) / len(labels)
+        fig.suptitle(f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly", x=0.012, ha="left",
+                     fontsize=14, fontweight="bold", color=INK)
+        top, bottom = fig.subfigures(2, 1, height_ratios=[3.7, 1.35])
+        loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.15])
+        draw_curves(loss, accuracies, epochs, least_loss)
+        draw_confusion(confusion, labels, predictions, names)
+        draw_misread(bottom, images, labels, predictions, wrong, names)
+        return save(fig, path)
+
+
+def draw_curves(loss: Any, accuracies: Any, epochs: Sequence[Any], least_loss: float) -> None:
+    x = [row.epoch for row in epochs]
+    loss.plot(x, [row.loss for row in epochs], color=BLUE)
+    if least_loss > 0:
+        loss.axhline(least_loss, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
+        loss.annotate(f"least possible with label smoothing: {least_loss:.2f}", (1, least_loss), (-2, -4),
+                      xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", va="top", color=MUTED,
+                      fontsize=8)
+    loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
+    train, test = [100 * row.train_accuracy for row in epochs], [100 * row.test_accuracy for row in epochs]
+    for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
+        accuracies.plot(x, values, color=colour, label=f"{name}, at last {values[-1]:.1f} %")
+    # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.
+    floor = max(0.0, min(np.median(test), np.median(train)) - 12)
+    accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
+    accuracies.legend(loc="lower right")
+    for axes in (loss, accuracies):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.margins(x=0.02)
+
+
+def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names: Sequence[str]) -> None:
+    """What is right in blue, what is mistaken in orange: on one scale the few mistakes would not be seen."""
+    k = len(names)
+    counts = np.zeros((k, k), dtype=int)
+    np.add.at(counts, (labels, predictions), 1)
+    right = np.eye(k, dtype=bool)
+    axes.imshow(np.where(right, counts, np.nan), cmap=BLUES, vmin=0, vmax=1.6 * counts.max())
+    mistakes = np.where(right | (counts == 0), np.nan, counts)
+    axes.imshow(mistakes, cmap=ORANGES, vmin=0, vmax=max(2, np.nanmax(mistakes, initial=0)))
+    for (i, j), count in np.ndenumerate(counts):
+        if count:
+            axes.text(j, i, str(count), ha="center", va="center", fontsize=7.5, color=INK)
+    short = [n if len(n) < 3 else n[:7] for n in names]
+    axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
+    axes.set_yticks(range(k), short)
+    axes.set(title="Confusion matrix", xlabel="read as", ylabel="is")
+    axes.set_anchor("N")  # its title level with the other two
+    axes.grid(False)
+    axes.tick_params(length=0)
+    axes.set_xticks(np.arange(0.5, k - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, k - 1), minor=True)
+    axes.grid(which="minor", color=HAIR, linewidth=0.6)
+    axes.tick_params(which="minor", length=0)
+
+
+def draw_misread(fig: Any, images: np.ndarray, labels: np.ndarray, predictions: np.ndarray, wrong: np.ndarray,
+                 names: Sequence[str], most: int = 12) -> None:
+    title = "No test image was misread"
+    if len(wrong):
+        shown = f"the first {most} of {len(wrong):,}" if len(wrong) > most else f"all {len(wrong)}"
+        title = f"Misread test images: what it is → what it was read as ({shown})"
+    fig.suptitle(title, x=0.012, ha="left", fontsize=11, color=INK)
+    for axes, i in zip(fig.subplots(1, most), [*wrong[:most], *[None] * most], strict=False):
+        bare(axes)
+        if i is not None:
+            axes.imshow(images[i, 0], cmap=GREYS, vmin=0, vmax=1)
+            read = f"{names[labels[i]]} → {names[predictions[i]]}"
+            axes.set_title(read, loc="center", fontsize=9, pad=4, color=ORANGE)

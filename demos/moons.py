@@ -1,0 +1,82 @@
+"""Draw how an MLP learns to tell two moons apart: its decision boundary after a few, some and many steps."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+import optim
+from tinygrad_like import Tensor, manual_seed, no_grad, ops
+from tinygrad_like import random as seeded
+
+from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, STYLE, bare, figure, save
+
+
+def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two interleaved half circles of n points in all, blurred by `noise`: points (n, 2) and classes (n,), 0 or 1."""
+    label = np.arange(n) % 2
+    angle = seeded.generator.uniform(0, np.pi, n)
+    upper = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    lower = np.stack([1 - np.cos(angle), 0.5 - np.sin(angle)], axis=1)
+    points = np.where(label[:, None] == 0, upper, lower) + seeded.generator.normal(0, noise, (n, 2))
+    return points.astype(np.float32), label.astype(np.float32)
+
+
+def train(model: nn.Module, x: Tensor, y: Tensor, steps: int, optimizer: optim.Optimizer) -> float:
+    """`steps` full-batch steps; returns the last loss."""
+    criterion = nn.BCEWithLogitsLoss()
+    for _ in range(steps):
+        loss = criterion(model(x).squeeze(-1), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m demos.moons", description=__doc__,
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--points", type=int, default=400, help="points in all")
+    parser.add_argument("--noise", type=float, default=0.16, help="standard deviation of the blur")
+    parser.add_argument("--hidden", type=int, nargs="*", default=[32, 32], help="features of the hidden layers")
+    parser.add_argument("--steps", type=int, nargs="+", default=[20, 100, 800], help="draw after this many steps")
+    parser.add_argument("--lr", type=float, default=1e-2, help="learning rate of AdamW")
+    parser.add_argument("--seed", type=int, default=0, help="seed of points and weights")
+    parser.add_argument("--out", type=Path, default=Path("runs/moons.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    manual_seed(args.seed)
+    points, label = two_moons(args.points, args.noise)
+    x, y = Tensor(points), Tensor(label)
+    model = nn.MLP([2, *args.hidden, 1], activation=nn.Tanh)
+    optimizer = optim.AdamW(model.parameters(), lr=args.lr)
+
+    across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
+    grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
+    with rc_context(STYLE):
+        fig = figure(4.2 * len(args.steps), 3.6)
+        done = 0
+        for axes, steps in zip(fig.subplots(1, len(args.steps), squeeze=False)[0], sorted(args.steps), strict=True):
+            loss = train(model, x, y, steps - done, optimizer)
+            done = steps
+            with no_grad():
+                probability = ops.sigmoid(model(grid)).numpy()[..., 0]
+                accuracy = float(((model(x).numpy()[:, 0] > 0) == label).mean())
+            print(f"step {steps:5d}   loss {loss:.4f}   accuracy {accuracy:.1%}", flush=True)
+            axes.imshow(probability, cmap=DIVERGING, vmin=-0.35, vmax=1.35, origin="lower", interpolation="bilinear",
+                        extent=(across.min(), across.max(), up.min(), up.max()))
+            axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.6)
+            for value, colour in ((0, BLUE), (1, ORANGE)):
+                axes.scatter(*points[label == value].T, s=17, color=colour, edgecolors=PAPER, linewidths=0.6)
+            bare(axes)
+            axes.set_title(f"{steps} steps")
+            axes.set_title(f"{accuracy:.1%} right", loc="right", color=MUTED, fontsize=9.5)
+        print(f"picture: {save(fig, args.out)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Layers, losses and models. The names, arguments and state_dict keys are PyTorch's; so an axis is called `dim` here.
+
+(Tensor and the ops follow tinygrad and NumPy, where it is `axis`.)
+"""
+
+from . import functional, init, models
+from .activation import (
+    ELU,
+    GELU,
+    GLU,
+    BinaryStep,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    SwiGLU,
+    Tanh,
+)
+from .containers import ModuleDict, ModuleList, Sequential
+from .linear import Flatten, Identity, Linear, Unflatten
+from .loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
+from .models import MLP, ResNetS
+from .module import Module, Parameter, functional_call
+from .residual import Res, Residual
+from .summary import summary
+
+__all__ = [
+    # the base
+    "Module", "Parameter", "functional_call",
+    # containers
+    "Sequential", "ModuleList", "ModuleDict",
+    # layers
+    "Linear", "Identity", "Flatten", "Unflatten",
+    # activations
+    "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
+    "LogSoftmax", "GLU", "SwiGLU",
+    # residual blocks
+    "Residual", "Res",
+    # losses
+    "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
+    "KLDivLoss",
+    # models
+    "MLP", "ResNetS",
+    # tools
+    "functional", "init", "models", "summary",
+]

@@ -1,0 +1,160 @@
+"""Activations as modules (7.20, 7.24-7.28; 003). The functions are ops; the modules hold their arguments.
+
+An activation has no parameters. Without one between them, affine layers collapse into one affine layer (7.29-7.33).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from tinygrad_like import Tensor, ops
+
+from .module import Module, _described
+
+
+class Activation(Module):
+    """The base of the activations: `repr` shows the arguments of the constructor, which are kept under their names."""
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+
+
+class BinaryStep(Activation):
+    """1 if x >= 0, else 0. Its gradient is 0: nothing before it can be trained by gradients."""
+
+    forward = staticmethod(ops.binary_step)
+
+
+class ReLU(Activation):
+    """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
+
+    forward = staticmethod(ops.relu)
+
+
+class LeakyReLU(Activation):
+    """x if x > 0, else negative_slope * x (7.26)."""
+
+    def __init__(self, negative_slope: float = 0.01):
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.leaky_relu(x, negative_slope=self.negative_slope)
+
+
+class ELU(Activation):
+    """x if x > 0, else alpha (e^x - 1)."""
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.elu(x, alpha=self.alpha)
+
+
+class Sigmoid(Activation):
+    """1 / (1 + e^-x) (7.24)."""
+
+    forward = staticmethod(ops.sigmoid)
+
+
+class LogSigmoid(Activation):
+    """log(1 / (1 + e^-x)), without overflow."""
+
+    forward = staticmethod(ops.logsigmoid)
+
+
+class Tanh(Activation):
+    """(e^x - e^-x) / (e^x + e^-x) (7.25)."""
+
+    forward = staticmethod(ops.tanh)
+
+
+class GELU(Activation):
+    """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" by the form of 003 and GPT-2."""
+
+    def __init__(self, approximate: str = "none"):
+        if approximate not in ("none", "tanh"):
+            raise ValueError(f'GELU: approximate must be "none" or "tanh", got {approximate!r}')
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.gelu(x, approximate=self.approximate)
+
+
+class SiLU(Activation):
+    """x / (1 + e^-x), also called Swish."""
+
+    forward = staticmethod(ops.silu)
+
+
+class Softplus(Activation):
+    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's `threshold` is not needed."""
+
+    def __init__(self, beta: float = 1.0):
+        if not beta > 0:
+            raise ValueError(f"Softplus: beta must be positive, got {beta}")
+        self.beta = beta
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.softplus(x, beta=self.beta)
+
+
+class Softmax(Activation):
+    """e^(x_i) / sum_j e^(x_j) along axis dim. Losses want logits: CrossEntropyLoss takes no softmax before it (003)."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.softmax(x, axis=self.dim)
+
+
+class LogSoftmax(Activation):
+    """x_i - log sum_j e^(x_j) along axis dim."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.log_softmax(x, axis=self.dim)
+
+
+class GLU(Activation):
+    """value * sigmoid(gate), the first and second half of axis dim, which must be even (003)."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.glu(x, axis=self.dim)
+
+
+class SwiGLU(Activation):
+    """value * silu(gate), the first and second half of axis dim, which must be even (003)."""
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.swiglu(x, axis=self.dim)
+
+
+def make_activation(who: str, activation: Callable[[], Module]) -> Module:
+    """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if that is none."""
+    made = activation() if _takes_nothing(activation) else None
+    if not isinstance(made, Module):
+        raise TypeError(f"{who}: activation must make a Module when called without arguments, as nn.ReLU and "
+                        f"lambda: nn.ELU(0.5) do; got {_described(activation)}")
+    return made
+
+
+def _takes_nothing(f: Callable) -> bool:
+    """Whether `f()` is a possible call of a class or function; a Module is no such thing, it wants its input."""
+    if not callable(f) or isinstance(f, Module):
+        return False
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except ValueError:  # a builtin, which makes no Module
+        return False
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)

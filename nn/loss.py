@@ -1,0 +1,161 @@
+"""Losses as modules, called as `loss(input, target)`; the functions, with their formulas, are in `ops`.
+
+reduction: "mean", "sum" or "none", the losses one by one. Raises ValueError for any other, when the module is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.softmax import check_reduction
+
+from .module import Module
+
+
+class _Loss(Module):
+    def __init__(self, reduction: str):
+        check_reduction(type(self).__name__, reduction)
+        self.reduction = reduction
+
+    def _weigh(self, name: str, weight: Any) -> None:
+        """Weights are buffers: part of the state, cast with the module, not trained."""
+        self.register_buffer(name, weight if weight is None or isinstance(weight, Tensor) else Tensor(weight))
+
+    def extra_repr(self) -> str:
+        settings = (f"{name}={value!r}" for name, value in self.__dict__.items()
+                    if name != "training" and isinstance(value, str | int | float))
+        return ", ".join(settings)
+
+
+class CrossEntropyLoss(_Loss):
+    """-log softmax(input)[target] (003). It wants logits: a softmax before it changes the loss.
+
+    input: (batch, classes, ...) or (classes,)
+    target: class indices, of that shape without classes, or probabilities, of that shape
+    weight: (classes,), a factor per class. ignore_index: a target that counts for nothing.
+    label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
+    """
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+                 label_smoothing: float = 0.0):
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError(f"CrossEntropyLoss: label_smoothing must lie in [0, 1], got {label_smoothing}")
+        super().__init__(reduction)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        self._weigh("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
+                                 label_smoothing=self.label_smoothing)
+
+
+class NLLLoss(_Loss):
+    """-input[target], the negative log-likelihood, of log-probabilities as LogSoftmax makes them.
+
+    Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
+    """
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"):
+        super().__init__(reduction)
+        self.ignore_index = ignore_index
+        self._weigh("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """(input - target)^2, of equal shapes."""
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.mse_loss(input, target, reduction=self.reduction)
+
+
+class L1Loss(_Loss):
+    """|input - target|, of equal shapes."""
+
+    def __init__(self, reduction: str = "mean"):
+        super().__init__(reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.l1_loss(input, target, reduction=self.reduction)
+
+
+class HuberLoss(_Loss):
+    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0):
+        super().__init__(reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class SmoothL1Loss(_Loss):
+    """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2, with d = input - target; L1Loss for beta = 0."""
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0):
+        super().__init__(reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class BCELoss(_Loss):
+    """-(t log p + (1 - t) log(1 - p)) of probabilities p in [0, 1]. For logits BCEWithLogitsLoss is more accurate.
+
+    weight: a factor per element, broadcast.
+    """
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Any = None, reduction: str = "mean"):
+        super().__init__(reduction)
+        self._weigh("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """-(w t log p + (1 - t) log(1 - p)) with p = sigmoid(input), computed without overflow.
+
+    weight: a factor per element, broadcast. pos_weight: w, a factor of the positive part, broadcast: one per class.
+    """
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None):
+        super().__init__(reduction)
+        self._weigh("weight", weight)
+        self._weigh("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.binary_cross_entropy_with_logits(input, target, self.weight, self.pos_weight,
+                                                    reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """t (log t - input), of log-probabilities input and probabilities t, or their logarithm with log_target=True.
+
+    reduction: also "batchmean", the sum divided by the batch size: the divergence itself. "mean" divides by the number
+    of elements.
+    """
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False):
+        super().__init__("sum" if reduction == "batchmean" else reduction)
+        self.reduction, self.log_target = reduction, log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return ops.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)

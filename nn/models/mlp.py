@@ -1,0 +1,30 @@
+"""The multi-layer perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..activation import ReLU, make_activation
+from ..containers import Sequential
+from ..linear import Linear
+from ..module import Module
+
+
+class MLP(Sequential):
+    """A fully connected network, a[k] = sigma(W[k] a[k-1] + b[k]) with a linear last layer (7.22-7.23, 7.36).
+
+    sizes: (d, m_1, ..., m_r), the features of the input, of each hidden layer, and of the output
+    activation: makes the layer sigma, as nn.ReLU does
+    x: (..., d) -> (..., m_r)
+
+    It has (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r parameters (001). `mlp[:-1](x)` are its learned
+    features phi(x), of which the last layer is a linear model (7.34).
+    """
+
+    def __init__(self, sizes: Sequence[int], activation: Callable[[], Module] = ReLU):
+        if len(sizes) < 2:
+            raise ValueError(f"MLP: sizes are the features of input, hidden layers and output: at least 2, got {sizes}")
+        layers: list[Module] = [Linear(sizes[0], sizes[1])]
+        for features, out in zip(sizes[1:-1], sizes[2:], strict=True):
+            layers += [make_activation("MLP", activation), Linear(features, out)]
+        super().__init__(*layers)

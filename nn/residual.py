@@ -1,0 +1,92 @@
+"""Residual connections, y = x + F(x). Their Jacobian I + dF/dx lets gradients pass F by, at any depth (003)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tinygrad_like import Tensor
+
+from . import init
+from .activation import ReLU, make_activation
+from .linear import Linear
+from .module import Module
+
+
+class Residual(Module):
+    """y = scale f(x) + projection(x), with projection the identity if it is None.
+
+    f: a Module (or function) whose result has the shape of the projected x. With a norm as its first layer this is a
+        pre-norm block; `Sequential(Residual(f), norm)` is a post-norm one (003).
+    scale: 1/sqrt(L) keeps the variance of a stream through L blocks independent of L (003).
+    projection: a Module (or function) that brings x to the shape of f(x): a Linear, or a 1x1 convolution.
+
+    Raises ValueError if the two shapes differ; they are not broadcast.
+    """
+
+    def __init__(self, f: Callable[[Tensor], Tensor], scale: float = 1.0,
+                 projection: Callable[[Tensor], Tensor] | None = None):
+        self.f, self.scale, self.projection = f, scale, projection
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.f(x)
+        skip = x if self.projection is None else self.projection(x)
+        if y.shape != skip.shape:
+            raise ValueError(self._mismatch(x, y, skip))
+        return skip + (y if self.scale == 1 else y * self.scale)
+
+    def _mismatch(self, x: Tensor, y: Tensor, skip: Tensor) -> str:
+        if self.projection is not None:
+            return f"Residual: of an input {x.shape}, f makes {y.shape} but projection {skip.shape}; they must agree"
+        text = f"Residual: f maps {x.shape} to {y.shape}, which cannot be added to its input"
+        if x.ndim == y.ndim == 4:
+            return (f"{text}; pass projection=, a 1x1 convolution from {x.shape[1]} to {y.shape[1]} channels with f's "
+                    "stride")
+        if x.ndim and x.shape[:-1] == y.shape[:-1]:
+            return f"{text}; pass projection=nn.Linear({x.shape[-1]}, {y.shape[-1]})"
+        return f"{text}; pass projection=, a layer that maps {x.shape} to {y.shape}"
+
+    def extra_repr(self) -> str:
+        return "" if self.scale == 1 else f"scale={self.scale:g}"
+
+
+class Res(Module):
+    """The simplified residual block: Res(z) = z + sigma(MM_1(sigma(MM_2(z)))) (7.38).
+
+    MM_2 acts first, as the equation numbers them. z: (..., features) -> (..., features).
+
+    activation: makes the layer sigma, as nn.ReLU does.
+    scale: of the branch, see Residual.
+    zero_init: start with MM_1 = 0, and so as the identity (003). Raises ValueError if sigma(0) is not 0, for then it
+        would be none, or if sigma'(0) is 0, as for ReLU, for then no gradient would ever reach MM_1.
+    """
+
+    def __init__(self, features: int, activation: Callable[[], Module] = ReLU, scale: float = 1.0,
+                 zero_init: bool = False):
+        self.mm2 = Linear(features, features)
+        self.mm1 = Linear(features, features)
+        self.activation = make_activation("Res", activation)
+        self.scale = scale
+        if zero_init:
+            self._zero_init()
+
+    def _zero_init(self) -> None:
+        x = Tensor([0.0], requires_grad=True)
+        y = self.activation(x)
+        slope, = y.sum().gradient(x)
+        name = type(self.activation).__name__
+        if y.item() != 0:
+            raise ValueError(f"Res: zero_init makes the block the identity only if activation(0) = 0, but {name}(0) = "
+                             f"{y.item():g}; use GELU, SiLU or Tanh")
+        if slope.item() == 0:
+            raise ValueError(f"Res: with zero_init the block could not learn, since {name} has slope 0 at 0; "
+                             "use GELU, SiLU or Tanh")
+        for parameter in self.mm1.parameters():
+            init.zeros_(parameter)
+
+    def forward(self, z: Tensor) -> Tensor:
+        sigma = self.activation
+        update = sigma(self.mm1(sigma(self.mm2(z))))
+        return z + (update if self.scale == 1 else update * self.scale)
+
+    def extra_repr(self) -> str:
+        return "" if self.scale == 1 else f"scale={self.scale:g}"

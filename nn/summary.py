@@ -1,0 +1,164 @@
+"""The shape contract of a model as a table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import Tensor, no_grad
+
+from .module import Module
+
+
+@dataclass
+class Row:
+    """One module: its dotted name, the shapes of its first call (None if it was not called), and its own parameters."""
+
+    name: str
+    layer: str
+    depth: int
+    input: str | None
+    output: str | None
+    calls: int
+    parameters: int
+
+
+@dataclass
+class Summary:
+    """What `summary` found out; `str` and `repr` show it as a table. Sizes are in bytes."""
+
+    rows: list[Row]
+    trainable: int
+    frozen: int
+    parameter_bytes: int
+    gradient_bytes: int
+    activation_bytes: int
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters, shared ones once."""
+        return self.trainable + self.frozen
+
+    def __str__(self) -> str:
+        table = [("name", "layer", "input", "", "output", "parameters")]
+        for row in self.rows:
+            name = "  " * row.depth + (row.name.rpartition(".")[2] or "(model)")
+            times = f" (x{row.calls})" if row.calls > 1 else ""
+            shapes = ("not called", "", "") if row.input is None else (row.input, "->", f"{row.output}{times}")
+            table.append((name, row.layer, *shapes, f"{row.parameters:,}" if row.parameters else ""))
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        form = "  ".join([f"{{:<{w}}}" for w in widths[:-1]] + [f"{{:>{widths[-1]}}}"])
+        aligned = [form.format(*line).rstrip() for line in table]
+        rule = "-" * len(aligned[0])
+        needed = self.parameter_bytes + self.gradient_bytes + self.activation_bytes
+        return "\n".join([
+            aligned[0], rule, *aligned[1:], rule,
+            f"parameters  {self.parameters:,} ({self.trainable:,} trainable, {self.frozen:,} frozen)",
+            f"memory      {_size(needed)} = parameters {_size(self.parameter_bytes)} + "
+            f"gradients {_size(self.gradient_bytes)} + activations {_size(self.activation_bytes)}",
+        ])
+
+    __repr__ = __str__
+
+
+def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
+    """The layers of `model` with input and output shapes and parameter counts, found by calling it once on `inputs`.
+
+    inputs: what the model is called with. A tuple or list of ints stands for zeros of that shape, batch included:
+        `print(summary(model, (32, 784)))`. Give Tensors where values matter, such as token indices.
+    depth: show so many levels below the model only; the parameters of what is left out count with the module it is in.
+
+    The call is made in evaluation mode and without recording, so nothing in the model changes. A parameter is counted
+    in the first module that has it. Memory is an estimate for one training step at this batch size, without the
+    optimizer's state: parameters, gradients of the trainable ones, and every module's output.
+
+    Raises TypeError without inputs; an error in the forward is passed on with a note that names the layer.
+    """
+    if not inputs:
+        raise TypeError("summary: give the model's inputs, or their shapes, as in summary(model, (32, 784))")
+    calls: dict[Module, list] = {}
+    entered: list[tuple[Module, tuple]] = []
+    outputs: dict[int, np.ndarray] = {}  # by the memory they are on, which is held so that its id stays its own
+
+    def before(module: Module, args: tuple) -> None:
+        entered.append((module, args))
+
+    def after(module: Module, args: tuple, output: Any) -> None:
+        entered.pop()
+        calls.setdefault(module, []).append((_shapes(args), _shapes(output)))
+        outputs.update((id(m), m) for m in map(_memory, _tensors(output)))
+
+    names = {module: name for name, module in model.named_modules()}
+    modes = {module: module.training for module in names}
+    handles = [h for m in names for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
+    args = [_zeros(x, model) for x in inputs]
+    try:
+        with no_grad():
+            model.eval()(*args)
+    except Exception as error:
+        if entered:
+            module, received = entered[-1]
+            where = f"{names[module] or '(model)'} ({type(module).__name__})"
+            error.add_note(f"summary: in layer {where}, called with {_shapes(received)}")
+        raise
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, training in modes.items():
+            module.training = training
+
+    rows, counted = [], set()
+    for module, name in names.items():
+        level = name.count(".") + 1 if name else 0
+        if depth is None or level <= depth:
+            own = [p for p in module.parameters(recurse=level == depth) if p not in counted]
+            counted.update(own)
+            made = calls.get(module, [])
+            taken, given = made[0] if made else (None, None)
+            rows.append(Row(name, type(module).__name__, level, taken, given, len(made), sum(p.size for p in own)))
+    parameters = list(model.parameters())
+    trainable = [p for p in parameters if p.requires_grad]
+    not_made = {id(_memory(x)) for x in _tensors(args)}
+    return Summary(
+        rows,
+        trainable=sum(p.size for p in trainable),
+        frozen=sum(p.size for p in parameters if not p.requires_grad),
+        parameter_bytes=sum(p.nbytes for p in parameters),
+        gradient_bytes=sum(p.nbytes for p in trainable),
+        activation_bytes=sum(m.nbytes for key, m in outputs.items() if key not in not_made),
+    )
+
+
+def _zeros(x: Any, model: Module) -> Any:
+    if isinstance(x, tuple | list) and all(isinstance(n, int) for n in x):
+        dtype = next((p.dtype for p in model.parameters()), None)
+        return Tensor.zeros(*x, dtype=dtype)
+    return x
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in _tensors(v)] if isinstance(value, tuple | list) else []
+
+
+def _memory(tensor: Tensor) -> np.ndarray:
+    """The array whose memory the Tensor is on: views of it are not counted again."""
+    memory = tensor.data
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    return memory
+
+
+def _shapes(value: Any) -> str:
+    return ", ".join(str(t.shape) for t in _tensors(value)) or type(value).__name__
+
+
+def _size(n: int) -> str:
+    unit = min(int(math.log(n, 1024)), 3) if n else 0
+    return f"{n / 1024**unit:.{1 if unit else 0}f} {('B', 'KiB', 'MiB', 'GiB')[unit]}"

@@ -1,0 +1,64 @@
+"""Adam, and AdamW, whose weight decay does not pass through the moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .optimizer import Optimizer
+
+
+class Adam(Optimizer):
+    """Steps of a size set by running means of the gradient (m) and of its square (v), each corrected for starting at 0.
+
+        g <- g + weight_decay x
+        m <- beta1 m + (1 - beta1) g
+        v <- beta2 v + (1 - beta2) g^2
+        x <- x - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)        at the t-th step, from 1
+
+    maximize: climb instead, g <- -g. Source: Kingma and Ba 2015.
+    """
+
+    keeps = ("exp_avg", "exp_avg_sq")
+    decoupled = False
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
+                 maximize: bool = False):
+        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
+
+    def check(self, group):
+        betas = group["betas"]
+        self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
+        for name in ("eps", "weight_decay"):
+            self.require(group[name] >= 0, name, group[name], ">= 0")
+
+    def update(self, x, g, state, lr, group):
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
+        if group["maximize"]:
+            g = -g
+        if self.decoupled:
+            x *= 1 - lr * group["weight_decay"]
+        elif group["weight_decay"]:
+            g = g + group["weight_decay"] * x
+        m += (1 - beta1) * (g - m)
+        v *= beta2
+        v += (1 - beta2) * g * g
+        x -= lr / (1 - beta1**t) * m / (np.sqrt(v / (1 - beta2**t)) + group["eps"])
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: x <- x - lr weight_decay x first, and m and v see the gradient alone.
+
+    Source: Loshchilov and Hutter 2019, in PyTorch's form, where the decay is scaled by the learning rate.
+    """
+
+    decoupled = True
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+                 maximize: bool = False):
+        super().__init__(params, lr, betas, eps, weight_decay, maximize)

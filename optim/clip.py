@@ -1,0 +1,63 @@
+"""Gradient clipping, to be called between backward and the optimizer's step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from tinygrad_like import Tensor
+
+
+def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False) -> float:
+    """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had, a float.
+
+    The norm is that of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g| for norm_type=inf.
+    If it is infinite or NaN, the gradients become 0 or NaN, unless error_if_nonfinite asks for FloatingPointError.
+    Source: Pascanu et al. 2013.
+    """
+    if not max_norm >= 0 or not norm_type > 0:
+        raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
+    gradients = _gradients("clip_grad_norm", parameters)
+    norm = _norm([g.data for g in gradients], norm_type)
+    if error_if_nonfinite and not math.isfinite(norm):
+        raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {norm}")
+    scale = max_norm / (norm + 1e-6)
+    if not scale >= 1:  # NaN included
+        for g in gradients:
+            with np.errstate(invalid="ignore"):  # inf * 0
+                g.data *= scale
+            g.touch()
+    return norm
+
+
+def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:
+    """Clip every entry of every gradient, in place, to [-clip_value, clip_value]."""
+    if not clip_value >= 0:
+        raise ValueError(f"clip_grad_value: clip_value={clip_value!r} must be >= 0")
+    for g in _gradients("clip_grad_value", parameters):
+        np.clip(g.data, -clip_value, clip_value, out=g.data)
+        g.touch()
+
+
+def _norm(arrays: list[np.ndarray], p: float) -> float:
+    if p == math.inf:
+        return float(np.max([np.max(np.abs(a), initial=0) for a in arrays], initial=0))
+    if p != 2:
+        return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
+    squares = float(sum(np.vdot(a, a) for a in arrays))
+    if squares == math.inf:  # float32 ends at 3e38, so the square of 2e19 is too much for it
+        squares = float(sum(np.vdot(a, a) for a in (a.astype(np.float64) for a in arrays)))
+    return math.sqrt(squares)
+
+
+def _gradients(who: str, parameters: Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        raise TypeError(f"{who}: parameters is a single Tensor; pass a list, such as [x] or model.parameters()")
+    parameters = list(parameters)
+    for i, p in enumerate(parameters):
+        if not isinstance(p, Tensor):
+            raise TypeError(f"{who}: parameter {i} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
+    return [p.grad for p in parameters if p.grad is not None]

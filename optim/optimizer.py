@@ -1,0 +1,237 @@
+"""What every optimizer shares: parameter groups, per-parameter state, the learning rate, and the loop of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import Tensor, enable_grad
+from tinygrad_like.dtypes import FLOAT32
+
+
+class State(dict):
+    """What an optimizer remembers of one parameter: arrays that start as zeros of its shape, and the count `step`."""
+
+    def __init__(self, param: Tensor):
+        self.param = param
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = 0 if name == "step" else np.zeros_like(self.param.data)
+        return self[name]
+
+
+class Optimizer:
+    """The base of all optimizers. A subclass gives `update`, its formula, and `fused`, the same as one kernel call.
+
+    params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them.
+    lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
+    options: the defaults of every other option of the subclass.
+
+    Raises TypeError or ValueError, naming the parameter, for one that is no leaf Tensor that requires grad, that is
+    given twice, or for an option that is unknown or out of range.
+    """
+
+    keeps: tuple[str, ...] = ()  # the names that may stand in a parameter's State: PyTorch's
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
+        self.name = type(self).__name__
+        self.defaults = {"lr": lr, **options}
+        self.param_groups: list[dict[str, Any]] = []
+        self.state: dict[Tensor, State] = {}
+        self.steps = 0
+        for group in self._groups(params):
+            self.add_param_group(group)
+
+    # The formula, by the subclass -----------------------------------------------------------------------------------
+
+    def update(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
+        """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout."""
+        raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
+
+    def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
+        """`update` in one pass over memory, where x and g are float32 and contiguous."""
+        self.update(x, g, state, lr, group)
+
+    def check(self, group: dict) -> None:
+        """Raise ValueError for options out of range."""
+
+    # A step ---------------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient.
+
+        closure: called first, with recording on, to compute the gradients; what it returns, the loss, is returned.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None and p.grad.data.shape != p.data.shape:
+                    raise ValueError(f"{self.name}.step: a parameter of shape {p.shape} has a gradient of shape "
+                                     f"{p.grad.shape}; they must be equal")
+        for group in self.param_groups:
+            lr = self._lr(group)
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                x, g, state = p.data, p.grad.data, self.state[p]
+                if x.dtype is FLOAT32 is g.dtype and x.flags.carray and g.flags.carray:
+                    self.fused(x, g, state, lr, group)
+                else:
+                    self.update(x, g.astype(x.dtype, copy=False), state, lr, group)
+                p.touch()
+        self.steps += 1
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; with set_to_none=False, those that exist become zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.grad = None if set_to_none or p.grad is None else Tensor.zeros(p.shape, dtype=p.dtype)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the next step, of the first group; setting it sets every group's."""
+        return self._lr(self.param_groups[0])
+
+    @lr.setter
+    def lr(self, lr: float | Callable[[int], float]) -> None:
+        self._check_lr(lr)
+        for group in self.param_groups:
+            group["lr"] = lr
+
+    def _lr(self, group: dict) -> float:
+        lr = group["lr"]
+        return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote what it multiplies
+
+    # Groups ---------------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, group: dict[str, Any]) -> None:
+        """Add a dict of "params" and the options that differ from the optimizer's, say for layers just unfrozen."""
+        if not isinstance(group, dict) or "params" not in group:
+            raise TypeError(f'{self.name}: a group is a dict with "params", got {_brief(group)}')
+        params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
+        if not params:
+            raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
+        group = {**self.defaults, **group, "params": params}
+        for name in group.keys() - self.defaults.keys() - {"params"}:
+            raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes {', '.join(self.defaults)}")
+        self._check_lr(group["lr"])
+        self.check(group)
+        seen = set(self.state)
+        for i, p in enumerate(params):
+            self._check_param(f"{self.name}: parameter {i}", p, seen)
+            seen.add(p)
+        self.param_groups.append(group)
+        self.state.update((p, State(p)) for p in params)
+
+    def _groups(self, params: Iterable) -> list[dict]:
+        if isinstance(params, Tensor | dict) or not isinstance(params, Iterable):
+            raise TypeError(f"{self.name}: params is a single {type(params).__name__}; pass a list of Tensors or of "
+                            "groups, such as model.parameters() or [x]")
+        params = list(params)
+        grouped = sum(isinstance(p, dict) for p in params)
+        if 0 < grouped < len(params):
+            raise TypeError(f"{self.name}: params mixes groups (dicts) with Tensors; put these in a group of their own")
+        return params if grouped else [{"params": params}]
+
+    @staticmethod
+    def _check_param(who: str, p: Any, seen: set[Tensor]) -> None:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"{who} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
+        if p.node is not None:
+            raise ValueError(f"{who} (shape {p.shape}) was computed by {p.node.op.name}; only leaves can be optimized: "
+                             "take its detach().requires_grad_()")
+        if not p.requires_grad:
+            raise ValueError(f"{who} (shape {p.shape}) does not require grad; leave it out, with "
+                             "[p for p in params if p.requires_grad], or call its requires_grad_()")
+        if p in seen:
+            raise ValueError(f"{who} (shape {p.shape}) is given twice; it would be updated twice a step")
+
+    def _check_lr(self, lr: Any) -> None:
+        if not callable(lr):
+            self.require(isinstance(lr, int | float | np.number) and 0 <= lr < np.inf,
+                         "lr", lr, "a number >= 0, or a schedule: a function of the step")
+
+    def require(self, condition: Any, name: str, value: Any, rule: str) -> None:
+        """Raise ValueError, naming the option, unless the condition holds."""
+        if not condition:
+            raise ValueError(f"{self.name}: {name}={value!r} must be {rule}")
+
+    def __repr__(self) -> str:
+        lines = []
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"} | {"lr": self._lr(group)}
+            size = sum(p.size for p in group["params"])
+            lines.append(f"  {len(group['params'])} parameters of {size:,} numbers: "
+                         + ", ".join(f"{name}={value}" for name, value in options.items()))
+        return "\n".join([f"{self.name}(", *lines, f") after {self.steps} steps"])
+
+    # Checkpoints ----------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy of all that a resumed run needs, as a tree of dicts, lists, arrays and numbers, in PyTorch's layout.
+
+        {"state": {index: {name: value}}, "param_groups": [{"params": [index, ...], option: value}], "step": count},
+        where the indices number the parameters through all groups. A schedule is saved as its current value.
+        """
+        index = {p: i for i, p in enumerate(self.state)}
+        return {
+            "state": {i: {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.state[p].items()}
+                      for p, i in index.items() if self.state[p]},
+            "param_groups": [{**group, "lr": self._lr(group), "params": [index[p] for p in group["params"]]}
+                             for group in self.param_groups],
+            "step": self.steps,
+        }
+
+    def load_state_dict(self, tree: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave, here or in PyTorch. Schedules stay, and take up at the saved step.
+
+        Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
+        """
+        who = f"{self.name}.load_state_dict"
+        if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
+            raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {_brief(tree)}')
+        pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
+        counts, own = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
+        if counts != own:
+            raise ValueError(f"{who}: the groups saved have {counts} parameters, the groups here {own}")
+
+        named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
+        state = {p: State(p) for p in self.state}
+        for i, entries in tree["state"].items():
+            p = named.get(int(i))
+            if p is None:
+                raise ValueError(f"{who}: state of parameter {i}, but there are {len(named)} parameters")
+            for name, value in entries.items():
+                if value is not None:  # PyTorch's SGD without momentum saves None
+                    state[p][name] = self._loaded(f"{who}: {name} of parameter {i}", p, name, value)
+
+        groups = []
+        for saved, group in pairs:
+            schedule = {"lr": group["lr"]} if callable(group["lr"]) else {}
+            groups.append({**group, **{k: v for k, v in saved.items() if k in self.defaults}, **schedule})
+            self.check(groups[-1])
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            group.update(loaded)
+        self.state = state
+        self.steps = int(tree.get("step", max((s.get("step", 0) for s in state.values()), default=0)))
+
+    def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
+        if name == "step":
+            return int(value)
+        if name not in self.keeps:
+            raise ValueError(f"{what} is nothing {self.name} keeps; it keeps {', '.join(self.keeps)}")
+        array = np.asarray(value).astype(p.dtype, order="C")
+        if array.shape != p.shape:
+            raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")
+        return array
+
+
+def _brief(value: Any) -> str:
+    kind = type(value).__name__
+    return f"a {kind} with keys {', '.join(map(repr, value))}" if isinstance(value, dict) else f"a {kind}"

@@ -1,0 +1,57 @@
+"""RMSProp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .optimizer import Optimizer
+
+
+class RMSProp(Optimizer):
+    """The gradient divided by the root of a running mean of its square.
+
+        g <- g + weight_decay x
+        v <- alpha v + (1 - alpha) g^2
+        a <- alpha a + (1 - alpha) g               (centered only; otherwise a = 0)
+        d  = g / (sqrt(v - a^2) + eps)
+        b <- momentum b + d
+        x <- x - lr b
+
+    maximize: climb instead, g <- -g. Source: Hinton's lecture 6e of 2012; centered: Graves 2013.
+    """
+
+    keeps = ("square_avg", "grad_avg", "momentum_buffer")
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, alpha: float = 0.99,
+                 eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
+                 maximize: bool = False):
+        super().__init__(params, lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum,
+                         centered=centered, maximize=maximize)
+
+    def check(self, group):
+        self.require(0 <= group["alpha"] <= 1, "alpha", group["alpha"], "in [0, 1]")
+        for name in ("eps", "weight_decay", "momentum"):
+            self.require(group[name] >= 0, name, group[name], ">= 0")
+
+    def update(self, x, g, state, lr, group):
+        alpha, v = group["alpha"], state["square_avg"]
+        if group["maximize"]:
+            g = -g
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * x
+        v *= alpha
+        v += (1 - alpha) * g * g
+        variance = v
+        if group["centered"]:
+            a = state["grad_avg"]
+            a += (1 - alpha) * (g - a)
+            variance = v - a * a
+        d = g / (np.sqrt(variance) + group["eps"])
+        if group["momentum"]:
+            b = state["momentum_buffer"]
+            b *= group["momentum"]
+            b += d
+            d = b
+        x -= lr * d

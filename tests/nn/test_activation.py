@@ -1,0 +1,110 @@
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import nn
+import nn.functional as F
+from nn.activation import make_activation
+from tinygrad_like import Tensor, ops
+from tinygrad_like.gradcheck import gradcheck
+
+X = np.array([-30.0, -2.0, -0.5, 0.0, 0.5, 2.0, 30.0])
+
+
+def sigma(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def phi(x):
+    return np.vectorize(lambda t: (1 + math.erf(t / math.sqrt(2))) / 2)(x)
+
+
+# module, the formula, repr
+CASES = [
+    (nn.Identity(), lambda x: x, "Identity()"),
+    (nn.BinaryStep(), lambda x: (x >= 0) * 1.0, "BinaryStep()"),
+    (nn.ReLU(), lambda x: np.maximum(x, 0), "ReLU()"),
+    (nn.LeakyReLU(), lambda x: np.maximum(x, 0.01 * x), "LeakyReLU(negative_slope=0.01)"),
+    (nn.LeakyReLU(0.2), lambda x: np.maximum(x, 0.2 * x), "LeakyReLU(negative_slope=0.2)"),
+    (nn.ELU(2.0), lambda x: np.where(x > 0, x, 2 * (np.exp(np.minimum(x, 0)) - 1)), "ELU(alpha=2.0)"),
+    (nn.Sigmoid(), sigma, "Sigmoid()"),
+    (nn.LogSigmoid(), lambda x: np.log(sigma(x)), "LogSigmoid()"),
+    (nn.Tanh(), np.tanh, "Tanh()"),
+    (nn.GELU(), lambda x: x * phi(x), "GELU(approximate='none')"),
+    (nn.GELU("tanh"), lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+     "GELU(approximate='tanh')"),
+    (nn.SiLU(), lambda x: x * sigma(x), "SiLU()"),
+    (nn.Softplus(), lambda x: np.log1p(np.exp(x)), "Softplus(beta=1.0)"),
+    (nn.Softplus(2.5), lambda x: np.log1p(np.exp(2.5 * x)) / 2.5, "Softplus(beta=2.5)"),
+    (nn.Softmax(), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), "Softmax(dim=-1)"),
+    (nn.LogSoftmax(dim=0), lambda x: x - np.log(np.exp(x).sum(0)), "LogSoftmax(dim=0)"),
+]
+
+
+@pytest.mark.parametrize(("module", "formula", "text"), CASES, ids=[text for _, _, text in CASES])
+def test_value_gradient_and_repr(module, formula, text):
+    np.testing.assert_allclose(module(Tensor(X)).numpy(), formula(X), rtol=1e-6, atol=1e-13)
+    assert module(Tensor(X.astype(np.float32))).dtype == np.float32
+    assert repr(module) == text and not list(module.parameters())
+    gradcheck(module, X[[1, 2, 4, 5]])
+
+
+def test_modules_take_arguments_that_can_be_changed_later():
+    m = nn.LeakyReLU()
+    m.negative_slope = 0.5
+    assert m(Tensor([-2.0])).tolist() == [-1.0] and repr(m) == "LeakyReLU(negative_slope=0.5)"
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_gates(dim):
+    x = np.random.default_rng(0).standard_normal((4, 6))
+    value, gate = np.split(x, 2, axis=dim)
+    np.testing.assert_allclose(nn.GLU(dim)(Tensor(x)).numpy(), value * sigma(gate))
+    np.testing.assert_allclose(nn.SwiGLU(dim)(Tensor(x)).numpy(), value * gate * sigma(gate))
+    np.testing.assert_array_equal(F.glu(Tensor(x), dim=dim).numpy(), nn.GLU(dim)(Tensor(x)).numpy())
+    np.testing.assert_array_equal(F.swiglu(Tensor(x), dim=dim).numpy(), nn.SwiGLU(dim)(Tensor(x)).numpy())
+    gradcheck(nn.SwiGLU(dim), x)
+    with pytest.raises(ValueError, match="must have an even size"):
+        nn.GLU()(Tensor.ones(2, 3))
+
+
+def test_bad_arguments_are_refused_when_the_module_is_made():
+    with pytest.raises(ValueError, match="GELU: approximate"):
+        nn.GELU("exact")
+    with pytest.raises(ValueError, match="Softplus: beta must be positive, got 0"):
+        nn.Softplus(0)
+
+
+@pytest.mark.parametrize("make", [nn.Tanh, lambda: nn.ELU(0.5), functools.partial(nn.LeakyReLU, 0.2), nn.GELU])
+def test_make_activation(make):
+    assert isinstance(make_activation("Model", make), nn.Module)
+
+
+@pytest.mark.parametrize(("given", "said"), [(nn.ReLU(), r"the module ReLU\(\)"), (ops.relu, "the function relu"),
+                                             (lambda x: x, "the function"), ("relu", "str"),
+                                             (np.tanh, "the function tanh"), (dict, "the function dict")])
+def test_make_activation_refuses_what_makes_no_module(given, said):
+    with pytest.raises(TypeError, match=f"Model: activation must make a Module when called.*got {said}"):
+        make_activation("Model", given)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("build", [
+    lambda n: n.ReLU(), lambda n: n.LeakyReLU(0.2), lambda n: n.ELU(0.7), lambda n: n.Sigmoid(),
+    lambda n: n.LogSigmoid(), lambda n: n.Tanh(),
+    lambda n: n.GELU(), lambda n: n.GELU(approximate="tanh"), lambda n: n.SiLU(),
+    lambda n: n.Softplus(beta=2), lambda n: n.Softmax(dim=1), lambda n: n.LogSoftmax(dim=0), lambda n: n.GLU(dim=1),
+    lambda n: n.Flatten(0), lambda n: n.Unflatten(1, (2, 3)),
+])
+def test_equal_to_pytorch(build):
+    import torch
+
+    a = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32) * 3
+    x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+    y, u = build(nn)(x), build(torch.nn)(t)
+    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
+    (y * y * y).sum().backward()
+    (u * u * u).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)

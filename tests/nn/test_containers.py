@@ -1,0 +1,109 @@
+from collections import OrderedDict
+
+import pytest
+
+import nn
+from tinygrad_like import Tensor, ops
+
+
+class Times(nn.Module):
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+
+def factors(modules):
+    return [m.factor for m in modules]
+
+
+@pytest.mark.parametrize("make", [lambda *m: nn.Sequential(*m), lambda *m: nn.ModuleList(m)])
+def test_list_operations(make):
+    m = make(Times(2), Times(3))
+    assert len(m) == 2 and m[0].factor == 2 and m[-1].factor == 3 and m[1] in m and Times(3) not in m
+    assert m.append(Times(5)) is m and m.extend([Times(7), Times(11)]) is m
+    assert factors(m) == [2, 3, 5, 7, 11]
+    assert [n for n, _ in m.named_children()] == ["0", "1", "2", "3", "4"]
+    assert m.insert(1, Times(13)) is m and factors(m) == [2, 13, 3, 5, 7, 11]
+    m[1] = Times(17)
+    assert factors(m) == [2, 17, 3, 5, 7, 11]
+    del m[0], m[1:3]
+    assert factors(m) == [17, 7, 11] and [n for n, _ in m.named_children()] == ["0", "1", "2"]
+    assert factors(m[1:]) == [7, 11] and isinstance(m[1:], type(m)) and m[1:][0] is m[1]
+    with pytest.raises(IndexError, match="index 3 is out of range for 3 modules"):
+        m[3]
+    with pytest.raises(TypeError, match="got int"):
+        m.append(3)
+    with pytest.raises(TypeError, match="got int"):
+        m.insert(0, 3)
+    assert factors(m) == [17, 7, 11]
+
+
+def test_sequential_applies_in_order():
+    m = nn.Sequential(Times(2), nn.ReLU(), Times(-1))
+    assert m(Tensor([-3.0, 3.0])).tolist() == [0.0, -6.0]
+    assert m[:2](Tensor([3.0])).tolist() == [6.0]
+    x = Tensor([1.0])
+    assert nn.Sequential()(x) is x
+
+
+def test_sequential_names_from_a_mapping():
+    m = nn.Sequential(OrderedDict(hidden=nn.Linear(2, 3), act=nn.ReLU(), head=nn.Linear(3, 1)))
+    assert list(m.state_dict()) == ["hidden.weight", "hidden.bias", "head.weight", "head.bias"]
+    assert m.act is m[1]
+    assert [n for n, _ in m[1:].named_children()] == ["act", "head"]
+    del m[0]
+    assert [n for n, _ in m.named_children()] == ["act", "head"]
+    m.append(nn.Identity())
+    assert [n for n, _ in m.named_children()] == ["act", "head", "2"]
+
+
+@pytest.mark.parametrize(("layer", "said"), [(ops.relu, r"layer 1 .*the function relu; use a Module, as nn.ReLU\(\)"),
+                                             (nn.ReLU, r"layer 1 .*the class ReLU; make one"),
+                                             (None, "layer 1 .*NoneType")])
+def test_sequential_takes_modules_only(layer, said):
+    with pytest.raises(TypeError, match=f"Sequential: {said}"):
+        nn.Sequential(nn.ReLU(), layer)
+
+
+def test_shared_layer_runs_as_often_as_it_appears():
+    layer = Times(2)
+    m = nn.Sequential(layer, layer, layer)
+    assert len(m) == 3 and m(1) == 8 and len(list(m.children())) == 1
+
+
+def test_module_list_is_not_called():
+    with pytest.raises(NotImplementedError, match="ModuleList does not define forward"):
+        nn.ModuleList([nn.ReLU()])(1)
+
+
+def test_module_dict():
+    m = nn.ModuleDict({"a": Times(2), "b": nn.Linear(1, 1)})
+    assert list(m) == list(m.keys()) == ["a", "b"] and len(m) == 2 and "a" in m and "c" not in m and 3 not in m
+    assert list(m.values()) == [m["a"], m["b"]] and dict(m.items())["a"].factor == 2
+    assert list(m.state_dict()) == ["b.weight", "b.bias"]
+    m["a"] = Times(5)
+    m.update([("c", Times(7))])
+    assert m["a"].factor == 5 and list(m) == ["a", "b", "c"]
+    assert m.pop("a").factor == 5 and "a" not in m
+    del m["c"]
+    with pytest.raises(KeyError):
+        m["c"]
+    with pytest.raises(ValueError, match="ModuleDict already has an attribute 'keys'"):
+        m["keys"] = Times(1)
+    with pytest.raises(TypeError, match="must be an nn.Module"):
+        m["d"] = 3
+    m.clear()
+    assert not len(m)
+
+
+@pytest.mark.torch
+def test_state_names_are_those_of_pytorch():
+    import torch
+
+    def build(n):
+        return n.ModuleDict({"body": n.Sequential(n.Linear(2, 3), n.ReLU(), n.Linear(3, 2)),
+                             "heads": n.ModuleList([n.Linear(2, 1), n.Linear(2, 4)])})
+
+    assert list(build(nn).state_dict()) == list(build(torch.nn).state_dict())

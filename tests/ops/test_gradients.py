@@ -1,0 +1,263 @@
+"""First- and second-order gradients of every op, with random directions and cotangents: one line per op and domain."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, ops
+from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.primitive import Primitive
+
+rng = np.random.default_rng(7)
+
+
+def real(*shape):
+    """Values away from 0, where |x|, relu and the like have a kink."""
+    x = rng.standard_normal(shape)
+    return np.where(np.abs(x) < 0.1, x + 0.2 * np.sign(x) + 0.01, x)
+
+
+def positive(*shape):
+    return rng.uniform(0.3, 2.0, shape)
+
+
+def unit(*shape):
+    return rng.uniform(-0.9, 0.9, shape)
+
+
+def distinct(*shape):
+    """Values at least 0.1 apart, so that the order does not change under the checker's small steps."""
+    return (rng.permutation(int(np.prod(shape))) * 0.1 - 0.7).reshape(shape)
+
+
+MASK = rng.random((3, 4)) < 0.5
+LABELS = Tensor(np.array([2, 0, 3]))
+PROBABILITIES = rng.dirichlet(np.ones(4), 3)
+UNARY = {
+    "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus logsigmoid elu "
+            "leaky_relu softmax log_softmax clone contiguous identity",
+    "positive": "log log2 log10 log1p sqrt rsqrt reciprocal",
+    "unit": "asin acos",
+}
+
+CASES = {
+    # elementwise, with every way to broadcast
+    "add": (ops.add, real(3, 4), real(3, 4)),
+    "add row": (ops.add, real(3, 4), real(4)),
+    "sub column": (ops.sub, real(3, 4), real(3, 1)),
+    "mul outer": (ops.mul, real(3, 1), real(1, 4)),
+    "mul 0-d": (ops.mul, real(3, 4), real()),
+    "mul scalar": (lambda x: 2.5 * x, real(3, 4)),
+    "mul itself": (lambda x: x * x * x, real(3)),
+    "div": (ops.div, real(3, 4), positive(4)),
+    "div by": (lambda x: 1 / x, positive(4)),
+    "pow": (ops.pow, positive(3, 4), real(3, 4)),
+    "pow 3": (lambda x: x**3, real(5)),
+    "pow 2.5": (lambda x: x**2.5, positive(5)),
+    "pow of 2": (lambda x: 2**x, real(5)),
+    "maximum": (ops.maximum, distinct(3, 4), distinct(3, 4) + 0.05),
+    "minimum row": (ops.minimum, distinct(3, 4), distinct(4) + 0.05),
+    "clip": (lambda x: ops.clip(x, min=-0.35, max=0.25), distinct(3, 4) + 0.03),
+    "where": (lambda a, b: ops.where(MASK, a, b), real(3, 4), real(4)),
+    "masked_fill": (lambda x: x.masked_fill(MASK, 3.0), real(3, 4)),
+    "mod": (ops.mod, real(5), positive(5) + 3),
+    "floor": (lambda x: x.floor() * x, real(5) + 0.33),
+    "sign": (lambda x: x.sign() * x, real(5)),
+    "lerp": (lambda a, b: a.lerp(b, 0.3), real(4), real(4)),
+    "cast": (lambda x: x.cast("float64") * x, real(4)),
+    "gelu tanh": (lambda x: ops.gelu(x, approximate="tanh"), real(3, 4)),
+    "softplus beta": (lambda x: ops.softplus(x, beta=2.5), real(3, 4)),
+    "elu alpha": (lambda x: ops.elu(x, alpha=0.7), real(3, 4)),
+    "leaky slope": (lambda x: ops.leaky_relu(x, negative_slope=0.3), real(3, 4)),
+    "keep_positive": (ops.keep_positive, real(4), real(4)),
+    "sigmoid_vjp": (ops.sigmoid_vjp, real(4), real(4)),
+    "tanh_vjp": (ops.tanh_vjp, real(4), real(4)),
+    "softmax_vjp": (ops.softmax_vjp, real(3, 4), real(3, 4)),
+    "log_softmax_vjp": (lambda g, x: ops.log_softmax_vjp(g, x, axis=0), real(3, 4), real(3, 4)),
+    "glu": (ops.glu, real(3, 6)),
+    "swiglu": (lambda x: ops.swiglu(x, axis=0), real(4, 3)),
+    # reductions
+    "sum": (lambda x: x.sum(), real(3, 4)),
+    "sum axis": (lambda x: x.sum(axis=1), real(2, 3, 4)),
+    "sum axes keepdim": (lambda x: x.sum(axis=(0, -1), keepdim=True), real(2, 3, 4)),
+    "spread": (lambda x: ops.spread(x, shape=(2, 3, 4), axis=(0, 2)), real(3)),
+    "mean": (lambda x: x.mean(axis=0), real(3, 4)),
+    "var": (lambda x: x.var(axis=1), real(3, 4)),
+    "var population": (lambda x: x.var(correction=0, keepdim=True), real(3, 4)),
+    "std": (lambda x: x.std(axis=0), real(3, 4)),
+    "norm": (lambda x: x.norm(axis=1), real(3, 4)),
+    "max": (lambda x: x.max(axis=1), distinct(3, 4)),
+    "max all": (lambda x: x.max(), distinct(3, 4)),
+    "min": (lambda x: x.min(axis=(0, 1), keepdim=True), distinct(2, 3, 4)),
+    "prod": (lambda x: x.prod(axis=1), real(3, 5)),
+    "prod all": (lambda x: x.prod(), real(2, 3)),
+    "prod axes": (lambda x: x.prod(axis=(2, 0), keepdim=True), real(2, 3, 2)),
+    "prod with a zero": (lambda x: x.prod(axis=1), np.array([[0.0, 2, 3], [1, 2, 3]])),
+    "prod with two zeros": (lambda x: x.prod(axis=1), np.array([[0.0, 0, 3], [0, 2, 0]])),
+    "cumsum": (lambda x: x.cumsum(axis=1), real(3, 4)),
+    "logsumexp": (lambda x: x.logsumexp(axis=1), real(3, 4)),
+    "logsumexp all": (lambda x: x.logsumexp(keepdim=True), real(3, 4)),
+    "softmax axis": (lambda x: x.softmax(axis=0), real(3, 4)),
+    # shape
+    "reshape": (lambda x: x.reshape(2, -1), real(3, 4)),
+    "permute": (lambda x: x.permute(2, 0, 1), real(2, 3, 4)),
+    "transpose": (lambda x: x.transpose(0, -1), real(2, 3, 4)),
+    "T": (lambda x: x.T, real(3, 4)),
+    "expand": (lambda x: x.expand(2, -1, 4), real(3, 1)),
+    "flatten": (lambda x: x.flatten(1), real(2, 3, 4)),
+    "unflatten": (lambda x: x.unflatten(1, (2, -1)), real(2, 6)),
+    "squeeze": (lambda x: x.squeeze(1), real(2, 1, 3)),
+    "unsqueeze": (lambda x: x.unsqueeze(-1), real(2, 3)),
+    "flip": (lambda x: x.flip(0), real(3, 4)),
+    "flip all": (lambda x: x.flip(), real(3, 4)),
+    "roll": (lambda x: x.roll(1, 0), real(3, 4)),
+    "roll axes": (lambda x: x.roll((1, -2), (0, 1)), real(3, 4)),
+    "roll flat": (lambda x: x.roll(5), real(3, 4)),
+    "tril": (lambda x: x.tril(-1), real(3, 4)),
+    "triu": (lambda x: x.triu(1), real(2, 3, 4)),
+    "diagonal": (lambda x: x.diagonal(1), real(3, 4)),
+    "cat": (lambda a, b: a.cat(b, axis=1), real(3, 4), real(3, 2)),
+    "cat itself": (lambda a: a.cat(a, axis=-1), real(3, 4)),
+    "stack": (lambda a, b: a.stack(b, axis=-1), real(3, 4), real(3, 4)),
+    "split": (lambda x: x.split([1, 3], axis=1), real(3, 4)),
+    "chunk": (lambda x: x.chunk(2, axis=1), real(3, 5)),
+    "unbind": (lambda x: x.unbind(0), real(3, 4)),
+    "repeat": (lambda x: x.repeat(2, 3, 1), real(2, 3)),
+    "repeat_interleave": (lambda x: x.repeat_interleave(3, 1), real(2, 3)),
+    "shrink": (lambda x: x.shrink(((1, 3), None)), real(3, 4)),
+    "pad constant": (lambda x: x.pad((1, 2, 0, 1), value=3.0), real(3, 4)),
+    "pad reflect": (lambda x: x.pad((2, 1), mode="reflect"), real(3, 4)),
+    "pad replicate": (lambda x: x.pad(((1, 2), (0, 3)), mode="replicate"), real(3, 4)),
+    "pad circular": (lambda x: x.pad((2, 1), mode="circular"), real(3, 4)),
+    "surround": (lambda x: ops.surround(x, shape=(5,), index=(slice(1, 4),), value=2.0), real(3)),
+    # indexing and order
+    "index int": (lambda x: x[1], real(3, 4)),
+    "index slices": (lambda x: x[::-2, 1:], real(4, 5)),
+    "index None and ...": (lambda x: x[None, ..., 2], real(3, 4)),
+    "index array": (lambda x: x[[0, 2, 0]], real(3, 4)),
+    "index mixed": (lambda x: x[:, [0, 0, 2], None, 1:], real(3, 4, 3)),
+    "index pairs": (lambda x: x[np.array([[0], [2]]), np.array([1, 3])], real(3, 4)),
+    "index mask": (lambda x: x[MASK], real(3, 4)),
+    "index Tensor": (lambda x: x[LABELS.data % 3], real(3, 4)),
+    "put": (lambda x: ops.put(x, shape=(4,), index=(np.array([0, 2, 0]),)), real(3)),
+    "gather": (lambda x: x.gather(1, [[0, 0], [3, 1], [2, 2]]), real(3, 4)),
+    "scatter": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(2, 2)),
+    "scatter_add": (lambda x, s: x.scatter_add(0, [[0, 0], [0, 1]], s), real(3, 4), real(2, 2)),
+    "sort": (lambda x: x.sort(axis=1, descending=True)[0], distinct(3, 4)),
+    "topk": (lambda x: x.topk(2, axis=0, largest=False)[0], distinct(3, 4)),
+    # products
+    "matmul": (ops.matmul, real(3, 4), real(4, 2)),
+    "matmul vectors": (ops.matmul, real(4), real(4)),
+    "matmul row": (ops.matmul, real(4), real(2, 4, 3)),
+    "matmul column": (ops.matmul, real(2, 3, 4), real(4)),
+    "matmul batched": (ops.matmul, real(2, 3, 4), real(2, 4, 2)),
+    "matmul broadcast": (ops.matmul, real(2, 1, 3, 4), real(3, 4, 2)),
+    "matmul tall": (ops.matmul, real(2, 3, 4), real(4, 2)),
+    "outer": (ops.outer, real(3), real(2)),
+    "linear": (ops.linear, real(5, 4), real(3, 4), real(3)),
+    "linear without bias": (ops.linear, real(5, 4), real(3, 4)),
+    "linear over axes": (ops.linear, real(2, 3, 4), real(3, 4), real(3)),
+    "linear on a vector": (ops.linear, real(4), real(3, 4), real(3)),
+    "einsum product": (lambda a, b: Tensor.einsum("ij,jk->ik", a, b), real(3, 4), real(4, 2)),
+    "einsum attention": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 3, 2, 4), real(2, 2, 2, 4)),
+    "einsum three": (lambda a, b, c: Tensor.einsum("ij,jk,kl", a, b, c), real(2, 3), real(3, 2), real(2, 4)),
+    "einsum trace": (lambda a: Tensor.einsum("bii->b", a), real(2, 3, 3)),
+    "einsum ellipsis": (lambda a, b: Tensor.einsum("...ij,j->...i", a, b), real(2, 3, 4), real(4)),
+    "einsum hadamard": (lambda a, b: Tensor.einsum("ij,ij->ij", a, b), real(3, 4), real(3, 4)),
+    # losses
+    "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
+    "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),
+    "cross_entropy sum, smooth": (lambda x: ops.cross_entropy(x, LABELS, reduction="sum", label_smoothing=0.2), real(3, 4)),
+    "cross_entropy weights, ignored": (lambda x: ops.cross_entropy(x, LABELS, np.array([0.2, 1, 2, 3]), ignore_index=0), real(3, 4)),
+    "cross_entropy probabilities": (ops.cross_entropy, real(3, 4), PROBABILITIES),
+    "cross_entropy one example": (lambda x: ops.cross_entropy(x, Tensor(2)), real(4)),
+    "cross_entropy pixels": (lambda x: ops.cross_entropy(x, Tensor([[1, 0], [2, 2]]), reduction="none"), real(2, 3, 2)),
+    "nll_loss": (lambda x: ops.nll_loss(x.log_softmax(), LABELS, weight=np.array([0.2, 1, 2, 3])), real(3, 4)),
+    "mse_loss": (ops.mse_loss, real(3, 4), real(3, 4)),
+    "l1_loss": (ops.l1_loss, distinct(3, 4), distinct(3, 4) + 0.05),
+    "huber_loss": (lambda x, t: ops.huber_loss(x, t, delta=0.72), distinct(3, 4), distinct(3, 4) + 0.05),
+    "smooth_l1_loss": (lambda x, t: ops.smooth_l1_loss(x, t, beta=0.36), distinct(3, 4), distinct(3, 4) + 0.05),
+    "binary_cross_entropy": (ops.binary_cross_entropy, rng.uniform(0.1, 0.9, (3, 4)), rng.random((3, 4))),
+    "bce with logits": (ops.binary_cross_entropy_with_logits, real(3, 4), rng.random((3, 4))),
+    "bce pos_weight": (lambda x, t: ops.binary_cross_entropy_with_logits(x, t, None, Tensor(np.array(2.5))), real(3, 4), rng.random((3, 4))),
+    "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
+    "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
+}
+for domain, names in UNARY.items():
+    for name in names.split():
+        CASES[name] = getattr(ops, name), globals()[domain](3, 4)
+        CASES[f"{name} 0-d"] = getattr(ops, name), globals()[domain]()
+for name in ("softmax", "log_softmax"):
+    del CASES[f"{name} 0-d"]  # they need an axis
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_first_and_second_order(case):
+    f, *inputs = CASES[case]
+    assert gradcheck(f, *inputs)
+    assert gradgradcheck(f, *inputs, rtol=2e-6)
+
+
+def test_every_differentiable_op_is_checked(monkeypatch):
+    """Run all cases and note which primitives recorded a node: none may be left out."""
+    called = set()
+    recorded = Primitive.__call__
+
+    def noting(self, *inputs, **options):
+        called.add(self.name)
+        return recorded(self, *inputs, **options)
+
+    monkeypatch.setattr(Primitive, "__call__", noting)
+    for f, *inputs in CASES.values():
+        f(*[Tensor(x, requires_grad=True) for x in inputs])
+    everything = {op.name for op in vars(ops).values() if isinstance(op, Primitive) and op.keep is not None}
+    # Steps have gradient 0 everywhere, which the checker cannot tell from no gradient; see test_steps_have_gradient_zero.
+    assert everything - called <= {"ceil", "round", "trunc", "binary_step"}
+
+
+@pytest.mark.parametrize("name", ["sign", "floor", "ceil", "round", "trunc", "binary_step"])
+def test_steps_have_gradient_zero(name):
+    x = Tensor(real(3, 4), requires_grad=True)
+    getattr(ops, name)(x).backward(np.ones((3, 4)))
+    assert np.array_equal(x.grad.data, np.zeros((3, 4)))
+
+
+def gradient(f, *values):
+    xs = [Tensor(np.array(v, dtype=float), requires_grad=True) for v in values]
+    return [g.tolist() for g in f(*xs).sum().gradient(*xs)]
+
+
+def test_conventions_at_singular_points():
+    assert gradient(ops.relu, [-1, 0, 2]) == [[0, 0, 1]]
+    assert gradient(ops.leaky_relu, [0.0]) == [[0.01]]
+    assert gradient(ops.abs, [-3, 0, 2]) == [[-1, 0, 1]]
+    assert gradient(ops.sqrt, [0, 4]) == [[0, 0.25]]
+    assert gradient(ops.norm, [0, 0]) == [[0, 0]]
+    assert gradient(ops.std, [3, 3, 3]) == [[0, 0, 0]]
+    assert gradient(ops.max, [1, 5, 5, 2]) == [[0, 0.5, 0.5, 0]]
+    assert gradient(ops.min, [1, 1, 1, 2]) == [[1 / 3, 1 / 3, 1 / 3, 0]]
+    assert gradient(ops.maximum, [1, 2], [1, 3]) == [[0.5, 0], [0.5, 1]]
+    assert gradient(ops.minimum, [1, 2], [1, 3]) == [[0.5, 1], [0.5, 0]]
+    assert gradient(lambda x: x**2, [0.0]) == [[0]]
+    assert gradient(lambda x: x**1, [0.0]) == [[1]]
+    assert gradient(lambda x: x**0, [0.0]) == [[0]]
+    assert gradient(lambda x: Tensor(np.zeros(1)) ** x, [2.0]) == [[0]]
+    assert gradient(ops.prod, [0, 2, 3]) == [[6, 0, 0]]
+    assert gradient(ops.prod, [0, 0, 3]) == [[0, 0, 0]]
+    assert gradient(lambda x: ops.clip(x, min=0, max=1), [-1, 0, 0.5, 1, 2]) == [[0, 1, 1, 1, 0]]
+
+
+def test_where_keeps_nan_of_the_branch_not_taken_out():
+    def f(x):
+        return ops.where(x > 0, ops.log(ops.where(x > 0, x, 1.0)), x)
+
+    assert gradient(f, [0.0, 2.0]) == [[1.0, 0.5]]
+    bad = Tensor([np.nan, np.inf], requires_grad=True)
+    assert ops.where(Tensor([True, False]), 1.0, bad).gradient(bad, gradient=[np.nan, 2.0])[0].tolist() == [0, 2]
+
+
+def test_scatter_gives_overwritten_values_no_gradient():
+    x, src = Tensor([1.0, 2.0, 3.0], requires_grad=True), Tensor([10.0, 20.0], requires_grad=True)
+    out = x.scatter(0, [1, 1], src)
+    assert out.tolist() == [1, 20, 3]
+    gx, gs = out.sum().gradient(x, src)
+    assert gx.tolist() == [1, 0, 1] and gs.tolist() == [0, 1]

@@ -1,0 +1,88 @@
+import math
+
+import numpy as np
+import pytest
+
+from optim import clip_grad_norm, clip_grad_value
+from tinygrad_like import Tensor
+
+
+def leaves(*gradients, dtype="float32"):
+    """Leaves with these gradients; None is a leaf without."""
+    out = []
+    for g in gradients:
+        x = Tensor(np.zeros(np.shape(g) if g is not None else 3, dtype), requires_grad=True)
+        x.grad = None if g is None else Tensor(np.asarray(g, dtype))
+        out.append(x)
+    return out
+
+
+def test_norm_over_all_gradients_together():
+    a, b, c = leaves([3.0, 0.0], None, [[4.0]])
+    norm = clip_grad_norm([a, b, c], 1.0)
+    assert norm == 5.0 and type(norm) is float
+    np.testing.assert_allclose(a.grad.data, [0.6, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(c.grad.data, [[0.8]], rtol=1e-6)
+    assert b.grad is None
+
+
+def test_small_gradients_are_left_alone_to_the_bit():
+    (a,) = leaves([3.0, 4.0])
+    assert clip_grad_norm([a], 5.1) == 5.0
+    assert np.array_equal(a.grad.data, np.float32([3.0, 4.0]))
+
+
+@pytest.mark.parametrize("norm_type, expected", [(1, 7.0), (3, 91 ** (1 / 3)), (math.inf, 4.0)])
+def test_other_norms(norm_type, expected):
+    a, b = leaves([3.0], [-4.0])
+    assert clip_grad_norm((p for p in [a, b]), 1.0, norm_type) == pytest.approx(expected)
+    assert b.grad.item() == pytest.approx(-4 / expected, rel=1e-5)
+
+
+def test_squares_beyond_float32():
+    (a,) = leaves([3e25, 4e25])
+    assert clip_grad_norm([a], 1.0) == pytest.approx(5e25)
+    np.testing.assert_allclose(a.grad.data, [0.6, 0.8], rtol=1e-6)
+
+
+def test_nothing_to_clip():
+    assert clip_grad_norm([], 1.0) == 0.0
+    assert clip_grad_norm(leaves(None), 1.0, math.inf) == 0.0
+    assert clip_grad_norm(leaves(np.zeros((0, 2))), 1.0, math.inf) == 0.0
+
+
+@pytest.mark.parametrize("bad, norm_type", [(math.nan, 2), (math.inf, 2), (math.nan, math.inf), (-math.inf, 1)])
+def test_nonfinite(bad, norm_type):
+    (a,) = leaves([1.0, bad])
+    with pytest.raises(FloatingPointError, match="clip_grad_norm: the norm of the gradients is (nan|inf)"):
+        clip_grad_norm([a], 1.0, norm_type, error_if_nonfinite=True)
+    assert a.grad.data[0] == 1.0
+    assert not math.isfinite(clip_grad_norm([a], 1.0, norm_type))
+    assert not a.grad.data[0] == 1.0 and math.isnan(a.grad.data[1])
+
+
+def test_value():
+    a, b = leaves([-3.0, 0.2, 3.0], None)
+    clip_grad_value([a, b], 0.5)
+    assert np.array_equal(a.grad.data, np.float32([-0.5, 0.2, 0.5])) and b.grad is None
+
+
+def test_clipping_is_seen_by_backward():
+    (a,) = leaves([3.0, 4.0])
+    a.grad.requires_grad_()
+    y = (a.grad * a.grad).sum()
+    clip_grad_norm([a], 1.0)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()
+
+
+@pytest.mark.parametrize("clip", [clip_grad_norm, clip_grad_value])
+def test_bad_input(clip):
+    with pytest.raises(TypeError, match=f"{clip.__name__}: parameters is a single Tensor; pass a list"):
+        clip(Tensor([1.0]), 1.0)
+    with pytest.raises(TypeError, match=f"{clip.__name__}: parameter 0 is a ndarray, not a Tensor"):
+        clip([np.zeros(3)], 1.0)
+    with pytest.raises(ValueError, match=f"{clip.__name__}: .*=-1.0 must be >= 0"):
+        clip([], -1.0)
+    with pytest.raises(ValueError, match="norm_type=0 > 0"):
+        clip_grad_norm([], 1.0, 0)

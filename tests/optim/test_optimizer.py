@@ -1,0 +1,350 @@
+"""What every optimizer shares: groups, steps, the learning rate, checkpoints, and messages that help."""
+
+import numpy as np
+import pytest
+
+from optim import SGD, Adam, AdamW, Optimizer, RMSProp, schedule
+from tinygrad_like import Tensor, no_grad, ops
+
+ALL = [
+    (SGD, {}), (SGD, dict(momentum=0.9)), (SGD, dict(momentum=0.9, nesterov=True, weight_decay=0.1, maximize=True)),
+    (SGD, dict(momentum=0.9, dampening=0.3)),
+    (Adam, {}), (Adam, dict(weight_decay=0.1, maximize=True)), (AdamW, {}), (AdamW, dict(maximize=True)),
+    (RMSProp, {}), (RMSProp, dict(momentum=0.9, centered=True, weight_decay=0.1, maximize=True)),
+]
+
+
+def make(*shapes, dtype="float32", seed=0):
+    rng = np.random.default_rng(seed)
+    return [Tensor(rng.standard_normal(shape).astype(dtype), requires_grad=True) for shape in shapes]
+
+
+def fill(params, seed):
+    rng = np.random.default_rng(seed)
+    for p in params:
+        p.grad = Tensor(rng.standard_normal(p.shape).astype(p.dtype))
+
+
+def run(optimizer, params, count, first=0):
+    for n in range(first, first + count):
+        fill(params, n)
+        optimizer.step()
+
+
+# A step -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_the_kernel_equals_the_formula(cls, options):
+    shapes = [(3, 5), (1,), (), (0,), (17,), (130, 130), (700, 300)]  # of every tail length, serial and parallel
+    fast, plain = make(*shapes), make(*shapes)
+    a, b = cls(fast, lr=0.01, **options), cls(plain, lr=0.01, **options)
+    b.fused = b.update
+    for n in range(5):
+        fill(fast, n)
+        fill(plain, n)
+        a.step()
+        b.step()
+    for p, q in zip(fast, plain, strict=True):
+        np.testing.assert_allclose(p.data, q.data, rtol=2e-6, atol=2e-7)
+        assert a.state[p].keys() == b.state[q].keys()
+        for name in a.state[p]:
+            np.testing.assert_allclose(a.state[p][name], b.state[q][name], rtol=2e-6, atol=2e-7)
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_any_layout_and_dtype_gives_the_same_step(cls, options):
+    """A transposed parameter, a transposed gradient and float64 take the formula, and agree with the kernel."""
+    values = np.random.default_rng(0).standard_normal((4, 6))
+    plain = Tensor(values.astype("float32"), requires_grad=True)
+    strided = Tensor(np.asfortranarray(values, "float32"), requires_grad=True)
+    double = Tensor(values, requires_grad=True)
+    assert strided.data.flags.f_contiguous
+    optimizer = cls([plain, strided, double], lr=0.01, **options)
+    for n in range(4):
+        g = np.random.default_rng(n).standard_normal((4, 6))
+        plain.grad = Tensor(np.asfortranarray(g, "float32") if n == 2 else g.astype("float32"))
+        strided.grad, double.grad = Tensor(g), Tensor(g.astype("float32"))
+        optimizer.step()
+    assert double.dtype == np.float64 and strided.dtype == np.float32
+    np.testing.assert_allclose(strided.data, plain.data, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(double.data, plain.data, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_a_step_is_in_place_leaves_gradients_and_other_memory_alone(cls, options):
+    (p,) = make((4, 6))
+    p.grad = Tensor(p.data)
+    data, before, g = p.data, p.data.copy(), p.grad.data.copy()
+    optimizer = cls([p], lr=0.1, **options)
+    optimizer.step()
+    optimizer.step()
+    assert p.data is data and not np.array_equal(data, before)
+    assert np.array_equal(p.grad.data, g)
+    assert not any(np.shares_memory(p.grad.data, v) for v in optimizer.state[p].values() if isinstance(v, np.ndarray))
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_minimizes(cls, options):
+    if options.get("maximize"):
+        options = {**options, "maximize": False}
+    (x,) = make((8,))
+    target = np.linspace(-1, 1, 8, dtype="float32")
+    optimizer = cls([x], lr=0.02, **{**options, "weight_decay": 0.0})
+    for _ in range(600):
+        optimizer.zero_grad()
+        ops.sum(ops.square(x - target)).backward()
+        optimizer.step()
+    np.testing.assert_allclose(x.data, target, atol=0.03)
+
+
+def test_a_step_is_seen_by_backward():
+    (x,) = make((3,))
+    y = ops.sum(x * x)
+    y.backward(retain_graph=True)
+    SGD([x], lr=0.1).step()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()
+
+
+def test_without_gradient_nothing_moves():
+    a, b = make((3,), (2,))
+    before = a.data.copy()
+    b.grad = Tensor(b.data)
+    optimizer = AdamW([a, b], lr=0.1)
+    optimizer.step()
+    assert np.array_equal(a.data, before) and optimizer.steps == 1
+    assert optimizer.state_dict()["state"].keys() == {1}
+
+
+def test_a_gradient_of_another_shape_is_refused_before_any_step():
+    a, b = make((3,), (2, 2))
+    a.grad, b.grad = Tensor(a.data), Tensor(np.ones((2, 1), "float32"))
+    before, optimizer = a.data.copy(), SGD([a, b], lr=0.1)
+    with pytest.raises(ValueError, match=r"SGD.step: a parameter of shape \(2, 2\) has a gradient of shape \(2, 1\)"):
+        optimizer.step()
+    assert np.array_equal(a.data, before) and optimizer.steps == 0
+
+
+def test_closure():
+    (x,) = make((3,))
+    before, optimizer = x.data.copy(), SGD([x], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ops.sum(x * x)
+        loss.backward()
+        return loss
+
+    with no_grad():
+        loss = optimizer.step(closure)
+    assert loss.item() == pytest.approx((before**2).sum(), rel=1e-6)
+    np.testing.assert_allclose(x.data, 0.8 * before, rtol=1e-6)
+    assert SGD([x], lr=0.1).step() is None
+
+
+def test_zero_grad():
+    a, b = make((3,), (2,))
+    a.grad = Tensor(a.data)
+    optimizer = SGD([a, b], lr=0.1)
+    optimizer.zero_grad(set_to_none=False)
+    assert np.array_equal(a.grad.data, np.zeros(3)) and a.grad.dtype == np.float32 and b.grad is None
+    optimizer.zero_grad()
+    assert a.grad is None
+
+
+# The learning rate --------------------------------------------------------------------------------------------------
+
+
+def test_a_schedule_is_followed():
+    (x,) = make((1,))
+    rates = [0.5, 0.25, 0.125]
+    optimizer = SGD([x], lr=lambda step: np.float64(rates[step]))
+    for rate in rates:
+        assert optimizer.lr == rate and type(optimizer.lr) is float
+        before = x.data.copy()
+        x.grad = Tensor([1.0])
+        optimizer.step()
+        np.testing.assert_allclose(before - x.data, rate, rtol=1e-6)
+        assert x.dtype == np.float32
+
+
+def test_setting_lr_sets_every_group():
+    a, b = make((1,), (1,))
+    optimizer = SGD([{"params": [a]}, {"params": [b], "lr": 0.5}], lr=0.1)
+    assert [g["lr"] for g in optimizer.param_groups] == [0.1, 0.5] and optimizer.lr == 0.1
+    optimizer.lr = 0.3
+    assert [g["lr"] for g in optimizer.param_groups] == [0.3, 0.3]
+    with pytest.raises(ValueError, match="lr=-1 must be"):
+        optimizer.lr = -1
+
+
+# Groups -------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_have_their_own_options():
+    a, b, c = make((1,), (1,), (1,))
+    optimizer = SGD(({"params": [p], **o} for p, o in [(a, {}), (b, {"lr": 0.5, "weight_decay": 1.0})]), lr=0.1)
+    optimizer.add_param_group({"params": c, "lr": schedule.constant(2.0)})
+    before = [p.data.copy() for p in (a, b, c)]
+    for p in (a, b, c):
+        p.grad = Tensor([1.0])
+    optimizer.step()
+    for p, old, expected in zip((a, b, c), before, (0.1, 0.5 * (1 + before[1]), 2.0), strict=True):
+        np.testing.assert_allclose(old - p.data, expected, rtol=1e-5)
+
+
+def test_repr():
+    a, b = make((40, 30), (2,))
+    optimizer = SGD([{"params": [a]}, {"params": [b], "lr": schedule.linear(1, 0, 4)}], lr=0.1, momentum=0.9)
+    optimizer.steps = 1
+    assert repr(optimizer) == """\
+SGD(
+  1 parameters of 1,200 numbers: lr=0.1, momentum=0.9, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False
+  1 parameters of 2 numbers: lr=0.75, momentum=0.9, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False
+) after 1 steps"""
+
+
+# Checkpoints --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_resuming_is_exact(cls, options):
+    shapes = [(3, 5), (4,)]
+    rate = schedule.warmup(3, schedule.cosine(0.1, 10), start=0.01)
+    straight, resumed = make(*shapes), make(*shapes)
+    run(cls(straight, rate, **options), straight, 8)
+
+    first = cls(resumed, rate, **options)
+    run(first, resumed, 4)
+    tree = first.state_dict()
+    second = cls(resumed, rate)
+    second.load_state_dict(tree)
+    assert second.steps == 4 and second.lr == rate(4)
+    run(second, resumed, 4, first=4)
+    for p, q in zip(straight, resumed, strict=True):
+        assert np.array_equal(p.data, q.data)
+
+
+def test_a_state_dict_is_a_copy_and_a_plain_tree():
+    params = make((3,), (2,))
+    optimizer = AdamW([{"params": params[:1]}, {"params": params[1:], "lr": schedule.linear(1.0, 0.0, 4)}], lr=0.1)
+    run(optimizer, params, 2)
+    tree = optimizer.state_dict()
+    m = tree["state"][0]["exp_avg"].copy()
+    run(optimizer, params, 1)
+    assert np.array_equal(tree["state"][0]["exp_avg"], m)
+    assert tree["step"] == 2 and tree["state"][1]["step"] == 2
+    assert [g["params"] for g in tree["param_groups"]] == [[0], [1]]
+    assert [g["lr"] for g in tree["param_groups"]] == [0.1, 0.5]
+
+    def leaves(x):
+        if isinstance(x, dict):
+            return [leaf for v in x.values() for leaf in leaves(v)]
+        return [leaf for v in x for leaf in leaves(v)] if isinstance(x, list | tuple) else [x]
+
+    assert {type(leaf) for leaf in leaves(tree)} <= {int, float, bool, np.ndarray}
+
+    optimizer.load_state_dict(tree)
+    run(optimizer, params, 1)
+    assert np.array_equal(tree["state"][0]["exp_avg"], m)
+    assert optimizer.param_groups[0]["lr"] == 0.1 and optimizer.lr == 0.1 and callable(optimizer.param_groups[1]["lr"])
+
+
+def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
+    (p,) = make((3,))
+    optimizer = SGD([p], lr=0.1, momentum=0.9)
+    group = {**optimizer.state_dict()["param_groups"][0], "lr": 0.7, "foreach": None}
+    optimizer.load_state_dict({"state": {"0": {"momentum_buffer": np.arange(3.0)}}, "param_groups": [group]})
+    assert optimizer.state[p]["momentum_buffer"].dtype == np.float32
+    assert optimizer.lr == 0.7 and "foreach" not in optimizer.param_groups[0] and optimizer.steps == 0
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda tree: tree.pop("state"), "expected a dict with .*, got a dict with keys 'param_groups', 'step'"),
+    (lambda tree: tree["param_groups"].append({"params": [2]}), r"have \[2, 1\] parameters, the groups here \[2\]"),
+    (lambda tree: tree["param_groups"][0]["params"].pop(), r"have \[1\] parameters, the groups here \[2\]"),
+    (lambda tree: tree["state"][1].update(exp_avg=np.zeros(5)), r"exp_avg of parameter 1 has shape \(5,\), but"),
+    (lambda tree: tree["state"][0].update(max_exp_avg_sq=np.zeros(3)),
+     "max_exp_avg_sq of parameter 0 is nothing Adam keeps; it keeps exp_avg, exp_avg_sq"),
+    (lambda tree: tree["param_groups"][0].update(eps=-1), "Adam: eps=-1 must be >= 0"),
+    (lambda tree: tree["state"].update({7: {"step": 1}}), "state of parameter 7, but there are 2 parameters"),
+])
+def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):
+    params = make((3,), (2,))
+    optimizer = Adam(params, lr=0.1)
+    run(optimizer, params, 2)
+    tree = optimizer.state_dict()
+    tree["param_groups"][0]["lr"] = 9.0
+    change(tree)
+    with pytest.raises(ValueError, match=message):
+        optimizer.load_state_dict(tree)
+    assert optimizer.lr == 0.1 and optimizer.state[params[0]]["step"] == 2
+
+
+# Bad input ----------------------------------------------------------------------------------------------------------
+
+X, Y = make((3,), (2,))
+
+
+@pytest.mark.parametrize("params, error, message", [
+    ([], ValueError, r"SGD: no parameters; a generator like model.parameters\(\) can be read only once"),
+    ([{"params": []}], ValueError, "SGD: no parameters"),
+    (X, TypeError, r"SGD: params is a single Tensor; pass a list of Tensors or of groups, such as .* \[x\]"),
+    (3, TypeError, "SGD: params is a single int; pass a list"),
+    ({"w": X}, TypeError, "SGD: params is a single dict; pass a list"),
+    ([X, np.zeros(3)], TypeError, "SGD: parameter 1 is a ndarray, not a Tensor; pass model.parameters"),
+    ([("w", X)], TypeError, "SGD: parameter 0 is a tuple"),
+    ([X, Tensor([1.0])], ValueError, r"SGD: parameter 1 \(shape \(1,\)\) does not require grad; leave it out"),
+    ([X * 2], ValueError, r"SGD: parameter 0 \(shape \(3,\)\) was computed by mul; only leaves"),
+    ([X, Y, X], ValueError, r"SGD: parameter 2 \(shape \(3,\)\) is given twice"),
+    ([{"params": [X]}, {"params": [Y, X]}], ValueError, r"SGD: parameter 1 \(shape \(3,\)\) is given twice"),
+    ([{"params": [X]}, Y], TypeError, "SGD: params mixes groups"),
+    ([{"param": [X]}], TypeError, "SGD: a group is a dict with \"params\", got a dict with keys 'param'"),
+    ([{"params": [X], "momentun": 0.9}], ValueError, "SGD: unknown option 'momentun' of a group; it takes lr, "),
+    ([{"params": [X], "momentum": -1}], ValueError, "SGD: momentum=-1 must be >= 0"),
+    ([{"params": [X], "lr": "fast"}], ValueError, "SGD: lr='fast' must be a number >= 0, or a schedule"),
+])
+def test_bad_parameters(params, error, message):
+    with pytest.raises(error, match=message):
+        SGD(params, lr=0.1)
+
+
+@pytest.mark.parametrize("cls, options, message", [
+    (SGD, dict(lr=-0.1), "SGD: lr=-0.1 must be a number >= 0"),
+    (SGD, dict(lr=float("nan")), "SGD: lr=nan must be"),
+    (SGD, dict(weight_decay=-1), "SGD: weight_decay=-1 must be >= 0"),
+    (SGD, dict(nesterov=True), "SGD: nesterov=True must be used with momentum > 0 and dampening=0"),
+    (SGD, dict(nesterov=True, momentum=0.9, dampening=0.1), "SGD: nesterov=True must be used with"),
+    (Adam, dict(betas=(0.9, 1.0)), r"Adam: betas=\(0.9, 1.0\) must be two numbers in \[0, 1\)"),
+    (Adam, dict(betas=(0.9,)), r"Adam: betas=\(0.9,\) must be two numbers"),
+    (AdamW, dict(eps=-1e-8), "AdamW: eps=-1e-08 must be >= 0"),
+    (AdamW, dict(weight_decay=-1), "AdamW: weight_decay=-1 must be >= 0"),
+    (RMSProp, dict(alpha=1.5), r"RMSProp: alpha=1.5 must be in \[0, 1\]"),
+    (RMSProp, dict(momentum=-0.1), "RMSProp: momentum=-0.1 must be >= 0"),
+])
+def test_bad_options(cls, options, message):
+    with pytest.raises(ValueError, match=message):
+        cls([X], **options)
+
+
+def test_the_base_class_says_what_is_missing():
+    (x,) = make((2,))
+    x.grad = Tensor(x.data)
+    with pytest.raises(NotImplementedError, match="Optimizer must define update"):
+        Optimizer([x], lr=0.1).step()
+
+
+def test_an_optimizer_of_ones_own_is_a_formula():
+    class SignDescent(Optimizer):
+        def update(self, x, g, state, lr, group):
+            state["step"] += 1
+            x -= lr * np.sign(g)
+
+    (x,) = make((4,))
+    before = x.data.copy()
+    x.grad = Tensor([1.0, -2.0, 0.0, 3.0])
+    optimizer = SignDescent([x], lr=0.5)
+    optimizer.step()
+    np.testing.assert_allclose(before - x.data, [0.5, -0.5, 0.0, 0.5], atol=1e-6)
+    assert optimizer.state_dict()["state"] == {0: {"step": 1}}

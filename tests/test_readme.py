@@ -1,0 +1,50 @@
+"""Everything the README and the pages in docs/ show is run: Python blocks as they stand, commands as far as a test may."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def blocks(language):
+    for page in PAGES:
+        for i, code in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)):
+            yield pytest.param(code, id=f"{page.name}-{i}")
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_block_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "block", "exec"), {"__name__": "block"})
+
+
+def commands():
+    for block in blocks("bash"):
+        for line in block.values[0].splitlines():
+            if command := line.split("#")[0].strip():
+                yield pytest.param(command, id=command[:60].replace("/", "_"))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_works(command, tmp_path):
+    words = shlex.split(command)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if words[0] == "make":  # what it would do; the targets themselves are run by whoever runs this test
+        subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
+    elif words[0] == "python":
+        subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, env=env, check=True, capture_output=True, timeout=300)
+    elif words[:2] != ["git", "clone"] and words[0] != "cd":
+        pytest.fail(f"no test knows how to run {command!r}")
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

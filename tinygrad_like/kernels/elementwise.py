@@ -1,0 +1,395 @@
+"""Elementwise functions of float32 arrays, forward and backward in one pass over memory each, and broadcast arithmetic.
+
+Each function is written once, for one number; loops over them vectorise (see vectormath). To keep compilation short there
+is one kernel for arithmetic (relu counts as such), one for the other functions and one for their derivatives, each told by
+an integer what to compute. Results are float32; `out`, where given, holds the result and shares no memory with an operand.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit, prange
+
+from . import threads
+from .vectormath import HALF, INNER, ONE, SCALAR, F, erf, exp, expm1, log1p_unit, sigmoid, tanh
+
+PARALLEL = dict(parallel=True, error_model="numpy", cache=True, no_cfunc_wrapper=True)
+PARALLEL_FROM = 32768  # numbers; a parallel region costs as much as some 3 us of work
+FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
+
+ZERO = F(0)
+SQRT_HALF = F(np.sqrt(0.5))
+TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
+
+
+def flat(x: np.ndarray) -> np.ndarray:
+    """x as one contiguous row of float32, all that kernels are compiled for; a copy if x is not contiguous."""
+    if x.dtype is not FLOAT32:
+        raise TypeError(f"this kernel is for float32 arrays, got {x.dtype}")
+    return x.ravel()
+
+
+def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """`out`, or a new array, of this shape; and the same memory as one row."""
+    if out is None:
+        out = np.empty(shape, np.float32)
+    elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape}, "
+                         f"strides {out.strides}")
+    return out, out.ravel()
+
+
+def _tasks(n: int) -> int:
+    return threads.count if n >= PARALLEL_FROM else 1
+
+
+# --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE, SUBTRACT_FROM, DIVIDE_INTO, ACCUMULATE, RELU, KEEP_POSITIVE = range(9)
+REVERSED = {ADD: ADD, MULTIPLY: MULTIPLY, SUBTRACT: SUBTRACT_FROM, DIVIDE: DIVIDE_INTO}
+PIECE = 2048  # numbers: a piece of three arrays fits the first-level cache
+
+
+@njit(**INNER)
+def _arithmetic_piece(op, a, b, out):
+    n = out.size
+    if op == ADD:
+        for i in range(n):
+            out[i] = a[i] + b[i]
+    elif op == SUBTRACT:
+        for i in range(n):
+            out[i] = a[i] - b[i]
+    elif op == MULTIPLY:
+        for i in range(n):
+            out[i] = a[i] * b[i]
+    elif op == DIVIDE:
+        for i in range(n):
+            out[i] = a[i] / b[i]
+    elif op == SUBTRACT_FROM:
+        for i in range(n):
+            out[i] = b[i] - a[i]
+    elif op == DIVIDE_INTO:
+        for i in range(n):
+            out[i] = b[i] / a[i]
+    elif op == ACCUMULATE:
+        for i in range(n):
+            out[i] += b[i]  # were out to be read as a, LLVM would see two arrays that overlap, and not vectorise
+    elif op == RELU:
+        for i in range(n):
+            out[i] = ZERO if a[i] <= ZERO else a[i]  # this way round, NaN stays NaN
+    elif op == KEEP_POSITIVE:
+        for i in range(n):
+            out[i] = a[i] if b[i] > ZERO else ZERO
+
+
+@njit(**INNER)
+def _arithmetic_range(op, a, b, repeat, out, start, stop):
+    """out[i] = a[i] op b[i // repeat % b.size], start <= i < stop. Where b is short, a piece of it is written out first."""
+    whole = b.size == a.size
+    row = repeat if repeat > 1 else b.size
+    piece = stop - start if whole else max(1, PIECE // row) * row
+    written = np.empty(0 if whole else piece, np.float32)
+    if repeat == 1 and not whole:
+        for i in range(piece):
+            written[i] = b[i % row]
+    for i in range(start, stop, piece):
+        end = min(i + piece, stop)
+        if repeat > 1:
+            for k in range(i, end, repeat):
+                value = b[k // repeat % b.size]
+                written[k - i : k - i + repeat] = value
+        _arithmetic_piece(op, a[i:end], b[i:end] if whole else written[: end - i], out[i:end])
+
+
+@njit(**PARALLEL)
+def _arithmetic(op, a, b, repeat, out, tasks):
+    row = 1 if b.size == a.size else (repeat if repeat > 1 else b.size)
+    rows = a.size // row
+    if tasks == 1:
+        _arithmetic_range(op, a, b, repeat, out, 0, a.size)
+    else:
+        for t in prange(tasks):
+            _arithmetic_range(op, a, b, repeat, out, t * rows // tasks * row, (t + 1) * rows // tasks * row)
+
+
+def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
+    """How many times in a row `small`, broadcast to `large` and made flat, repeats each of its numbers, before all over again.
+
+    That covers scalars, rows, columns and channels. For the other cases, 0.
+    """
+    if len(small) > len(large):
+        return 0
+    start, end, added = 0, len(small), len(large) - len(small)
+    while end and small[end - 1] == 1:
+        end -= 1
+    while start < end and small[start] == 1:
+        start += 1
+    if small[start:end] != large[added + start : added + end]:
+        return 0
+    return math.prod(large[added + end :]) if end else 1
+
+
+def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    large, small = (a, b) if a.size >= b.size else (b, a)
+    if large.size >= PARALLEL_FROM and a.dtype is FLOAT32 and b.dtype is FLOAT32 and large.flags.c_contiguous:
+        repeat = 1 if a.shape == b.shape else _repeat(small.shape, large.shape)
+        if repeat and small.flags.c_contiguous:
+            y, row = flat_out(out, large.shape)
+            with threads.pool:
+                _arithmetic(op if large is a else REVERSED[op], large.ravel(), small.ravel(), repeat, row, threads.count)
+            return y
+    return ufunc(a, b, out=out)
+
+
+def add(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a + b. This and the next three are NumPy's, until the arrays are large enough for all threads."""
+    return _combine(ADD, np.add, a, b, out)
+
+
+def subtract(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a - b"""
+    return _combine(SUBTRACT, np.subtract, a, b, out)
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a * b"""
+    return _combine(MULTIPLY, np.multiply, a, b, out)
+
+
+def divide(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a / b"""
+    return _combine(DIVIDE, np.true_divide, a, b, out)
+
+
+def accumulate(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a += b, of one shape"""
+    if a.size < PARALLEL_FROM or not b.flags.c_contiguous:
+        return np.add(a, b, out=a)
+    y, row = flat_out(a, b.shape)
+    with threads.pool:
+        _arithmetic(ACCUMULATE, row, flat(b), 1, row, threads.count)
+    return y
+
+
+def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """np.maximum(x, 0)"""
+    y, row = flat_out(out, x.shape)
+    x = flat(x)
+    with threads.pool:
+        _arithmetic(RELU, x, x, 1, row, _tasks(x.size))
+    return y
+
+
+def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """np.where(x > 0, g, 0): relu's VJP, where x may be relu's input or its output."""
+    if g.shape != x.shape:
+        raise ValueError(f"keep_positive: g has shape {g.shape}, x {x.shape}; they must agree")
+    y, row = flat_out(out, x.shape)
+    with threads.pool:
+        _arithmetic(KEEP_POSITIVE, flat(g), flat(x), 1, row, _tasks(x.size))
+    return y
+
+
+# --- Functions of one number ------------------------------------------------------------------------------------------
+
+
+@njit(**SCALAR)
+def leaky_relu(x, slope):
+    """x where x > 0, else slope x"""
+    return x if x > ZERO else slope * x
+
+
+@njit(**SCALAR)
+def leaky_relu_vjp(g, x, slope):
+    """g where x > 0, else slope g"""
+    return g if x > ZERO else slope * g
+
+
+@njit(**SCALAR)
+def gelu(x):
+    """x Phi(x), with the normal distribution Phi(x) = (1 + erf(x / sqrt 2)) / 2"""
+    return x * (HALF + HALF * erf(x * SQRT_HALF))
+
+
+@njit(**SCALAR)
+def gelu_slope(x):
+    """Phi(x) + x phi(x), within 2e-7: 1/2 + x P(x^2) / Q(x^2), a minimax fit up to |x| = 6.2; half the work of erf and exp"""
+    x = F(-6.2) if x < F(-6.2) else x
+    x = F(6.2) if x > F(6.2) else x
+    s = x * x
+    p = F(-3.0672041295698450e-11)
+    p = p * s + F(1.5008165377139450e-08)
+    p = p * s + F(1.4067854863242246e-06)
+    p = p * s + F(3.1996874895412475e-05)
+    p = p * s + F(3.9099380956031380e-04)
+    p = p * s + F(1.3338061049580574e-02)
+    p = p * s + F(-1.2208671309053898e-02)
+    p = p * s + F(7.9788452386856079e-01)
+    q = F(4.4217827621650940e-07)
+    q = q * s + F(1.2178627912362572e-05)
+    q = q * s + F(2.8499308973550797e-04)
+    q = q * s + F(4.4493726454675198e-03)
+    q = q * s + F(4.7729372978210449e-02)
+    q = q * s + F(3.1803134083747864e-01)
+    q = q * s + ONE
+    return HALF + x * p / q
+
+
+@njit(**SCALAR)
+def _tanh_form(x):
+    """(s, d): Phi(x) is close to s = (1 + tanh u) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3); d = 2 u'(x)"""
+    cubic = TANH_CUBIC * x * x
+    return sigmoid(TANH_SCALE * (x + x * cubic)), TANH_SCALE * (ONE + F(3) * cubic)
+
+
+@njit(**SCALAR)
+def gelu_tanh(x):
+    """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2"""
+    s, _ = _tanh_form(x)
+    return x * s
+
+
+@njit(**SCALAR)
+def gelu_tanh_slope(x):
+    """The derivative of gelu_tanh."""
+    s, d = _tanh_form(F(-20) if x < F(-20) else (F(20) if x > F(20) else x))  # beyond, s (1 - s) = 0 meets d = inf
+    return s + x * d * (s * (ONE - s))
+
+
+@njit(**SCALAR)
+def silu(x):
+    """x sigmoid(x)"""
+    return x * sigmoid(x)
+
+
+@njit(**SCALAR)
+def silu_slope(x):
+    """s + x s (1 - s), s = sigmoid(x)"""
+    s = sigmoid(x)
+    return s + x * (s * (ONE - s))
+
+
+@njit(**SCALAR)
+def softplus(x, beta):
+    """log(1 + e^(beta x)) / beta = max(x, 0) + log(1 + e^-|beta x|) / beta, which does not overflow"""
+    bx = beta * x
+    return (x if x > ZERO else ZERO) + log1p_unit(exp(-bx if bx > ZERO else bx)) / beta
+
+
+@njit(**SCALAR)
+def elu(x, alpha):
+    """x where x > 0, else alpha (e^x - 1)"""
+    return x if x > ZERO else alpha * expm1(x)
+
+
+@njit(**SCALAR)
+def elu_slope(x, alpha):
+    """1 where x > 0, else alpha e^x"""
+    return ONE if x > ZERO else alpha * exp(x)
+
+
+LEAKY_RELU, GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS, ELU, EXP = range(9)
+
+
+@njit(**INNER)
+def _forward_range(op, x, parameter, y):
+    n, parameter = x.size, F(parameter)
+    if op == LEAKY_RELU:
+        for i in range(n):
+            y[i] = leaky_relu(x[i], parameter)
+    elif op == GELU:
+        for i in range(n):
+            y[i] = gelu(x[i])
+    elif op == GELU_TANH:
+        for i in range(n):
+            y[i] = gelu_tanh(x[i])
+    elif op == SILU:
+        for i in range(n):
+            y[i] = silu(x[i])
+    elif op == SIGMOID:
+        for i in range(n):
+            y[i] = sigmoid(x[i])
+    elif op == TANH:
+        for i in range(n):
+            y[i] = tanh(x[i])
+    elif op == SOFTPLUS:
+        for i in range(n):
+            y[i] = softplus(x[i], parameter)
+    elif op == ELU:
+        for i in range(n):
+            y[i] = elu(x[i], parameter)
+    elif op == EXP:
+        for i in range(n):
+            y[i] = exp(x[i])
+
+
+@njit(**INNER)
+def _backward_range(op, g, s, parameter, dx):
+    n, parameter = g.size, F(parameter)
+    if op == LEAKY_RELU:
+        for i in range(n):
+            dx[i] = leaky_relu_vjp(g[i], s[i], parameter)
+    elif op == GELU:
+        for i in range(n):
+            dx[i] = g[i] * gelu_slope(s[i])
+    elif op == GELU_TANH:
+        for i in range(n):
+            dx[i] = g[i] * gelu_tanh_slope(s[i])
+    elif op == SILU:
+        for i in range(n):
+            dx[i] = g[i] * silu_slope(s[i])
+    elif op == SIGMOID:
+        for i in range(n):
+            dx[i] = g[i] * (s[i] * (ONE - s[i]))
+    elif op == TANH:
+        for i in range(n):
+            dx[i] = g[i] * (ONE - s[i] * s[i])
+    elif op == SOFTPLUS:
+        for i in range(n):
+            dx[i] = g[i] * sigmoid(parameter * s[i])
+    elif op == ELU:
+        for i in range(n):
+            dx[i] = g[i] * elu_slope(s[i], parameter)
+    elif op == EXP:
+        for i in range(n):
+            dx[i] = g[i] * s[i]
+
+
+@njit(**PARALLEL)
+def _forward(op, x, parameter, y, tasks):
+    if tasks == 1:
+        _forward_range(op, x, parameter, y)
+    else:
+        for t in prange(tasks):
+            start, stop = t * x.size // tasks, (t + 1) * x.size // tasks
+            _forward_range(op, x[start:stop], parameter, y[start:stop])
+
+
+@njit(**PARALLEL)
+def _backward(op, g, s, parameter, dx, tasks):
+    if tasks == 1:
+        _backward_range(op, g, s, parameter, dx)
+    else:
+        for t in prange(tasks):
+            start, stop = t * g.size // tasks, (t + 1) * g.size // tasks
+            _backward_range(op, g[start:stop], s[start:stop], parameter, dx[start:stop])
+
+
+def forward(op: int, x: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
+    """y = op(x), for one of LEAKY_RELU (parameter: slope), GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS (beta), ELU (alpha)
+    and EXP; the function of that name, above or in vectormath, says what it computes."""
+    y, row = flat_out(out, x.shape)
+    with threads.pool:
+        _forward(op, flat(x), float(parameter), row, _tasks(x.size))
+    return y
+
+
+def backward(op: int, g: np.ndarray, saved: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
+    """dx = g op'(x). What is saved is x, but op(x) for SIGMOID, TANH and EXP."""
+    if g.shape != saved.shape:
+        raise ValueError(f"elementwise.backward: g has shape {g.shape}, the saved array {saved.shape}; they must agree")
+    dx, row = flat_out(out, g.shape)
+    with threads.pool:
+        _backward(op, flat(g), flat(saved), float(parameter), row, _tasks(g.size))
+    return dx
