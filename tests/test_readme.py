@@ -19,7 +19,7 @@ def blocks(language):
             yield pytest.param(code, id=f"{page.name}-{i}")
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+@pytest.mark.parametrize("code", list(blocks("python")))
 def test_python_block_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "block", "exec"), {"__name__": "block"})
@@ -32,7 +32,7 @@ def commands():
                 yield pytest.param(command, id=command[:60].replace("/", "_"))
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", list(commands()))
 def test_command_works(command, tmp_path):
     words = shlex.split(command)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

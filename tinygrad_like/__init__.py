@@ -3,13 +3,14 @@
 import importlib as _importlib
 
 from . import dtypes, ops
-from .autograd import detect_anomaly, enable_grad, is_grad_enabled, no_grad
+from .autograd import enable_grad, is_grad_enabled, no_grad
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
+from .gradcheck import gradcheck, gradgradcheck
 from .memory import keep_freed_memory as _keep_freed_memory
-from .primitive import Residuals, fused, primitive
+from .primitive import Residuals, detect_anomaly, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 
@@ -23,9 +24,7 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """`tinygrad_like.nn` and `.optim` are the top-level packages, imported when first named; so are the checkers."""
+    """`tinygrad_like.nn` and `.optim` are the top-level packages, imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name in ("gradcheck", "gradgradcheck"):
-        return getattr(_importlib.import_module(".gradcheck", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,11 +27,19 @@ class Node:
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
+    op: Any  # has a `name`, and `pull(node, g, parents)`, which gives the parents' cotangents
+    parents: Any
+    saved: Any
+    order: int  # the tick at which it was recorded
+    shape: Any
+    dtype: Any
+    extra: Extra | None
+
     def add_hook(self, hook) -> None:
         """Call `hook(cotangent)` when this node's cotangent is complete; a result other than None replaces it."""
-        self._extra().hooks.append(hook)
+        self.details().hooks.append(hook)
 
-    def _extra(self) -> Extra:
+    def details(self) -> Extra:
         if self.extra is None:
             self.extra = Extra()
         return self.extra
@@ -54,7 +62,7 @@ class _Mode(threading.local):
 mode = _Mode()  # per thread
 
 
-class _Switch(ContextDecorator):
+class Switch(ContextDecorator):
     """Set a field of `mode` for a `with` block or a decorated function, and restore it afterwards."""
 
     field: str
@@ -72,25 +80,16 @@ class _Switch(ContextDecorator):
         return type(self)()  # one instance per call: a decorated function may recurse
 
 
-class no_grad(_Switch):
+class no_grad(Switch):
     """Record nothing inside: results do not require grad. `with no_grad(): ...` or `@no_grad()`; per thread."""
 
     field, value = "recording", False
 
 
-class enable_grad(_Switch):
+class enable_grad(Switch):
     """Record again inside a `no_grad` block. `with enable_grad(): ...` or `@enable_grad()`; per thread."""
 
     field, value = "recording", True
-
-
-class detect_anomaly(_Switch):
-    """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
-
-    Forward values are checked as they are made, cotangents as the backward walk makes them. Slow: for debugging.
-    """
-
-    field, value = "anomaly", True
 
 
 def is_grad_enabled() -> bool:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, mode, recording, tick, walk
+from .autograd import Node, Switch, mode, recording, tick, walk
 from .dtypes import FLOAT32, FLOAT64, INT64, SUPPORTED, as_array
 from .tensor import Tensor, wrap
 
@@ -241,7 +241,7 @@ class Primitive:
             if given is not NotImplemented and len(given) != len(parents):
                 raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
             return given if given is NotImplemented else list(given)
-        cotangents = []
+        cotangents: list = []
         for i, parent in enumerate(parents):
             if parent is None:
                 cotangents.append(None)
@@ -339,7 +339,13 @@ def primitive(forward: Callable) -> Primitive:
 
 def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
     """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
-    return lambda forward: fused_ops.append(Fused(forward, reference)) or fused_ops[-1]
+
+
+    def declare(forward: Callable) -> Fused:
+        fused_ops.append(Fused(forward, reference))
+        return fused_ops[-1]
+
+    return declare
 
 
 fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
@@ -364,6 +370,26 @@ def _share_version(y: Tensor, inputs) -> None:
 
 # Anomaly mode -------------------------------------------------------------------------------------------------------
 
+
+
+class detect_anomaly(Switch):
+    """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
+
+    Forward values are checked as they are made, cotangents as the backward walk makes them. Slow: for debugging.
+    """
+
+    field, value = "anomaly", True
+
+    def __enter__(self):
+        self._quiet = np.errstate(all="ignore")  # the error says more than NumPy's warning before it
+        self._quiet.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self._quiet.__exit__(*error)
+
+
 _PACKAGES = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name) + os.sep
     for name in ("tinygrad_like", "nn", "optim")
@@ -385,7 +411,7 @@ def _check_finite(value: Any, what: str, node: Node | None) -> None:
     if line is None:
         line = _user_line()
         if node is not None:
-            node._extra().line = line
+            node.details().line = line
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         kind = "NaN" if np.isnan(array).any() else "infinity"
         raise FloatingPointError(f"{what} the first {kind} (shape {array.shape}), called at {line}")

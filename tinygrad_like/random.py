@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 generator = np.random.default_rng(0)
@@ -12,11 +15,11 @@ def manual_seed(seed: int) -> None:
     generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 
-def get_rng_state() -> dict:
+def get_rng_state() -> Mapping[str, Any]:
     """The generator's state as a plain dict of numbers and strings, to be given back to `set_rng_state`."""
     return generator.bit_generator.state
 
 
-def set_rng_state(state: dict) -> None:
+def set_rng_state(state: Mapping[str, Any]) -> None:
     """Continue the stream of random numbers from a state that `get_rng_state` returned."""
     generator.bit_generator.state = state

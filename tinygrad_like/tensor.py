@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import random
-from .autograd import Node, mode, recording, tick, walk
+from .autograd import Node, recording, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype
 
 Axis = int | tuple[int, ...] | None
@@ -272,7 +272,7 @@ class Tensor:
 
         if self.node is not None:
             self.node.add_hook(call)
-            hooks = self.node.extra.hooks
+            hooks = self.node.details().hooks
         else:
             hooks = self._hooks = self._hooks or []
             hooks.append(call)
@@ -311,7 +311,7 @@ class Tensor:
         if self.version is None:
             self.version = [0]
             if self.node is not None:
-                self.node._extra().version = self.version
+                self.node.details().version = self.version
         return self.version
 
     def touch(self) -> None:

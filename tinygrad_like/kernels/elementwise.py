@@ -46,8 +46,7 @@ def _tasks(n: int) -> int:
 
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, SUBTRACT_FROM, DIVIDE_INTO, ACCUMULATE, RELU, KEEP_POSITIVE = range(9)
-REVERSED = {ADD: ADD, MULTIPLY: MULTIPLY, SUBTRACT: SUBTRACT_FROM, DIVIDE: DIVIDE_INTO}
+ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
 PIECE = 2048  # numbers: a piece of three arrays fits the first-level cache
 
 
@@ -66,12 +65,6 @@ def _arithmetic_piece(op, a, b, out):
     elif op == DIVIDE:
         for i in range(n):
             out[i] = a[i] / b[i]
-    elif op == SUBTRACT_FROM:
-        for i in range(n):
-            out[i] = b[i] - a[i]
-    elif op == DIVIDE_INTO:
-        for i in range(n):
-            out[i] = b[i] / a[i]
     elif op == ACCUMULATE:
         for i in range(n):
             out[i] += b[i]  # were out to be read as a, LLVM would see two arrays that overlap, and not vectorise
@@ -84,10 +77,12 @@ def _arithmetic_piece(op, a, b, out):
 
 
 @njit(**INNER)
-def _arithmetic_range(op, a, b, repeat, out, start, stop):
-    """out[i] = a[i] op b[i // repeat % b.size], start <= i < stop. Where b is short, a piece of it is written out first."""
+def _arithmetic_task(op, a, b, repeat, out, task, tasks):
+    """A share of out[i] = a[i] op b[i // repeat % b.size]. Where b is short, a piece of it is written out first."""
     whole = b.size == a.size
-    row = repeat if repeat > 1 else b.size
+    row = repeat if repeat > 1 else 1 if whole else b.size
+    rows = a.size // row
+    start, stop = task * rows // tasks * row, (task + 1) * rows // tasks * row
     piece = stop - start if whole else max(1, PIECE // row) * row
     written = np.empty(0 if whole else piece, np.float32)
     if repeat == 1 and not whole:
@@ -97,20 +92,17 @@ def _arithmetic_range(op, a, b, repeat, out, start, stop):
         end = min(i + piece, stop)
         if repeat > 1:
             for k in range(i, end, repeat):
-                value = b[k // repeat % b.size]
-                written[k - i : k - i + repeat] = value
+                written[k - i : k - i + repeat] = b[k // repeat % b.size]
         _arithmetic_piece(op, a[i:end], b[i:end] if whole else written[: end - i], out[i:end])
 
 
 @njit(**PARALLEL)
 def _arithmetic(op, a, b, repeat, out, tasks):
-    row = 1 if b.size == a.size else (repeat if repeat > 1 else b.size)
-    rows = a.size // row
     if tasks == 1:
-        _arithmetic_range(op, a, b, repeat, out, 0, a.size)
+        _arithmetic_task(op, a, b, repeat, out, tasks - 1, tasks)
     else:
-        for t in prange(tasks):
-            _arithmetic_range(op, a, b, repeat, out, t * rows // tasks * row, (t + 1) * rows // tasks * row)
+        for task in prange(tasks):
+            _arithmetic_task(op, a, b, repeat, out, task, tasks)
 
 
 def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
@@ -137,7 +129,7 @@ def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.nda
         if repeat and small.flags.c_contiguous:
             y, row = flat_out(out, large.shape)
             with threads.pool:
-                _arithmetic(op if large is a else REVERSED[op], large.ravel(), small.ravel(), repeat, row, threads.count)
+                _arithmetic(op if large is a else op, large.ravel(), small.ravel(), repeat, row, threads.count)
             return y
     return ufunc(a, b, out=out)
 

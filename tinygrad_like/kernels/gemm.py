@@ -7,6 +7,7 @@ A needs no packing where its rows are consecutive in memory, since tiles read it
 otherwise it is packed in panels as high as a tile.
 """
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from .simd import (
     transpose,
 )
 
-import os
 ROWS_CACHED = int(os.environ.get("MC", 512))
 K_CACHED = int(os.environ.get("KC", 384))
 GRAIN = int(os.environ.get("GRAIN", 30000))
@@ -181,7 +181,7 @@ def _task(task, tasks, a, b, out, start, accumulate):
         batch *= size_of(out, axis)
     m, n, k = size_of(out, ndim_of(out) - 2), size_of(out, ndim_of(out) - 1), size_of(a, ndim_of(a) - 1)
     packing = abs(stride_of(a, ndim_of(a) - 1)) > APLACE and n > COLUMNS * ANP
-    # Every task takes as many parts: 
+    # Every task takes as many parts:
     parts = 1
     while batch < 8 * tasks and batch * parts % tasks != 0:
         parts += 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..primitive import fused
+from .activation import sigmoid, softplus
 from .elementwise import abs, exp, log, mul, neg, square, where
 from .index import gather
-from .activation import sigmoid, softplus
 from .reduce import mean, sum
-from .shape import permute, reshape, unsqueeze
+from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
 
 

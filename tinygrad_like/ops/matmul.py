@@ -132,7 +132,7 @@ def einsum(formula: str, *operands):
     names, y = pairs[0]
     for i in range(1, len(pairs)):
         later = set(output).union(*(n for n, _ in pairs[i + 1 :]))
-        names, y = _contract(names, y, *pairs[i], later)
+        names, y = _contract(names, y, pairs[i][0], pairs[i][1], later)
     gone = tuple(a for a, name in enumerate(names) if name not in output)
     if gone:
         y, names = sum(y, axis=gone), [n for n in names if n in output]

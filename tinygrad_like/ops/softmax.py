@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..primitive import fused, primitive
-from .axes import axes, one_axis
+from .axes import one_axis
 from .elementwise import exp, isfinite, log, mul, sub, where
 from .reduce import max, nonempty, sum
 from .shape import permute, reshape

@@ -1,0 +1,428 @@
+"""How ops are declared and called, what they keep, and that every fused op is its reference."""
+
+import inspect
+import weakref
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Residuals, Tensor, no_grad, ops, primitive
+from tinygrad_like.primitive import Fused, fused_ops
+
+
+def leaf(values, dtype="float64"):
+    return Tensor(values, requires_grad=True, dtype=dtype)
+
+
+def declare(forward, **rules):
+    op = primitive(forward)
+    op.vjp(**rules)
+    return op
+
+
+# Declaration ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_op_is_its_forward_and_its_rules():
+    def scaled(a, b, *, factor=2.0):
+        """factor a b."""
+        return factor * a * b
+
+    op = declare(scaled, a=lambda g, b, factor: g * b * factor, b=lambda g, a, factor: g * a * factor)
+    assert op.name == op.__name__ == "scaled" and op.__doc__ == "factor a b." and op.__wrapped__ is scaled
+    assert repr(op) == "<op scaled(a, b, factor)>"
+    a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    y = op(a, b, factor=10.0)
+    assert y.numpy().tolist() == [30, 80] and y.requires_grad and y.node.op is op
+    da, db = y.gradient(a, b, gradient=[1.0, -1.0])
+    assert da.numpy().tolist() == [30, -40] and db.numpy().tolist() == [10, -20]
+
+
+def test_called_on_arrays_it_is_its_forward():
+    x = np.array([1.0, 2.0])
+    assert type(ops.exp(x)) is np.ndarray and np.array_equal(ops.exp(x), np.exp(x))
+    assert isinstance(ops.sum(x), np.float64)
+    assert type(ops.softmax(x)) is np.ndarray and type(ops.linear(x, np.ones((3, 2)))) is np.ndarray
+    kept = declare(lambda x: (2 * x, Residuals(a=1)), x=lambda g, a: g)
+    assert np.array_equal(kept(x), [2, 4])
+
+
+def test_options_by_position_inputs_by_name():
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    assert ops.sum(x, 1).numpy().tolist() == ops.sum(x, axis=1).numpy().tolist() == [3, 7]
+    assert ops.sum(x, 1, True).shape == (2, 1)
+    assert ops.sum(x=x).item() == 10
+    w, b = leaf([[1.0, 1.0]]), leaf([10.0])
+    for y in (ops.linear(x, w, b), ops.linear(x, weight=w, bias=b), ops.linear(bias=b, x=x, weight=w)):
+        assert y.numpy().tolist() == [[13], [17]]
+        assert len(y.gradient(x, w, b)) == 3 if y.size == 1 else True
+    assert ops.linear(x, w).numpy().tolist() == [[3], [7]]  # an optional input may be left out
+    assert ops.linear(x, w, None).numpy().tolist() == [[3], [7]]
+
+
+def test_an_option_left_out_reaches_the_rule_with_its_default():
+    seen = []
+
+    def op(x, *, axis=-1, keepdim=False):
+        return x.sum(axis, keepdims=keepdim)
+
+    op = declare(op, x=lambda g, x_shape, axis, keepdim: seen.append((axis, keepdim)) or np.broadcast_to(g, x_shape))
+    op(leaf([1.0, 2.0])).backward()
+    op(leaf([1.0, 2.0]), keepdim=True).backward()
+    assert seen == [(-1, False), (-1, True)]
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda x: ops.sum(x, 0, axis=0), "sum: 'axis' was given twice, by position and by name"),
+    (lambda x: ops.sum(x, keepdims=True), r"sum: unknown argument 'keepdims': <op sum\(x, axis, keepdim\)>"),
+    (lambda x: ops.sum(x, 0, True, 3), "sum: 4 arguments, but it takes at most 3"),
+    (lambda x: ops.mul(x), r"mul: missing input 'b': <op mul\(a, b\)>"),
+    (lambda x: ops.mul(), "mul: missing input 'a'"),
+    (lambda x: ops.cat(x, dim=0), "cat: unknown argument 'dim'"),
+])
+def test_calls_that_do_not_fit_the_signature(call, text):
+    with pytest.raises(TypeError, match=text):
+        call(leaf([1.0]))
+
+
+def test_rules_that_do_not_fit_the_op():
+    with pytest.raises(TypeError, match=r"add_one\.vjp: 'y' is no input of <op add_one\(x\)>"):
+        declare(_add_one, y=lambda g: g)
+    typo = declare(_add_one, x=lambda g, scale: g)
+    with pytest.raises(TypeError, match=r"a VJP rule of <op add_one\(x\)> names 'scale', which is no input, option or residual"):
+        typo(leaf([1.0]))
+    typo(Tensor([1.0]))  # nothing is recorded, so nothing is missing
+    with pytest.raises(TypeError, match="'out' names the output in VJP rules"):
+        primitive(lambda x, out: x)
+
+
+def add_one(x):
+    return x + 1
+
+
+_add_one = add_one
+
+
+def test_an_input_without_a_rule():
+    op = declare(lambda a, b: a * b, a=lambda g, b: g * b)
+    a, b = leaf([2.0]), leaf([3.0])
+    assert op(a, b.detach()).gradient(a)[0].item() == 3
+    with pytest.raises(NotImplementedError, match=r"has no VJP for input 'b'; pass it detach\(\)ed"):
+        op(a, b).backward()
+    assert op(a, b).gradient(a)[0].item() == 3  # not asked for
+
+
+def test_an_op_without_rules_is_not_differentiable():
+    x = leaf([1.0, 2.0])
+    for y in (primitive(lambda x: x * 2.0)(x), ops.floordiv(x, 1.0), ops.eq(x, x), ops.argmax(x)):
+        assert not y.requires_grad and y.node is None
+
+
+# What rules may ask for -------------------------------------------------------------------------------------------------
+
+
+def test_variadic_rules_are_told_which():
+    asked = []
+
+    def blend(*xs, weights):
+        return sum(w * x for w, x in zip(weights, xs, strict=True))
+
+    op = declare(blend, xs=lambda g, which, weights, xs_shape: asked.append((which, xs_shape[which])) or g * weights[which])
+    x, y, z = leaf([1.0, 2.0]), Tensor([1.0, 1.0]), leaf([[1.0], [2.0]])
+    out = op(x, y, z, weights=(2.0, 3.0, 5.0))
+    assert out.shape == (2, 2)
+    dx, dz = out.gradient(x, z, gradient=np.ones((2, 2)))
+    assert dx.numpy().tolist() == [4, 4] and dz.numpy().tolist() == [[10], [10]]
+    assert asked == [(0, (2,)), (2, (2, 1))]
+
+
+def test_variadic_rules_may_use_all_inputs():
+    def product(*xs):
+        return np.multiply.reduce(xs)
+
+    def others(g, which, xs):
+        for i, x in enumerate(xs):
+            g = g if i == which else g * x
+        return g
+
+    op = declare(product, xs=others)
+    xs = [leaf([2.0]), leaf([3.0]), leaf([5.0])]
+    assert [g.item() for g in op(*xs).gradient(*xs)] == [15, 10, 6]
+    first, = op(*xs).gradient(xs[0], create_graph=True)
+    assert [g.item() for g in first.gradient(*xs[1:])] == [5, 3]
+
+
+def test_joint_rules_are_told_what_is_wanted():
+    asked = []
+    op = primitive(lambda a, b, c=None: a * b)
+
+    @op.joint_vjp
+    def _(g, a, b, wanted):
+        asked.append(wanted)
+        return g * b, g * a, None  # any sequence; what is not wanted is dropped
+
+    a, b = leaf([2.0]), leaf([3.0])
+    assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2]
+    assert op(a, b).gradient(b)[0].item() == 2
+    assert op(a, Tensor([3.0])).gradient(a)[0].item() == 3
+    assert asked == [[True, True, False], [False, True, False], [True, False, False]]
+
+
+def test_residuals_reach_the_rule():
+    def mask_negative(x):
+        mask = x > 0
+        return x * mask, Residuals(mask=mask)
+
+    op = declare(mask_negative, x=lambda g, mask: g * mask)
+    x = leaf([-1.0, 2.0])
+    assert op(x).gradient(x, gradient=[5.0, 7.0])[0].numpy().tolist() == [0, 7]
+
+
+def test_only_rules_that_are_wanted_run():
+    ran = []
+    op = declare(lambda a, b: a + b, a=lambda g: ran.append("a") or g, b=lambda g: ran.append("b") or g)
+    a, b = leaf([1.0]), leaf([1.0])
+    op(a, Tensor([1.0])).backward()
+    op(a, b).gradient(b)
+    op(2.0, b).backward()
+    assert ran == ["a", "b", "b"]
+
+
+def test_a_rule_written_in_ops_has_every_order():
+    cube = declare(lambda x: x**3, x=lambda g, x: g * (3 * x * x))
+    x = leaf([2.0])
+    y = cube(x)
+    for expected in (12, 12, 6):
+        y, = y.gradient(x, create_graph=True)
+        assert y.item() == expected
+
+
+def test_a_rule_that_uses_the_output_has_every_order():
+    square_root = declare(lambda x: np.sqrt(x), x=lambda g, out: g / (2 * out))
+    x = leaf([4.0])
+    first, = square_root(x).gradient(x, create_graph=True)
+    second, = first.gradient(x, create_graph=True)
+    assert first.item() == 1 / 4 and second.item() == -1 / 32
+
+
+def test_broadcasting_is_undone_for_every_rule():
+    a, b, c = leaf(np.ones((2, 1, 3))), leaf(np.ones((4, 1))), leaf(2.0)
+    y = a * b * c
+    assert y.shape == (2, 4, 3)
+    da, db, dc = y.gradient(a, b, c, gradient=np.ones(y.shape), create_graph=True)
+    assert (da.shape, db.shape, dc.shape) == (a.shape, b.shape, c.shape)
+    assert da.numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
+
+
+# What a wrong rule is told ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rule", "text"), [
+    (lambda g: np.ones(3, np.float32), r"the VJP of wrong for input 'x' gave shape \(3,\), which is not \(2,\) nor broadcasts"),
+    (lambda g: np.float32(1), r"the VJP of wrong for input 'x' gave shape \(\), which is not \(2,\)"),
+    (lambda g: g.astype(np.float64), "the VJP of wrong for input 'x' gave float64, but the input is float32 and the output float32"),
+    (lambda g: g.astype(np.int64), "the VJP of wrong for input 'x' gave int64"),
+    (lambda g: 1.0, "the VJP of wrong for input 'x' gave float, which is no array"),
+    (lambda g: None, "the VJP of wrong for input 'x' gave NoneType, which is no array"),
+])
+def test_a_wrong_cotangent_names_the_op(rule, text):
+    def wrong(x):
+        return x * 1
+
+    x = leaf([1.0, 2.0], "float32")
+    with pytest.raises((TypeError, ValueError), match=text):
+        declare(wrong, x=rule)(x).sum().backward()
+
+
+def test_a_joint_rule_gives_one_cotangent_per_input():
+    op = primitive(lambda a, b: a * b)
+    op.joint_vjp(lambda g, a, b: [g * b])
+    with pytest.raises(TypeError, match="the joint VJP of <lambda> gave 1 cotangents for 2 inputs"):
+        op(leaf([1.0]), leaf([1.0])).backward()
+
+
+@pytest.mark.parametrize("error", [ValueError("my own words"), TypeError("my own words"), AttributeError("my own words"),
+                                   KeyError("my own words")])
+def test_an_error_of_the_forward_itself_is_not_touched(error):
+    def broken(x):
+        raise error
+
+    with pytest.raises(type(error), match="my own words") as caught:
+        primitive(broken)(leaf([1.0]))
+    assert caught.value is error
+
+
+# What is kept -----------------------------------------------------------------------------------------------------------
+
+
+def kept_alive(f, n):
+    """Which of f's n inputs ("a", "b", ...) and output ("out") its node keeps the numbers of. Inputs are made by an op that keeps nothing."""
+    leaves = [leaf(np.full((2, 2), 0.5)) for _ in range(n)]
+    inputs = [ops.add(x, 0.25) for x in leaves]
+    y = f(*inputs)
+    loss = ops.add(y, 1.0)
+    refs = {**{name: weakref.ref(x.data) for name, x in zip("abcd", inputs, strict=False)}, "out": weakref.ref(y.data)}
+    del inputs, y
+    alive = {name for name, ref in refs.items() if ref() is not None}
+    loss.backward(np.ones(loss.shape))
+    assert all(ref() is None for ref in refs.values()), "backward did not release what the node kept"
+    return alive
+
+
+@pytest.mark.parametrize(("f", "n", "kept"), [
+    (ops.add, 2, set()), (ops.sub, 2, set()), (ops.neg, 1, set()), (ops.mul, 2, {"a", "b"}), (ops.div, 2, {"b", "out"}),
+    (ops.exp, 1, {"out"}), (ops.tanh, 1, {"out"}), (ops.sigmoid, 1, {"out"}), (ops.sqrt, 1, {"out"}), (ops.relu, 1, {"out"}),
+    (ops.softmax, 1, {"out"}), (ops.log_softmax, 1, {"out"}), (ops.reciprocal, 1, {"out"}),
+    (ops.log, 1, {"a"}), (ops.sin, 1, {"a"}), (ops.square, 1, {"a"}), (ops.gelu, 1, {"a"}),
+    (ops.sum, 1, set()), (ops.mean, 1, set()), (ops.cumsum, 1, set()), (ops.cat, 2, set()), (ops.stack, 2, set()),
+    (lambda x: ops.roll(x, shifts=1), 1, set()), (lambda x: x.pad((1, 1)), 1, set()), (lambda x: x[[0, 0]], 1, set()),
+    (lambda a, b: ops.where(np.eye(2) > 0, a, b), 2, set()), (lambda x: x * 2.0, 1, {"a"}),
+    (ops.matmul, 2, {"a", "b"}), (ops.linear, 2, {"a", "b"}),
+], ids=lambda v: getattr(v, "__name__", ""))
+def test_a_node_keeps_only_what_its_rules_name(f, n, kept):
+    assert kept_alive(f, n) == kept
+
+
+def test_nothing_is_kept_without_recording():
+    x = leaf([1.0])
+    with no_grad():
+        assert (x * 2).node is None
+    assert (Tensor([1.0]) * Tensor([2.0])).node is None
+
+
+# Fused ops are their references -----------------------------------------------------------------------------------------
+
+rng = np.random.default_rng(11)
+
+
+def some(*shape):
+    return rng.standard_normal(shape)
+
+
+def positive(*shape):
+    return rng.uniform(0.1, 0.9, shape)
+
+
+def constant(values):
+    """An input that is not differentiated."""
+    return Tensor(values)
+
+
+def distribution(*shape):
+    p = rng.uniform(0.1, 1, shape)
+    return p / p.sum(1, keepdims=True)
+
+
+LABELS = constant([2, 0, -100, 3])
+WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
+
+# For every fused op: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
+EXAMPLES = {
+    "linear": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3)), {}), ((some(3), some(4, 3), some(4)), {}),
+               ((some(0, 3), some(4, 3), some(4)), {}), ((some(3, 5).T, some(3, 4).T), {}),
+               ((constant(some(5, 3)), some(4, 3), some(4)), {})],
+    "prod": [((some(2, 3, 4),), {}), ((some(2, 3, 4),), {"axis": 1}), ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
+             ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}), ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
+    "sigmoid_vjp": [((some(3, 4), positive(3, 4)), {})],
+    "tanh_vjp": [((some(3, 4), positive(3, 4)), {})],
+    "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],
+    "log_softmax_vjp": [((some(3, 4), np.log(distribution(3, 4))), {}), ((some(3, 4), np.log(distribution(3, 4))), {"axis": 0})],
+    "silu": [((5 * some(3, 4),), {}), ((some(),), {}), ((np.array([-100.0, 0.0, 100.0]),), {})],
+    "gelu": [((3 * some(3, 4),), {"approximate": a}) for a in ("none", "tanh")],
+    "softplus": [((5 * some(3, 4),), {}), ((some(3, 4),), {"beta": 2.5}), ((np.array([-1000.0, 0.5, 1000.0]),), {"beta": 3.0})],
+    "elu": [((some(3, 4),), {}), ((some(3, 4),), {"alpha": 0.3}), ((np.array([-1000.0, 1000.0]),), {})],
+    "_cross_entropy": [
+        ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in ("mean", "sum", "none") for eps in (0.0, 0.2)
+    ] + [
+        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in ("mean", "sum", "none")
+    ] + [
+        ((some(4, 5), distribution(4, 5)), {"reduction": "mean", "label_smoothing": 0.1}),
+        ((some(4, 5), distribution(4, 5), constant(positive(5))), {"reduction": "none"}),
+        ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
+        ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
+    ],
+    "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in ("mean", "sum", "none")],
+    "binary_cross_entropy_with_logits": [
+        ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in ("mean", "sum", "none")
+    ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
+         ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
+}
+CASES = [(op, k) for op in fused_ops for k in range(len(EXAMPLES.get(op.name, ())))]
+
+
+def test_every_fused_op_has_examples():
+    assert {op.name for op in fused_ops} == set(EXAMPLES)
+
+
+def tensors(inputs, dtype):
+    return [x if isinstance(x, Tensor) and x.dtype.kind != "f" else
+            Tensor(x, requires_grad=isinstance(x, np.ndarray), dtype=dtype) for x in inputs]
+
+
+def value_and_gradients(f, inputs, options, dtype, cotangent_seed=3, **how):
+    xs = tensors(inputs, dtype)
+    y = f(*xs, **options)
+    g = np.random.default_rng(cotangent_seed).standard_normal(y.shape)
+    targets = [x for x in xs if x.requires_grad]
+    return y, y.gradient(*targets, gradient=g, materialize_grads=True, **how)
+
+
+@pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
+def test_a_fused_op_is_its_reference(op, k):
+    inputs, options = EXAMPLES[op.name][k]
+    expected, expected_gradients = value_and_gradients(op.reference, inputs, options, "float64")
+    assert all(isinstance(g, Tensor) and np.isfinite(g.numpy()).all() for g in [expected, *expected_gradients])
+    for how in ({}, {"create_graph": True}):
+        y, gradients = value_and_gradients(op, inputs, options, "float64", **how)
+        assert y.node.op is op and y.shape == expected.shape
+        for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
+            assert actual.shape == wanted.shape and actual.dtype == "float64"
+            np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
+def test_in_float32_it_is_its_reference_in_float64(op, k):
+    inputs, options = EXAMPLES[op.name][k]
+    rounded = [np.asarray(x, np.float32) if isinstance(x, np.ndarray) else x for x in inputs]
+    expected, expected_gradients = value_and_gradients(op.reference, rounded, options, "float64")
+    y, gradients = value_and_gradients(op, rounded, options, "float32")
+    for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
+        assert actual.dtype == "float32"
+        scale = np.abs(wanted.numpy()).max(initial=0)
+        np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=2e-5, atol=2e-6 * scale)
+
+
+@pytest.mark.parametrize("op", fused_ops, ids=lambda op: op.name)
+def test_a_fused_op_is_declared_as_its_reference_is(op):
+    """Same inputs, same options, same defaults: what is optional in one is optional in the other."""
+    reference, forward = ({p.name: p.default for p in inspect.signature(f).parameters.values()} for f in (op.reference, op.forward))
+    assert isinstance(op, Fused) and reference == forward
+
+
+def test_the_same_tensor_given_twice_gets_both_cotangents():
+    x = leaf(some(3, 3))
+    for how in ({}, {"create_graph": True}):
+        y = ops.linear(x, x)
+        g = np.ones((3, 3))
+        dx, = y.gradient(x, gradient=g, **how)
+        np.testing.assert_allclose(dx.numpy(), g @ x.numpy() + g.T @ x.numpy())
+
+
+def test_a_joint_rule_may_leave_a_case_to_the_reference():
+    ran = []
+    op = Fused(lambda a, b: a * b, lambda a, b: ran.append("reference") or a * b)
+
+    @op.joint_vjp
+    def _(g, a, b, wanted):
+        return NotImplemented if wanted[1] else [g * b, None]
+
+    a, b = leaf([2.0]), leaf([3.0])
+    assert op(a, b).gradient(a)[0].item() == 3 and ran == []
+    assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2] and ran == ["reference"]
+
+
+def test_an_input_the_reference_does_not_depend_on_gets_zeros():
+    op = Fused(lambda a, b: a * 1, lambda a, b: a * 1)
+    a, b = leaf([2.0]), leaf([3.0])
+    for how in ({}, {"create_graph": True}):
+        assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
