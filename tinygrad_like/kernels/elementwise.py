@@ -77,23 +77,36 @@ def _arithmetic_piece(op, a, b, out):
 
 
 @njit(**INNER)
+def _arithmetic_scalar(op, a, b, out):
+    n = out.size
+    if op == ADD:
+        for i in range(n):
+            out[i] = a[i] + b
+    elif op == SUBTRACT:
+        for i in range(n):
+            out[i] = a[i] - b
+    elif op == MULTIPLY:
+        for i in range(n):
+            out[i] = a[i] * b
+    elif op == DIVIDE:
+        for i in range(n):
+            out[i] = a[i] / b
+
+
+@njit(**INNER)
 def _arithmetic_task(op, a, b, repeat, out, task, tasks):
-    """A share of out[i] = a[i] op b[i // repeat % b.size]. Where b is short, a piece of it is written out first."""
-    whole = b.size == a.size
-    row = repeat if repeat > 1 else 1 if whole else b.size
-    rows = a.size // row
-    start, stop = task * rows // tasks * row, (task + 1) * rows // tasks * row
-    piece = stop - start if whole else max(1, PIECE // row) * row
-    written = np.empty(0 if whole else piece, np.float32)
-    if repeat == 1 and not whole:
-        for i in range(piece):
-            written[i] = b[i % row]
-    for i in range(start, stop, piece):
-        end = min(i + piece, stop)
-        if repeat > 1:
-            for k in range(i, end, repeat):
-                written[k - i : k - i + repeat] = b[k // repeat % b.size]
-        _arithmetic_piece(op, a[i:end], b[i:end] if whole else written[: end - i], out[i:end])
+    """A share of out[i] = a[i] op b[i // repeat % b.size]."""
+    i, stop = task * a.size // tasks, (task + 1) * a.size // tasks
+    while i < stop:
+        if repeat == 1:
+            k = i % b.size
+            end = min(stop, i + b.size - k)
+            _arithmetic_piece(op, a[i:end], b[k : k + end - i], out[i:end])
+        else:
+            k = i // repeat
+            end = min(stop, (k + 1) * repeat)
+            _arithmetic_scalar(op, a[i:end], b[k % b.size], out[i:end])
+        i = end
 
 
 @njit(**PARALLEL)
