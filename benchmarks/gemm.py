@@ -3,8 +3,8 @@
     python benchmarks/gemm.py            every shape
     python benchmarks/gemm.py --quick    fewer rounds
 
-Thread pools that meet in one process slow each other down, so each library runs in a process of its own, and one at a time:
-the rounds visit the libraries in turn, so that a slow moment of the machine meets all of them. Figures are medians over rounds.
+Thread pools that meet in one process slow each other down, so each library has a process of its own. They run in turn,
+in rounds, so that a slow moment of the machine meets all of them. Figures are medians over rounds.
 """
 
 import argparse

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from tinygrad_like import kernels
+
 from .optimizer import Optimizer
 
 
@@ -48,6 +50,15 @@ class Adam(Optimizer):
         v *= beta2
         v += (1 - beta2) * g * g
         x -= lr / (1 - beta1**t) * m / (np.sqrt(v / (1 - beta2**t)) + group["eps"])
+
+    def fused(self, x, g, state, lr, group):
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        t, decay = state["step"], group["weight_decay"]
+        decay, keep = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
+        sign = -1.0 if group["maximize"] else 1.0
+        kernels.optim.adam(x, g, state["exp_avg"], state["exp_avg_sq"], lr / (1 - beta1**t), beta1, beta2,
+                     (1 - beta2**t) ** -0.5, group["eps"], decay, keep, sign)
 
 
 class AdamW(Adam):

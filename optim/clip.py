@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, kernels
+from tinygrad_like.dtypes import FLOAT32
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
@@ -47,9 +48,9 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
         return float(np.max([np.max(np.abs(a), initial=0) for a in arrays], initial=0))
     if p != 2:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
-    squares = float(sum(np.vdot(a, a) for a in arrays))
+    squares = sum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else float(np.sum(np.square(a))) for a in arrays)
     if squares == math.inf:  # float32 ends at 3e38, so the square of 2e19 is too much for it
-        squares = float(sum(np.vdot(a, a) for a in (a.astype(np.float64) for a in arrays)))
+        squares = sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from tinygrad_like import kernels
+
 from .optimizer import Optimizer
 
 
@@ -47,7 +49,7 @@ class RMSProp(Optimizer):
         if group["centered"]:
             a = state["grad_avg"]
             a += (1 - alpha) * (g - a)
-            variance = v - a * a
+            variance = np.maximum(v - a * a, 0)  # rounding may leave less than nothing
         d = g / (np.sqrt(variance) + group["eps"])
         if group["momentum"]:
             b = state["momentum_buffer"]
@@ -55,3 +57,9 @@ class RMSProp(Optimizer):
             b += d
             d = b
         x -= lr * d
+
+    def fused(self, x, g, state, lr, group):
+        a = state["grad_avg"] if group["centered"] else kernels.optim.EMPTY
+        b = state["momentum_buffer"] if group["momentum"] else kernels.optim.EMPTY
+        kernels.optim.rmsprop(x, g, state["square_avg"], a, b, lr, group["alpha"], group["eps"], group["weight_decay"],
+                        group["momentum"], -1.0 if group["maximize"] else 1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tinygrad_like import kernels
+
 from .optimizer import Optimizer
 
 
@@ -43,3 +45,12 @@ class SGD(Optimizer):
             b += (1 - dampening) * g
             g = g + momentum * b if group["nesterov"] else b
         x -= lr * g
+
+    def fused(self, x, g, state, lr, group):
+        momentum, fresh, b = group["momentum"], 1.0, kernels.optim.EMPTY
+        if momentum:
+            if "momentum_buffer" in state:
+                fresh = 1.0 - group["dampening"]
+            b = state["momentum_buffer"]
+        sign = -1.0 if group["maximize"] else 1.0
+        kernels.optim.sgd(x, g, b, lr, momentum, fresh, group["weight_decay"], group["nesterov"], sign)

@@ -29,8 +29,8 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
         raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; join them with stack or cat")
     try:
         array = np.asarray(data)
-    except ValueError as error:
-        raise ValueError(f"{who}: the nested sequence is ragged; all rows must have the same length ({error})") from None
+    except ValueError:
+        raise ValueError(f"{who}: the nested sequence is ragged; all its rows must have the same length") from None
     if dtype is not None:
         wanted = as_dtype(dtype, who)
     elif array.dtype == FLOAT64 and not hasattr(data, "dtype"):

@@ -183,7 +183,7 @@ class Primitive:
                 hint = "; pass them one by one, not in a list" if self.variadic and isinstance(x, list | tuple) else ""
                 raise TypeError(f"{self.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
         if str(error).startswith(("operands could not be broadcast", "non-broadcastable output operand")):
-            shapes = " and ".join(str(np.shape(x)) for x in arrays)
+            shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
             raise ValueError(f"{self.name}: shapes {shapes} do not broadcast; counted from the last axis, sizes must be equal "
                              "or 1") from None
         if isinstance(error, TypeError) and ("ufunc" in str(error) or "numpy" in str(error) or "operand" in str(error)):

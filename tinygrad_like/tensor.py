@@ -166,6 +166,8 @@ class Tensor:
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
         """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"from_numpy: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is given")
         dtype = as_dtype(array.dtype, "from_numpy")
         return wrap(array if array.dtype is dtype else array.view(dtype))
 

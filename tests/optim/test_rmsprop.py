@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from optim import RMSProp
@@ -30,6 +31,17 @@ C1, C2 = 2 / (math.sqrt(1 - 0.5**2) + 0.1), 4 / (math.sqrt(4.75 - 1.375**2) + 0.
 ])
 def test_by_hand(options, expected):
     assert path(eps=0.1, **options) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_centered_survives_a_constant_gradient(dtype):
+    """The variance tends to 0, and v - a^2, rounded, below it."""
+    x = Tensor(np.zeros(50, dtype), requires_grad=True)
+    x.grad = Tensor(np.random.default_rng(0).uniform(0.1, 1, 50).astype(dtype))
+    optimizer = RMSProp([x], lr=1e-6, alpha=0.5, centered=True)
+    for _ in range(100):
+        optimizer.step()
+    assert np.isfinite(x.data).all()
 
 
 def test_weight_decay_joins_the_gradient():

@@ -14,8 +14,9 @@ from numba import njit, prange
 from . import threads
 from .vectormath import HALF, INNER, ONE, SCALAR, F, erf, exp, expm1, log1p_unit, sigmoid, tanh
 
-PARALLEL = dict(parallel=True, error_model="numpy", cache=True, no_cfunc_wrapper=True)
-PARALLEL_FROM = 32768  # numbers; a parallel region costs as much as some 3 us of work
+TASK = dict(error_model="numpy", cache=True, no_cfunc_wrapper=True)
+PARALLEL = dict(parallel=True, **TASK)
+PARALLEL_FROM = 32768  # numbers; to start the threads costs as much as some 3 us of work
 FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
 
 ZERO = F(0)
@@ -40,8 +41,17 @@ def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray
     return out, out.ravel()
 
 
-def _tasks(n: int) -> int:
-    return threads.count if n >= PARALLEL_FROM else 1
+def run(task: Callable, parallel: Callable, large: bool, *arguments) -> None:
+    """The whole of a piece of work as one task, or, if it is large, a task for every thread.
+
+    `task` does the share task / tasks; `parallel` runs it in a prange. They are apart because a prange takes seconds to
+    compile, which programs that never need it should not wait for.
+    """
+    if large and threads.count > 1:
+        with threads.pool:
+            parallel(*arguments, threads.count)
+    else:
+        task(*arguments, 0, 1)
 
 
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
@@ -93,29 +103,27 @@ def _arithmetic_scalar(op, a, b, out):
             out[i] = a[i] / b
 
 
-@njit(**INNER)
+@njit(**TASK)
 def _arithmetic_task(op, a, b, repeat, out, task, tasks):
     """A share of out[i] = a[i] op b[i // repeat % b.size]."""
     i, stop = task * a.size // tasks, (task + 1) * a.size // tasks
+    k = i // repeat % b.size
     while i < stop:
         if repeat == 1:
-            k = i % b.size
             end = min(stop, i + b.size - k)
-            _arithmetic_piece(op, a[i:end], b[k : k + end - i], out[i:end])
+            _arithmetic_piece(op, a[i:end], b[k:], out[i:end])
+            k = 0
         else:
-            k = i // repeat
-            end = min(stop, (k + 1) * repeat)
-            _arithmetic_scalar(op, a[i:end], b[k % b.size], out[i:end])
+            end = min(stop, i + repeat - i % repeat)
+            _arithmetic_scalar(op, a[i:end], b[k], out[i:end])
+            k = k + 1 if k + 1 < b.size else 0
         i = end
 
 
 @njit(**PARALLEL)
-def _arithmetic(op, a, b, repeat, out, tasks):
-    if tasks == 1:
-        _arithmetic_task(op, a, b, repeat, out, tasks - 1, tasks)
-    else:
-        for task in prange(tasks):
-            _arithmetic_task(op, a, b, repeat, out, task, tasks)
+def _arithmetic_tasks(op, a, b, repeat, out, tasks):
+    for task in prange(tasks):
+        _arithmetic_task(op, a, b, repeat, out, task, tasks)
 
 
 def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
@@ -132,7 +140,7 @@ def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
         start += 1
     if small[start:end] != large[added + start : added + end]:
         return 0
-    return math.prod(large[added + end :]) if end else 1
+    return math.prod(large[added + end :])
 
 
 def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
@@ -141,8 +149,7 @@ def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.nda
         repeat = 1 if a.shape == b.shape else _repeat(small.shape, large.shape)
         if repeat and small.flags.c_contiguous:
             y, row = flat_out(out, large.shape)
-            with threads.pool:
-                _arithmetic(op if large is a else op, large.ravel(), small.ravel(), repeat, row, threads.count)
+            run(_arithmetic_task, _arithmetic_tasks, True, op, large.ravel(), small.ravel(), repeat, row)
             return y
     return ufunc(a, b, out=out)
 
@@ -172,8 +179,7 @@ def accumulate(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.size < PARALLEL_FROM or not b.flags.c_contiguous:
         return np.add(a, b, out=a)
     y, row = flat_out(a, b.shape)
-    with threads.pool:
-        _arithmetic(ACCUMULATE, row, flat(b), 1, row, threads.count)
+    run(_arithmetic_task, _arithmetic_tasks, True, ACCUMULATE, row, flat(b), 1, row)
     return y
 
 
@@ -181,18 +187,16 @@ def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """np.maximum(x, 0)"""
     y, row = flat_out(out, x.shape)
     x = flat(x)
-    with threads.pool:
-        _arithmetic(RELU, x, x, 1, row, _tasks(x.size))
+    run(_arithmetic_task, _arithmetic_tasks, x.size >= PARALLEL_FROM, RELU, x, x, 1, row)
     return y
 
 
 def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """np.where(x > 0, g, 0): relu's VJP, where x may be relu's input or its output."""
+    """np.where(x > 0, g, 0): relu's VJP, where x may be relu's input or its output"""
     if g.shape != x.shape:
         raise ValueError(f"keep_positive: g has shape {g.shape}, x {x.shape}; they must agree")
     y, row = flat_out(out, x.shape)
-    with threads.pool:
-        _arithmetic(KEEP_POSITIVE, flat(g), flat(x), 1, row, _tasks(x.size))
+    run(_arithmetic_task, _arithmetic_tasks, g.size >= PARALLEL_FROM, KEEP_POSITIVE, flat(g), flat(x), 1, row)
     return y
 
 
@@ -297,9 +301,10 @@ def elu_slope(x, alpha):
 LEAKY_RELU, GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS, ELU, EXP = range(9)
 
 
-@njit(**INNER)
-def _forward_range(op, x, parameter, y):
-    n, parameter = x.size, F(parameter)
+@njit(**TASK)
+def _forward_task(op, x, parameter, y, task, tasks):
+    start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
+    n, parameter, x, y = stop - start, F(parameter), x[start:stop], y[start:stop]
     if op == LEAKY_RELU:
         for i in range(n):
             y[i] = leaky_relu(x[i], parameter)
@@ -329,9 +334,10 @@ def _forward_range(op, x, parameter, y):
             y[i] = exp(x[i])
 
 
-@njit(**INNER)
-def _backward_range(op, g, s, parameter, dx):
-    n, parameter = g.size, F(parameter)
+@njit(**TASK)
+def _backward_task(op, g, s, parameter, dx, task, tasks):
+    start, stop = task * g.size // tasks, (task + 1) * g.size // tasks
+    n, parameter, g, s, dx = stop - start, F(parameter), g[start:stop], s[start:stop], dx[start:stop]
     if op == LEAKY_RELU:
         for i in range(n):
             dx[i] = leaky_relu_vjp(g[i], s[i], parameter)
@@ -362,31 +368,22 @@ def _backward_range(op, g, s, parameter, dx):
 
 
 @njit(**PARALLEL)
-def _forward(op, x, parameter, y, tasks):
-    if tasks == 1:
-        _forward_range(op, x, parameter, y)
-    else:
-        for t in prange(tasks):
-            start, stop = t * x.size // tasks, (t + 1) * x.size // tasks
-            _forward_range(op, x[start:stop], parameter, y[start:stop])
+def _forward_tasks(op, x, parameter, y, tasks):
+    for task in prange(tasks):
+        _forward_task(op, x, parameter, y, task, tasks)
 
 
 @njit(**PARALLEL)
-def _backward(op, g, s, parameter, dx, tasks):
-    if tasks == 1:
-        _backward_range(op, g, s, parameter, dx)
-    else:
-        for t in prange(tasks):
-            start, stop = t * g.size // tasks, (t + 1) * g.size // tasks
-            _backward_range(op, g[start:stop], s[start:stop], parameter, dx[start:stop])
+def _backward_tasks(op, g, s, parameter, dx, tasks):
+    for task in prange(tasks):
+        _backward_task(op, g, s, parameter, dx, task, tasks)
 
 
 def forward(op: int, x: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
     """y = op(x), for one of LEAKY_RELU (parameter: slope), GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS (beta), ELU (alpha)
     and EXP; the function of that name, above or in vectormath, says what it computes."""
     y, row = flat_out(out, x.shape)
-    with threads.pool:
-        _forward(op, flat(x), float(parameter), row, _tasks(x.size))
+    run(_forward_task, _forward_tasks, x.size >= PARALLEL_FROM, op, flat(x), float(parameter), row)
     return y
 
 
@@ -395,6 +392,5 @@ def backward(op: int, g: np.ndarray, saved: np.ndarray, parameter: float = 0.0, 
     if g.shape != saved.shape:
         raise ValueError(f"elementwise.backward: g has shape {g.shape}, the saved array {saved.shape}; they must agree")
     dx, row = flat_out(out, g.shape)
-    with threads.pool:
-        _backward(op, flat(g), flat(saved), float(parameter), row, _tasks(g.size))
+    run(_backward_task, _backward_tasks, g.size >= PARALLEL_FROM, op, flat(g), flat(saved), float(parameter), row)
     return dx

@@ -4,7 +4,7 @@ A product is computed in tiles of a few rows and columns that stay in registers 
 
     out[i, j] = start[i, j] + sum_k A[i, k] B[k, j],        A[i, k] = a[r[i] + c[k]]
 
-For each k the tile loads one row of B, a few vectors, and every row of the tile multiplies it by one broadcast number of A.
+For each k the tile loads one row of B, a few vectors; every row of the tile multiplies it by one broadcast number of A.
 A is read where it lies, through two tables of offsets:
 
     matrix product     r[i] = i * row_stride              c[k] = k * column_stride
@@ -15,26 +15,29 @@ tables. Its transpose, which the weight gradient multiplies by, is the same two 
 
 The tables also end a matrix that is no whole number of tiles: rows past the edge repeat the last row.
 
-Everything here is an intrinsic: Python that writes LLVM instructions into the numba function that calls it. Addresses are
-integers, offsets and strides count bytes, as in NumPy. Nothing checks bounds, and nothing is read out of bounds.
+Nearly everything here is an intrinsic: Python that writes LLVM instructions into the numba function that calls it.
+Addresses are integers, offsets and strides count bytes, as in NumPy. Bounds are not checked, but kept.
 """
 
+import hashlib
 from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
 
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-# The machine that numba compiles for. It is part of the key of numba's cache: another host never runs this one's kernels.
+# The machine that numba compiles for. It is part of the key of numba's cache: no other host runs this one's kernels.
 _TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
 _ARM = _TRIPLE.startswith(("aarch64", "arm64"))
 
 
 def _register_tile() -> tuple[int, int, int]:
-    """Floats per vector, and rows and vectors of a tile: its sums, one row of B and one broadcast fill the registers."""
+    """Floats per vector, rows and vectors of a tile: its sums, one row of B and one broadcast fill the registers."""
     if "+avx512f" in _FEATURES:
         return 16, 8, 2  # 32 registers; more rows than 8 would run out of address registers first
     if "+avx2" in _FEATURES:
@@ -44,6 +47,29 @@ def _register_tile() -> tuple[int, int, int]:
 
 FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
+
+# numba keeps what it compiled on disk for as long as the file of the function is the same. But a kernel contains
+# functions of other files, such as this one: the sources of all kernels must be the same.
+_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
+
+# For functions that only kernels call: no code to call them from Python or C is compiled.
+inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def kernel(**options) -> Callable:
+    """Decorator for functions that Python calls: compiled on the first call, kept on disk, run without the GIL."""
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+
+    def decorate(function: Callable) -> Callable:
+        try:
+            dispatcher = njit(cache=True, **options)(function)
+        except RuntimeError:  # there is no directory that can be written to
+            return njit(**options)(function)
+        dispatcher._cache._cache_file._source_stamp = _SOURCES
+        return dispatcher
+
+    return decorate
+
 
 F32, I32, I64, POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VECTOR = ir.VectorType(F32, FLOATS)
@@ -106,8 +132,27 @@ def multiply_add(b, x, y, z):
     return b.call(cgutils.get_or_insert_function(b.module, fma, f"llvm.fma.v{x.type.count}f32"), [x, y, z])
 
 
+@contextmanager
+def counting(b, count):
+    """A loop over 0 ... count - 1 that stays as written: LLVM would unroll it twice and run out of vector registers."""
+    before, body, after = b.block, b.append_basic_block("counting"), b.append_basic_block("counted")
+    b.cbranch(b.icmp_signed(">", count, integer(0)), body, after)
+    b.position_at_end(body)
+    index = b.phi(I64)
+    yield index
+    following = b.add(index, integer(1))
+    index.add_incoming(integer(0), before)
+    index.add_incoming(following, b.block)
+    repeat = b.cbranch(b.icmp_signed("<", following, count), body, after)
+    once = b.module.add_metadata(["llvm.loop.unroll.disable"])
+    loop = ir.MDValue(b.module, [], name=str(len(b.module.metadata)))
+    loop.operands = (loop, once)  # what makes it the name of this loop and no other is that it refers to itself
+    repeat.set_metadata("llvm.loop", loop)
+    b.position_at_end(after)
+
+
 def transposed(b, rows: list) -> list:
-    """The columns of n vectors of n floats, by log2(n) perfect shuffles: each interleaves the first half with the second."""
+    """The columns of n vectors of n floats, by log2(n) perfect shuffles: each interleaves one half with the other."""
     n = len(rows)
     low, high = (
         ir.Constant(ir.VectorType(I32, n), [lane for i in range(first, first + n // 2) for lane in (i, i + n)])
@@ -119,7 +164,7 @@ def transposed(b, rows: list) -> list:
 
 
 def procedure(emit: Callable, arguments: int) -> tuple:
-    """Signature and code of an intrinsic that takes integers and returns nothing; emit(b, *arguments) writes the code."""
+    """Signature and code of an intrinsic of integers that returns nothing; emit(b, *arguments) writes the code."""
 
     def codegen(context, b, signature, values):
         emit(b, *values)
@@ -133,9 +178,9 @@ def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tupl
     return result(*arguments), lambda context, b, signature, values: emit(b, *values)
 
 
-# Arrays: a kernel takes `id(array)`, which in CPython is the address of the array object, and reads where its numbers, its
-# shape and its strides are. So one compiled signature serves any number of axes and any strides, and a call costs no more
-# than passing an integer; the caller keeps the array alive. The fields are those of PyArrayObject in NumPy's stable ABI.
+# Arrays: a kernel takes `id(array)`, which in CPython is the address of the array object, and reads there where its
+# numbers, shape and strides are. So one compiled signature serves any number of axes and any strides, and a call costs
+# no more than passing an integer; the caller keeps the array alive. NumPy's ABI keeps the fields where they are.
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 
@@ -195,11 +240,11 @@ def make_tile(rows: int, vectors: int) -> Callable:
 
         out[:, :] = start + A[:, :k] @ B[:k]
 
-    r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and out at
-    start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a bias, and
-    start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of the matrix.
-    Columns beyond it are masked in start and out, but B has them. Rows beyond it are the last row once more, in r as in out,
-    which is then written twice with the same numbers: the edge needs no second kernel.
+    r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
+    out at start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a
+    bias, and start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of
+    the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it are the last row
+    once more, in the table r and in out, where the same numbers are written twice: the edge needs no other kernel.
     """
 
     @intrinsic
@@ -225,17 +270,15 @@ def make_tile(rows: int, vectors: int) -> Callable:
                 start, start_i, lambda total, address, mask: build.store(load(build, address, VECTOR, mask), total)
             )
             a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
-            with cgutils.for_range(build, k) as loop:
-                c_k = load(build, element(build, c, loop.index, integer(8)), I64)
-                b_row = element(build, b, loop.index, b_k)
+            with counting(build, k) as i_k:
+                c_k = load(build, element(build, c, i_k, integer(8)), I64)
+                b_row = element(build, b, i_k, b_k)
                 y = [load(build, build.add(b_row, offset[j]), VECTOR) for j in range(vectors)]
                 for i in range(rows):
                     x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
-            for_each_vector(
-                out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask)
-            )
+            for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
 
         return procedure(emit, 12)
 

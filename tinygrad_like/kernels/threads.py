@@ -1,12 +1,12 @@
 """The threads that kernels run on: numba's pool, and no other.
 
-A kernel takes the number of threads it may use and splits its work into as many tasks, or into one where the work is small:
+A kernel takes the number of threads it may use, and splits its work into as many tasks or, if it is small, into one:
 
     with threads.pool:
         kernel(..., threads.count)
 
-Inside the kernel, one task runs as a plain call, several in a `prange`. This matters beyond speed: it keeps kernels usable
-where the pool is not, in a process made by `os.fork`.
+Inside the kernel, one task runs as a plain call, several in a `prange`. This matters beyond speed: it keeps kernels
+usable where the pool is not, in a process made by `os.fork`.
 """
 
 import os

@@ -9,23 +9,26 @@ import math
 
 import numpy as np
 
+from .. import kernels
 from ..primitive import fused, primitive
 from .axes import one_axis
 from .elementwise import abs, erf, exp, expm1, log1p, maximum, mul, neg, where
 from .index import take
 
+LEAST = 512  # numbers from which a kernel beats NumPy at functions of this kind
+
 
 @primitive
 def relu(x):
     """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
-    return np.maximum(x, 0)
+    return kernels.elementwise.relu(x) if kernels.worth(x) else np.maximum(x, 0)
 
 
 @primitive
 def keep_positive(g, x):
     """g where x > 0, else 0: relu's VJP, which is linear in g and its own adjoint."""
     # Not maximum(x, 0)'s rule, which would pass half of g at x = 0.
-    return np.multiply(g, x > 0)
+    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.multiply(g, x > 0)
 
 
 relu.vjp(x=lambda g, out: keep_positive(g, out))  # out > 0 exactly where x > 0, and out is needed anyway
@@ -33,13 +36,19 @@ keep_positive.vjp(g=lambda g, x: keep_positive(g, x),
                   x=lambda g: g * 0.0)
 
 
-@primitive
+@fused(reference=lambda x, negative_slope=0.01: where(x > 0, x, x * negative_slope))
 def leaky_relu(x, *, negative_slope=0.01):
     """x if x > 0, else negative_slope * x (7.26)."""
+    if kernels.worth(x):
+        return kernels.elementwise.forward(kernels.elementwise.LEAKY_RELU, x, negative_slope)
     return np.where(x > 0, x, x * negative_slope)
 
 
-leaky_relu.vjp(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
+@leaky_relu.joint_vjp
+def _(g, x, negative_slope):
+    if kernels.worth(g) and kernels.worth(x):
+        return [kernels.elementwise.backward(kernels.elementwise.LEAKY_RELU, g, x, negative_slope)]
+    return [np.where(x > 0, g, g * negative_slope)]
 
 
 @primitive
@@ -56,6 +65,8 @@ binary_step.vjp(x=lambda g: g * 0.0)
 @primitive
 def sigmoid(x):
     """1 / (1 + e^-x) (7.24)."""
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(kernels.elementwise.SIGMOID, x)
     z = np.exp(-np.abs(x))  # of -|x|, so that it never overflows
     return np.where(x >= 0, 1, z) / (1 + z)
 
@@ -63,18 +74,24 @@ def sigmoid(x):
 @primitive
 def tanh(x):
     """(e^x - e^-x) / (e^x + e^-x) (7.25)."""
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(kernels.elementwise.TANH, x)
     return np.tanh(x)
 
 
 @fused(reference=lambda g, y: g * (y * (1 - y)))
 def sigmoid_vjp(g, y):
     """g y (1 - y), with y = sigma(x)."""
+    if kernels.worth(g, LEAST) and kernels.worth(y, LEAST):
+        return kernels.elementwise.backward(kernels.elementwise.SIGMOID, g, y)
     return g * (y * (1 - y))
 
 
 @fused(reference=lambda g, y: g * (1 - y * y))
 def tanh_vjp(g, y):
     """g (1 - y^2), with y = tanh x."""
+    if kernels.worth(g, LEAST) and kernels.worth(y, LEAST):
+        return kernels.elementwise.backward(kernels.elementwise.TANH, g, y)
     return g * (1 - y * y)
 
 
@@ -92,11 +109,15 @@ def silu_reference(x):
 @fused(reference=silu_reference)
 def silu(x):
     """x sigma(x), also called Swish."""
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(kernels.elementwise.SILU, x)
     return x * sigmoid.forward(x)
 
 
 @silu.joint_vjp
 def _(g, x):
+    if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
+        return [kernels.elementwise.backward(kernels.elementwise.SILU, g, x)]
     s = sigmoid.forward(x)
     return [g * (s * (1 + x * (1 - s)))]
 
@@ -113,11 +134,19 @@ def gelu(x, *, approximate="none"):
     """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use."""
     if approximate not in ("none", "tanh"):
         raise ValueError(f'gelu: approximate must be "none" or "tanh", got {approximate!r}')
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(_gelu_kernel(approximate), x)
     return gelu_reference(x, approximate)
+
+
+def _gelu_kernel(approximate):
+    return kernels.elementwise.GELU_TANH if approximate == "tanh" else kernels.elementwise.GELU
 
 
 @gelu.joint_vjp
 def _(g, x, approximate):
+    if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
+        return [kernels.elementwise.backward(_gelu_kernel(approximate), g, x)]
     if approximate == "tanh":
         c = math.sqrt(2 / math.pi)
         t = np.tanh(c * (x + 0.044715 * (x * x * x)))
@@ -136,11 +165,15 @@ def softplus(x, *, beta=1.0):
     """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x)."""
     if not beta > 0:
         raise ValueError(f"softplus: beta must be positive, got {beta}")
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(kernels.elementwise.SOFTPLUS, x, beta)
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) * (1 / beta)
 
 
 @softplus.joint_vjp
 def _(g, x, beta):
+    if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
+        return [kernels.elementwise.backward(kernels.elementwise.SOFTPLUS, g, x, beta)]
     return [g * sigmoid.forward(x * beta)]
 
 
@@ -158,11 +191,15 @@ def elu_reference(x, alpha=1.0):
 @fused(reference=elu_reference)
 def elu(x, *, alpha=1.0):
     """x if x > 0, else alpha (e^x - 1)."""
+    if kernels.worth(x, LEAST):
+        return kernels.elementwise.forward(kernels.elementwise.ELU, x, alpha)
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
 @elu.joint_vjp
 def _(g, x, alpha):
+    if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
+        return [kernels.elementwise.backward(kernels.elementwise.ELU, g, x, alpha)]
     return [g * np.where(x > 0, 1, alpha * np.exp(np.minimum(x, 0))).astype(x.dtype)]
 
 # Gates: half of the features decide how much of the other half passes (003) ---------------------------------------------------

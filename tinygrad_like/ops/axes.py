@@ -12,8 +12,8 @@ def one_axis(who: str, axis, ndim: int) -> int:
     except TypeError:
         raise TypeError(f"{who}: axis must be an integer, got {axis!r}") from None
     if not -ndim <= axis < ndim:
-        valid = f"it has {ndim}: {-ndim} to {ndim - 1}" if ndim else "a 0-d Tensor has none"
-        raise IndexError(f"{who}: axis {axis} is out of range ({valid})")
+        valid = f"with {ndim} axes it lies between {-ndim} and {ndim - 1}" if ndim else "a 0-d Tensor has none"
+        raise IndexError(f"{who}: axis {axis} is out of range; {valid}")
     return axis % ndim
 
 

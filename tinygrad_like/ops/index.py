@@ -172,6 +172,7 @@ def argsort(x, *, axis=-1, descending=False):
 
 def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
+    axis = one_axis("sort", axis, x.ndim)
     order = argsort(x, axis=axis, descending=descending)
     return gather(x, order, axis=axis), order
 

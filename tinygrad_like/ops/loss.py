@@ -21,6 +21,8 @@ def _check(who, input, target, reduction):
     check_reduction(who, reduction)
     if input.dtype.kind != "f":
         raise TypeError(f"{who}: the input must be floating point, got {input.dtype}; cast with .float()")
+    if not hasattr(target, "shape"):
+        raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, got {type(target).__name__}")
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; they must agree "
                          "(broadcasting a loss is nearly always a mistake: reshape one)")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..dtypes import FLOAT32
+from .. import kernels
+from ..dtypes import FLOAT32, as_array
 from ..primitive import fused, primitive
 from .elementwise import add, mul
 from .index import take
@@ -12,8 +15,25 @@ from .reduce import sum
 from .shape import expand, permute, reshape, transpose
 
 
-def _multiply(a, b):
-    return np.matmul(a, b)
+LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast, and far from starting threads of its own
+
+
+def _multiply(a, b, bias=None):
+    """a @ b + bias on arrays; all float32 products that are worth it run on our own kernel, and so on one thread pool."""
+    if a.dtype is FLOAT32 is b.dtype:
+        if a.ndim == 2 == b.ndim:
+            shape = a.shape[0], b.shape[1]
+        else:
+            shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+        if math.prod(shape) * a.shape[-1] >= LEAST:
+            out = np.empty(shape, FLOAT32)
+            if bias is None:
+                return kernels.gemm.product(a, b, out)
+            return kernels.gemm.product(a, b, out, np.ascontiguousarray(bias))
+    out = np.matmul(a, b)
+    if bias is not None:
+        out += bias
+    return out
 
 
 @primitive
@@ -32,7 +52,7 @@ def matmul(a, b):
     out[..., i, j] = sum_k a[..., i, k] b[..., k, j]; a 1-d operand is a row on the left and a column on the right, and
     loses that axis in the result. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
     """
-    a, b = _operand(a), _operand(b)
+    a, b = _operand("matmul", a), _operand("matmul", b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul: shapes {a.shape} and {b.shape}: a 0-d operand has no rows; use * to scale")
     inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
@@ -57,12 +77,12 @@ def matmul(a, b):
     return batched_matmul(a, b)
 
 
-def _operand(x):
-    return x if hasattr(x, "ndim") else np.asarray(x, FLOAT32)
+def _operand(who, x):
+    return x if hasattr(x, "ndim") else as_array(x, None, who)
 
 
 def _count(shape) -> int:
-    return int(np.prod(shape, dtype=np.int64))
+    return math.prod(shape)
 
 
 def outer(a, b):
@@ -85,19 +105,22 @@ def linear_reference(x, weight, bias=None):
 def linear(x, weight, bias=None):
     """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
     _check_linear(x, weight, bias)
-    y = _multiply(x.reshape(-1, x.shape[-1]) if x.ndim != 2 else x, weight.T)
-    if bias is not None:
-        y += bias
+    y = _multiply(_rows(x), weight.T, bias)
     return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
 
 
 @linear.joint_vjp
 def _(g, x, weight, bias, wanted):
     # With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
-    g2, x2 = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+    g2, x2 = _rows(g), _rows(x)
     return [_multiply(g2, weight).reshape(x.shape) if wanted[0] else None,
             _multiply(g2.T, x2) if wanted[1] else None,
             sum(g2, axis=0) if wanted[2] else None]
+
+
+def _rows(x):
+    """x as a matrix, all leading axes in one; -1 could not be worked out for an empty x."""
+    return x if x.ndim == 2 else x.reshape(_count(x.shape[:-1]), x.shape[-1])
 
 
 def _check_linear(x, weight, bias):
@@ -121,6 +144,9 @@ def einsum(formula: str, *operands):
 
     Raises ValueError for a formula that does not fit the operands.
     """
+    if not isinstance(formula, str):
+        raise TypeError(f'einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); got {type(formula).__name__}')
+    operands = [_operand("einsum", x) for x in operands]
     inputs, output = _parse(formula, operands)
     sizes: dict[str, int] = {}
     for names, x in zip(inputs, operands, strict=True):

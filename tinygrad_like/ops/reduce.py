@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from .. import kernels
 from ..primitive import fused, primitive
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square
@@ -18,7 +19,7 @@ from .shape import cat, flip, permute, reshape
 @primitive
 def sum(x, *, axis=None, keepdim=False):
     """The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
-    return np.add.reduce(x, axis=None if axis is None else axes("sum", axis, x.ndim), keepdims=keepdim)
+    return kernels.sum_over(x, axes("sum", axis, x.ndim), keepdim)
 
 
 @primitive
@@ -54,7 +55,7 @@ def mean(x, *, axis=None, keepdim=False):
     n = _count(x.shape, axis)
     if n == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
-    return np.add.reduce(x, axis=axis, keepdims=keepdim) / n
+    return kernels.sum_over(x, axis, keepdim) / n
 
 
 mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
@@ -77,6 +78,7 @@ def std(x, axis=None, keepdim=False, correction=1):
 
 def norm(x, axis=None, keepdim=False):
     """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
+    axis = axes("norm", axis, x.ndim)
     return sqrt(sum(square(x), axis=axis, keepdim=keepdim))
 
 

@@ -90,7 +90,9 @@ def flatten(x, start_axis=0, end_axis=-1):
 
 def unflatten(x, axis, sizes):
     """Split one axis into several, whose product is its size (one may be -1)."""
-    axis = one_axis("unflatten", axis, x.ndim)
+    axis, sizes = one_axis("unflatten", axis, x.ndim), tuple(sizes)
+    if sizes.count(-1) == 0 and math.prod(sizes) != x.shape[axis]:
+        raise ValueError(f"unflatten: sizes {sizes} do not multiply to {x.shape[axis]}, the size of axis {axis} of shape {x.shape}")
     return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 
 
@@ -106,7 +108,10 @@ flip.vjp(x=lambda g, axis: flip(g, axis=axis))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
-    return np.roll(x, shifts, None if axis is None else all_axes("roll", axis, x.ndim))
+    axis = None if axis is None else all_axes("roll", axis, x.ndim)
+    if axis is not None and np.size(shifts) != len(axis):
+        raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
+    return np.roll(x, shifts, axis)
 
 
 roll.vjp(x=lambda g, shifts, axis: roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts,
@@ -144,7 +149,7 @@ def cat(*xs, axis=0):
     """Tensors one after the other along `axis`; their other axes must agree."""
     if not xs:
         raise ValueError("cat: needs at least one Tensor")
-    axis = one_axis("cat", axis, np.ndim(xs[0]))
+    axis = one_axis("cat", axis, xs[0].ndim)
     first = xs[0].shape
     for i, x in enumerate(xs):
         if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
@@ -167,9 +172,9 @@ def stack(*xs, axis=0):
     if not xs:
         raise ValueError("stack: needs at least one Tensor")
     for i, x in enumerate(xs):
-        if np.shape(x) != np.shape(xs[0]):
-            raise ValueError(f"stack: Tensor {i} has shape {np.shape(x)} but Tensor 0 has {np.shape(xs[0])}; all must agree")
-    return np.stack(xs, one_axis("stack", axis, np.ndim(xs[0]) + 1))
+        if x.shape != xs[0].shape:
+            raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {xs[0].shape}; all must agree")
+    return np.stack(xs, one_axis("stack", axis, xs[0].ndim + 1))
 
 
 stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))
@@ -214,6 +219,8 @@ def repeat(x, repeats):
 
 def repeat_interleave(x, repeats: int, axis=None):
     """Each element (or each slice along `axis`) repeated `repeats` times in place; of the flattened Tensor if axis is None."""
+    if repeats < 0:
+        raise ValueError(f"repeat_interleave: the number of repeats must not be negative, got {repeats}")
     x = flatten(x) if axis is None else x
     axis = one_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
     wide = expand(unsqueeze(x, axis + 1), shape=(*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))

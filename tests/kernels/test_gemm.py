@@ -1,0 +1,274 @@
+"""The product kernel against its plain reading, on every kind of operand; the parts it is made of."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from tinygrad_like.kernels import gemm, simd
+
+ROOT = Path(__file__).parents[2]
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def exact(a, b, start=0.0):
+    """The product in float64, and a bound of the error: k roundings of float32, relative to the sum of magnitudes."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return gemm.matmul_reference(a, b, start), 2e-7 * (a.shape[-1] + 2) * (np.abs(a) @ np.abs(b) + np.abs(start)) + 1e-30
+
+
+def check(result, a, b, start=0.0):
+    expected, bound = exact(a, b, start)
+    assert result.dtype == np.float32 and result.shape == expected.shape
+    assert (np.abs(result - expected) <= bound).all()
+
+
+def guarded(shape):
+    """An array in the middle of NaN: whatever is read outside it is seen in the result, and writes outside it here."""
+    size, border = int(np.prod(shape)), 64
+    memory = np.full(size + 2 * border, np.nan, np.float32)
+    return memory[border : border + size].reshape(shape), memory
+
+
+@st.composite
+def operands(draw, batches=((), ())):
+    """a and b: of any sizes, transposed, cut out of larger arrays with steps of either sign, surrounded by NaN."""
+    m, k, n = (draw(st.integers(0, 70)) for _ in range(3))
+    pair = []
+    for batch, shape, seed in (batches[0], (m, k), 1), (batches[1], (k, n), 2):
+        steps = [draw(st.sampled_from([1, 1, 1, 2, -1, -3])) for _ in shape]
+        whole = tuple(abs(step) * size for step, size in zip(steps, shape, strict=True))
+        transposed = draw(st.booleans())
+        x, _ = guarded((*batch, *(whole[::-1] if transposed else whole)))
+        x = x.swapaxes(-1, -2) if transposed else x
+        x = x[..., :: steps[0], :: steps[1]]
+        x[...] = random(*x.shape, seed=seed)
+        pair.append(x)
+    return pair
+
+
+@settings(max_examples=150, deadline=None)
+@given(operands(), st.sampled_from(["plain", "bias", "accumulate", "strided out"]))
+def test_any_sizes_and_strides(pair, mode):
+    a, b = pair
+    m, n = len(a), b.shape[1]
+    out, memory = guarded((m, n))
+    if mode == "plain":
+        check(gemm.matmul(a, b), a, b)
+        check(gemm.matmul(a, b, out=out), a, b)
+    elif mode == "bias":
+        bias = random(2 * n, seed=3)[::2]
+        check(gemm.matmul(a, b, out=out, bias=bias), a, b, bias)
+    elif mode == "accumulate":
+        before = random(m, n, seed=4)
+        out[...] = before
+        check(gemm.matmul(a, b, out=out, accumulate=True), a, b, before)
+    else:
+        out, memory = guarded((m, 2 * n))
+        out = out[:, ::2]
+        check(gemm.matmul(a, b, out=out), a, b)
+    assert np.isnan(memory).sum() == memory.size - out.size
+
+
+BATCHES = [((3,), (3,)), ((2, 3), (2, 3)), ((3,), ()), ((), (2, 1)), ((2, 1, 3), (4, 1)), ((17,), (17,)), ((0,), (0,))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(BATCHES).flatmap(operands), st.booleans())
+def test_batches_broadcast(pair, expanded):
+    a, b = pair
+    if expanded:  # batch axes of stride 0
+        a = np.broadcast_to(a, (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *a.shape[-2:]))
+    bias = random(b.shape[-1], seed=3)
+    check(gemm.matmul(a, b, bias=bias), a, b, bias)
+
+
+@pytest.mark.parametrize("m, k, n", [(131, 1300, 197), (1100, 70, 90), (64, 2500, 33), (2, 700, 1500), (1500, 600, 1)])
+@pytest.mark.parametrize("a_transposed", [False, True])
+@pytest.mark.parametrize("b_transposed", [False, True])
+def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transposed):
+    a = random(k, m).T if a_transposed else random(m, k)
+    b = random(n, k, seed=1).T if b_transposed else random(k, n, seed=1)
+    check(gemm.matmul(a, b), a, b)
+    bias, out = random(n, seed=2), np.empty((m, n), np.float32)
+    check(gemm.product(a, b, out, bias), a, b, bias)
+    check(gemm.product(a, b, out, out), a, b, exact(a, b, bias)[0])
+
+
+def test_attention_of_every_head_at_once_through_transposed_views():
+    q, k = (random(2, 40, 3, 16, seed=s).transpose(0, 2, 1, 3) for s in (0, 1))
+    check(gemm.matmul(q, k.swapaxes(-1, -2)), q, k.swapaxes(-1, -2))
+    p, v = random(64, 100, 100), random(64, 100, 24, seed=1)
+    check(gemm.matmul(p, v), p, v)
+
+
+def test_stride_zero_in_the_matrix():
+    g, w = np.broadcast_to(np.float32(0.5), (150, 90)), random(90, 110)
+    check(gemm.matmul(g, w), g, w)
+    check(gemm.matmul(w.T, g.T), w.T, g.T)
+
+
+def test_no_terms_give_zero_or_the_bias():
+    a, b, bias = random(5, 0), random(0, 40), random(40)
+    assert (gemm.matmul(a, b) == 0).all()
+    assert (gemm.matmul(a, b, bias=bias) == bias).all()
+    assert gemm.matmul(random(0, 3), random(3, 4)).shape == (0, 4)
+    assert gemm.matmul(random(2, 3), random(3, 0)).shape == (2, 0)
+    assert gemm.matmul(random(0, 2, 3), random(0, 3, 5)).shape == (0, 2, 5)
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_special_values_reach_their_row_and_column_only(special):
+    a, b = np.abs(random(37, 21)), np.abs(random(21, 45, seed=1))
+    a[36, 20] = special
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.isfinite(gemm.matmul(a, b)), np.isfinite(a @ b))
+        np.testing.assert_array_equal(np.isnan(gemm.matmul(b.T, a.T)), np.isnan(b.T @ a.T))
+
+
+def test_errors_name_the_shapes():
+    a, b = random(3, 4), random(5, 6)
+    with pytest.raises(ValueError, match=r"\(3, 4\) and \(5, 6\) do not fit"):
+        gemm.matmul(a, b)
+    with pytest.raises(ValueError, match="do not fit"):
+        gemm.matmul(a[0], b)
+    with pytest.raises(TypeError, match="b has dtype float64"):
+        gemm.matmul(a, random(4, 2).astype(np.float64))
+    with pytest.raises(ValueError, match=r"batch axes of \(2, 3, 4\) and \(3, 4, 5\)"):
+        gemm.matmul(random(2, 3, 4), random(3, 4, 5))
+    with pytest.raises(ValueError, match=r"out has shape \(3, 3\)"):
+        gemm.matmul(a, a.T @ a, out=np.empty((3, 3), np.float32))
+    with pytest.raises(ValueError, match="a bias is a vector"):
+        gemm.matmul(a, a.T, bias=random(4))
+    with pytest.raises(ValueError, match="needs an out"):
+        gemm.matmul(a, a.T, accumulate=True)
+
+
+def test_one_compiled_signature_serves_all():
+    frozen = random(6, 6)
+    frozen.flags.writeable = False
+    for a in random(6, 6), random(6, 6).T, np.asfortranarray(random(6, 6)), frozen, random(2, 3, 6, 6)[:, ::2]:
+        gemm.matmul(a, frozen)
+    assert len(gemm._product.signatures) == 1
+
+
+def test_offset_tables_make_the_product_a_convolution():
+    """The micro-kernel over pixel and tap tables is im2col @ weights, and with the tables swapped, im2col.T @ g."""
+    rows, vectors = simd.ROWS, simd.VECTORS
+    tile = simd.make_tile(rows, vectors)
+
+    @njit
+    def run(k, a, r, c, b, start, out, n):
+        for i in range(0, len(out), rows):
+            first, row = out.ctypes.data + i * n * 4, r.ctypes.data + 8 * i
+            tile(k, a.ctypes.data, row, c.ctypes.data, b.ctypes.data, 4 * n, start.ctypes.data, 0, first, 4 * n, len(out) - i, n)
+
+    size, kernel, channels, n = 9, 3, 2, simd.COLUMNS
+    image, weights = random(channels, size, size), random(channels * kernel * kernel, n, seed=1)
+    o, q, side = np.arange(size - kernel + 1), np.arange(kernel), size - kernel + 1
+    pixel = 4 * (o[:, None] * size + o).ravel()
+    tap = 4 * (np.arange(channels)[:, None, None] * size * size + q[:, None] * size + q).ravel()
+    patches = np.lib.stride_tricks.sliding_window_view(image, (kernel, kernel), axis=(1, 2))
+    im2col = patches.transpose(1, 2, 0, 3, 4).reshape(side * side, -1)
+    np.testing.assert_array_equal(im2col, image.ravel()[(pixel[:, None] + tap) // 4])
+
+    def padded(table):
+        return np.concatenate([table, np.full(rows, table[-1])])
+
+    zero, y = np.zeros(n, np.float32), np.empty((side * side, n), np.float32)
+    run(len(tap), image, padded(pixel), tap, weights, zero, y, n)
+    check(y, im2col, weights)
+    gradient = np.empty_like(weights)
+    run(len(pixel), image, padded(tap), pixel, y, zero, gradient, n)
+    check(gradient, im2col.T, y)
+
+
+def test_array_fields_are_read_from_the_object():
+    @njit
+    def fields(x, axis):
+        return simd.data_of(x), simd.ndim_of(x), simd.size_of(x, axis), simd.stride_of(x, axis)
+
+    for x in np.empty(3), np.empty((4, 5), np.float32).T, np.empty((2, 3, 4, 5))[:, ::-2, 1:, ::3]:
+        for axis in range(x.ndim):
+            assert fields(id(x), axis) == (x.ctypes.data, x.ndim, x.shape[axis], x.strides[axis])
+
+
+@pytest.mark.parametrize("n", [simd.FLOATS, 1, simd.FLOATS - 1])
+def test_transpose_in_registers(n):
+    source, target = random(n, simd.FLOATS), np.empty((simd.FLOATS, simd.FLOATS), np.float32)
+
+    @njit
+    def run(source, target):
+        simd.transpose(source.ctypes.data, source.strides[0], target.ctypes.data, target.strides[0], len(source))
+
+    run(source, target)
+    np.testing.assert_array_equal(target[:, :n], source.T)
+    np.testing.assert_array_equal(target[:, n:], np.repeat(source[-1:].T, simd.FLOATS - n, axis=1))
+
+
+def python(code, **environment):
+    """Run a program, and return the JSON that it prints."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+OTHER_MACHINE = """
+import json, numpy as np
+from tinygrad_like.kernels import gemm, simd
+rng = np.random.default_rng(0)
+worst = 0.0
+for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
+    for a in rng.standard_normal((m, k), np.float32), rng.standard_normal((k, m), np.float32).T:
+        for b in rng.standard_normal((k, n), np.float32), rng.standard_normal((n, k), np.float32).T:
+            worst = max(worst, float(np.abs(gemm.matmul(a, b) - a.astype("d") @ b.astype("d")).max()))
+cached = sum(gemm._product.stats.cache_hits.values())
+print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
+"""
+
+
+@pytest.mark.slow
+def test_other_machines_have_other_vectors_and_no_part_in_the_cache(tmp_path):
+    """AVX2 and plain SSE code run here too, if this is an x86-64; one cache directory serves all without mixing them."""
+    if simd.FLOATS < 8 or "+fma" not in simd._FEATURES:
+        pytest.skip("this machine cannot run AVX2")
+    here = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    avx2 = {**here, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+sse2,+sse4.1,+sse4.2,+ssse3"}
+    sse = {**here, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"}
+    for environment, tile in (here, [simd.FLOATS, simd.ROWS]), (avx2, [8, 6]), (sse, [4, 6]):
+        for cached in (0, 1):
+            *found, worst, hits = python(OTHER_MACHINE, **environment)
+            assert found == tile and hits == cached and worst < 1e-3
+
+
+@pytest.mark.slow
+def test_a_change_of_any_kernel_source_empties_the_cache(tmp_path):
+    """numba alone looks at the file of the function only, but most of a kernel comes from simd.py."""
+    package = tmp_path / "tinygrad_like" / "kernels"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    for name in "__init__.py", "gemm.py", "simd.py", "threads.py":
+        (package / name).write_text((Path(simd.__file__).parent / name).read_text() if name != "__init__.py" else "")
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)}
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + OTHER_MACHINE
+    hits = [python(code, **environment)[-1] for _ in range(2)]
+    with (package / "simd.py").open("a") as file:
+        file.write("# changed\n")
+    assert [*hits, python(code, **environment)[-1]] == [0, 1, 0]

@@ -1,0 +1,594 @@
+"""Values and gradients of random calls against NumPy: any shape (empty and 0-d too), axes, index and formula."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tinygrad_like import Tensor, ops
+
+quick = settings(max_examples=50, deadline=None, derandomize=True, database=None)  # the same examples in every run
+
+shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+small = st.integers(-4, 4)  # whole numbers, many of them equal: sums are exact, sorts meet ties
+
+
+def array(shape, dtype="float64"):
+    elements = st.booleans() if dtype == "bool" else small.map(float) if dtype.startswith("f") else small
+    return hnp.arrays(dtype, shape, elements=elements, fill=st.nothing())
+
+
+arrays = shapes.flatmap(array)
+dtypes = st.sampled_from(["float32", "float64", "int64", "int32", "bool"])
+any_arrays = st.tuples(shapes, dtypes).flatmap(lambda a: array(*a))
+nonempty = hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4).flatmap(array)
+
+
+def axis_of(x, none=True):
+    """None, one axis, or several, from the front or the back."""
+    if x.ndim == 0:
+        return st.none() if none else st.nothing()
+    one = st.integers(-x.ndim, x.ndim - 1)
+    several = st.lists(st.integers(0, x.ndim - 1), unique=True, min_size=1).map(
+        lambda a: tuple(i - x.ndim if i % 2 else i for i in a))
+    return st.one_of(st.none(), one, several) if none else one
+
+
+def same(actual, expected, dtype=None):
+    """Equal values, shape and dtype; what NumPy makes float64 of integers is float32 here."""
+    expected = np.asarray(expected)
+    actual = actual.numpy()
+    assert actual.shape == expected.shape
+    assert actual.dtype == (dtype or expected.dtype)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def close(actual, expected, rtol=1e-12, atol=1e-12):
+    assert actual.shape == np.shape(expected)
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=rtol, atol=atol)
+
+
+def gradients(f, *inputs, seed=0):
+    """f's value, a random cotangent and the gradients, as arrays."""
+    xs = [Tensor(x, requires_grad=True, dtype="float64") for x in inputs]
+    y = f(*xs)
+    g = np.random.default_rng(seed).integers(-5, 6, y.shape).astype("float64")
+    return y, g, [t.numpy() for t in y.gradient(*xs, gradient=g, materialize_grads=True)]
+
+
+def unbroadcast(g, shape):
+    """Sum g down to a shape that broadcasts to g's."""
+    g = g.sum(axis=tuple(range(g.ndim - len(shape))))
+    return g.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
+
+
+# Elementwise ------------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.data())
+def test_broadcasting(data):
+    found = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, min_side=0, max_side=4))
+    a, b = (data.draw(array(s)) for s in found.input_shapes)
+    for op, numpy, da, db in (
+        (ops.add, np.add, lambda g: g, lambda g: g),
+        (ops.sub, np.subtract, lambda g: g, lambda g: -g),
+        (ops.mul, np.multiply, lambda g: g * b, lambda g: g * a),
+    ):
+        y, g, found = gradients(op, a, b)
+        same(y, numpy(a, b))
+        for actual, wanted, x in zip(found, (da(g), db(g)), (a, b), strict=True):
+            assert np.array_equal(actual, unbroadcast(np.broadcast_to(wanted, g.shape), x.shape))
+
+
+@quick
+@given(st.data())
+def test_dtypes_of_arithmetic(data):
+    """As NumPy's, except that float64 takes a float64."""
+    a = data.draw(any_arrays)
+    b = data.draw(array(a.shape, data.draw(dtypes)))
+    for op, numpy in ((ops.add, np.add), (ops.mul, np.multiply), (ops.maximum, np.maximum), (ops.eq, np.equal), (ops.lt, np.less)):
+        expected = numpy(a, b)
+        narrowed = expected.dtype == "float64" and "float64" not in (a.dtype, b.dtype)
+        same(op(Tensor(a), Tensor(b)), expected, "float32" if narrowed else None)
+
+
+@quick
+@given(any_arrays, small, st.booleans())
+def test_scalars_are_weak(x, k, whole):
+    k = k if whole else k + 0.5
+    expected = x + k
+    same(Tensor(x) + k, expected, "float32" if expected.dtype == "float64" and x.dtype != "float64" else None)
+    same(k + Tensor(x), expected, "float32" if expected.dtype == "float64" and x.dtype != "float64" else None)
+
+
+@quick
+@given(st.data())
+def test_where(data):
+    found = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=3, min_dims=0, max_dims=3, min_side=0, max_side=3))
+    c, a, b = (data.draw(array(s, d)) for s, d in zip(found.input_shapes, ("bool", "float64", "float64"), strict=True))
+    y, g, (da, db) = gradients(lambda a, b: ops.where(c, a, b), a, b)
+    same(y, np.where(c, a, b))
+    assert np.array_equal(da, unbroadcast(np.where(c, g, 0), a.shape))
+    assert np.array_equal(db, unbroadcast(np.where(c, 0, g), b.shape))
+
+
+@quick
+@given(arrays, st.tuples(small, small).map(sorted))
+def test_clip(x, limits):
+    low, high = limits
+    y, g, (dx,) = gradients(lambda x: x.clip(low, high), x)
+    same(y, np.clip(x, low, high))
+    assert np.array_equal(dx, g * ((x >= low) & (x <= high)))
+    same(Tensor(x).clip(min_=low), np.maximum(x, low))
+
+
+@quick
+@given(st.data(), dtypes.filter(lambda d: d != "bool"))
+def test_division_with_remainder(data, dtype):
+    a = data.draw(shapes.flatmap(lambda s: array(s, dtype)))
+    b = data.draw(array(a.shape, dtype))
+    b = np.where(b == 0, 3, b).astype(dtype)
+    same(Tensor(a) // Tensor(b), a // b)
+    same(Tensor(a) % Tensor(b), a % b)
+
+
+# Reductions -------------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.data(), st.booleans())
+def test_reductions(data, keepdim):
+    x = data.draw(arrays)
+    axis = data.draw(axis_of(x))
+    for name in ("sum", "prod", "any", "all"):
+        same(getattr(Tensor(x), name)(axis=axis, keepdim=keepdim), getattr(np, name)(x, axis=axis, keepdims=keepdim))
+    y, g, (dx,) = gradients(lambda x: x.sum(axis=axis, keepdim=keepdim), x)
+    expected = np.sum(x, axis=axis, keepdims=True)
+    assert np.array_equal(dx, np.broadcast_to(g.reshape(expected.shape), x.shape))
+
+
+@quick
+@given(st.data(), st.booleans())
+def test_reductions_of_what_is_not_empty(data, keepdim):
+    x = data.draw(nonempty)
+    axis = data.draw(axis_of(x))
+    for name in ("max", "min"):
+        y, g, (dx,) = gradients(lambda x: getattr(x, name)(axis=axis, keepdim=keepdim), x)  # noqa: B023
+        same(y, getattr(np, name)(x, axis=axis, keepdims=keepdim))
+        hit = x == getattr(np, name)(x, axis=axis, keepdims=True)
+        share = hit / hit.sum(axis=axis, keepdims=True)
+        np.testing.assert_allclose(dx, share * g.reshape(share.sum(axis=axis, keepdims=True).shape), rtol=1e-12)
+    close(Tensor(x).mean(axis=axis, keepdim=keepdim), x.mean(axis=axis, keepdims=keepdim))
+    close(Tensor(x).var(axis=axis, keepdim=keepdim, correction=0), x.var(axis=axis, keepdims=keepdim))
+    close(Tensor(x).std(axis=axis, keepdim=keepdim, correction=0), x.std(axis=axis, keepdims=keepdim))
+    if not isinstance(axis, tuple):
+        same(Tensor(x).argmax(axis=axis, keepdim=keepdim), x.argmax(axis=axis, keepdims=keepdim))
+        same(Tensor(x).argmin(axis=axis, keepdim=keepdim), x.argmin(axis=axis, keepdims=keepdim))
+    close(Tensor(x).logsumexp(axis=axis, keepdim=keepdim), np.log(np.exp(x).sum(axis=axis, keepdims=keepdim)))
+    close(Tensor(x).norm(axis=axis, keepdim=keepdim), np.sqrt((x * x).sum(axis=axis, keepdims=keepdim)))
+    if isinstance(axis, int):
+        e = np.exp(x)
+        close(Tensor(x).softmax(axis=axis), e / e.sum(axis=axis, keepdims=True))
+        close(Tensor(x).log_softmax(axis=axis), x - np.log(e.sum(axis=axis, keepdims=True)))
+
+
+@quick
+@given(st.data())
+def test_sums_of_integers_count_in_int64(data):
+    x = data.draw(any_arrays)
+    for name in ("sum", "prod"):
+        same(getattr(Tensor(x), name)(), getattr(np, name)(x))
+
+
+@quick
+@given(st.data())
+def test_cumsum(data):
+    x = data.draw(nonempty)
+    axis = data.draw(axis_of(x, none=False))
+    y, g, (dx,) = gradients(lambda x: x.cumsum(axis), x)
+    same(y, np.cumsum(x, axis))
+    assert np.array_equal(dx, np.flip(np.cumsum(np.flip(g, axis), axis), axis))
+
+
+# Shape --------------------------------------------------------------------------------------------------------------------
+
+
+def moved(f, numpy, x):
+    """f moves elements as numpy does, and its gradient moves them back: checked on the numbers 0, 1, 2, ..."""
+    y, g, (dx,) = gradients(f, x)
+    same(y, numpy(x))
+    places = numpy(np.arange(x.size).reshape(x.shape))
+    expected = np.zeros(x.size)
+    np.add.at(expected, places, g)
+    assert np.array_equal(dx, expected.reshape(x.shape))
+
+
+@quick
+@given(st.data())
+def test_reshape(data):
+    x = data.draw(arrays)
+    factors = [n for n in range(1, x.size + 1) if x.size % n == 0] or [0, 3]
+    n = data.draw(st.sampled_from(factors))
+    shape = (n, x.size // n) if x.size else (n, 0)
+    moved(lambda x: x.reshape(shape), lambda x: x.reshape(shape), x)
+    if n and x.size:
+        moved(lambda x: x.reshape(n, -1), lambda x: x.reshape(n, -1), x)
+
+
+@quick
+@given(st.data())
+def test_order_of_axes(data):
+    x = data.draw(arrays)
+    order = data.draw(st.permutations(range(x.ndim)))
+    order = [a - x.ndim if i % 2 else a for i, a in enumerate(order)]
+    moved(lambda x: x.permute(*order) if order else x.permute(()), lambda x: x.transpose(order), x)
+    moved(lambda x: x.T, lambda x: x.T, x)
+    axis = data.draw(axis_of(x))
+    moved(lambda x: ops.flip(x, axis=axis), lambda x: np.flip(x, axis), x)
+    if x.ndim > 1:
+        a, b = (data.draw(axis_of(x, none=False)) for _ in range(2))
+        moved(lambda x: x.transpose(a, b), lambda x: x.swapaxes(a, b), x)
+        k = data.draw(small)
+        moved(lambda x: x.mT, lambda x: x.swapaxes(-1, -2), x)
+        same(Tensor(x).tril(k), np.tril(x, k))
+        same(Tensor(x).triu(k), np.triu(x, k))
+        _, g, (dx,) = gradients(lambda x: x.triu(k), x)
+        assert np.array_equal(dx, np.triu(g, k))
+
+
+@quick
+@given(st.data())
+def test_axes_of_size_1(data):
+    x = data.draw(arrays)
+    where = data.draw(st.integers(-x.ndim - 1, x.ndim))
+    moved(lambda x: x.unsqueeze(where), lambda x: np.expand_dims(x, where), x)
+    moved(lambda x: x.squeeze(), np.squeeze, x)
+    if x.ndim:
+        start, end = sorted((data.draw(axis_of(x, none=False)) % x.ndim, data.draw(axis_of(x, none=False)) % x.ndim))
+        merged = (*x.shape[:start], int(np.prod(x.shape[start : end + 1])), *x.shape[end + 1 :])
+        moved(lambda x: x.flatten(start, end), lambda x: x.reshape(merged), x)
+        moved(lambda x: x.flatten(start, end).unflatten(start, x.shape[start : end + 1]), lambda x: x, x)
+
+
+@quick
+@given(st.data())
+def test_expand(data):
+    found = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, min_dims=0, max_dims=4, max_side=3))
+    x = data.draw(array(found.input_shapes[0]))
+    moved(lambda x: x.expand(found.result_shape), lambda x: np.broadcast_to(x, found.result_shape), x)
+
+
+@quick
+@given(st.data())
+def test_roll(data):
+    x = data.draw(arrays)
+    axis = data.draw(axis_of(x))
+    n = 1 if not isinstance(axis, tuple) else len(axis)
+    shifts = tuple(data.draw(st.lists(st.integers(-9, 9), min_size=n, max_size=n)))
+    shifts = shifts if isinstance(axis, tuple) else shifts[0]
+    moved(lambda x: x.roll(shifts, axis), lambda x: np.roll(x, shifts, axis), x)
+
+
+@quick
+@given(st.data())
+def test_cat_stack_split(data):
+    x = data.draw(nonempty)
+    axis = data.draw(axis_of(x, none=False))
+    n = x.shape[axis]
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))
+    expected = np.split(x, cuts, axis)
+    sizes = [part.shape[axis] for part in expected]
+    parts = Tensor(x).split(sizes, axis)
+    for part, wanted in zip(parts, expected, strict=True):
+        same(part, wanted)
+    same(ops.cat(*parts, axis=axis), x)
+    moved(lambda x: ops.cat(*x.split(sizes, axis)[::-1], axis=axis), lambda x: np.concatenate(np.split(x, cuts, axis)[::-1], axis), x)
+
+    size = data.draw(st.integers(1, n + 1))
+    for part, wanted in zip(Tensor(x).split(size, axis), np.split(x, range(size, n, size), axis), strict=True):
+        same(part, wanted)
+    chunks = data.draw(st.integers(1, n + 1))
+    found = Tensor(x).chunk(chunks, axis)
+    assert len(found) <= chunks and len({c.shape[axis] for c in found[:-1]}) <= 1
+    same(ops.cat(*found, axis=axis), x)
+
+    new = data.draw(st.integers(-x.ndim - 1, x.ndim))
+    moved(lambda x: ops.stack(x, x * 1, x, axis=new), lambda x: np.stack([x] * 3, new), x)
+    for part, wanted in zip(Tensor(x).unbind(axis), np.moveaxis(x, axis, 0), strict=True):
+        same(part, wanted)
+
+
+@quick
+@given(st.data())
+def test_repeat(data):
+    x = data.draw(arrays)
+    repeats = data.draw(st.lists(st.integers(0, 3), min_size=x.ndim, max_size=x.ndim + 1))
+    moved(lambda x: x.repeat(tuple(repeats)), lambda x: np.tile(x, repeats), x)
+    k = data.draw(st.integers(0, 3))
+    axis = data.draw(axis_of(x).filter(lambda a: not isinstance(a, tuple)))
+    moved(lambda x: x.repeat_interleave(k, axis), lambda x: np.repeat(x, k, axis), x)
+
+
+@quick
+@given(st.data())
+def test_pad(data):
+    x = data.draw(nonempty)
+    numpy_mode = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    mode = data.draw(st.sampled_from(sorted(numpy_mode)))
+    most = {"reflect": lambda n: n - 1, "circular": lambda n: n}.get(mode, lambda n: 3)
+    pairs = tuple(tuple(data.draw(st.integers(0, most(n))) for _ in range(2)) for n in x.shape)
+    if mode == "constant":
+        value = data.draw(small)
+        y, g, (dx,) = gradients(lambda x: x.pad(pairs, value=value), x)
+        same(y, np.pad(x, pairs, constant_values=value))
+        assert np.array_equal(dx, g[tuple(slice(a, a + n) for (a, _), n in zip(pairs, x.shape, strict=True))])
+    else:
+        moved(lambda x: x.pad(pairs, mode=mode), lambda x: np.pad(x, pairs, numpy_mode[mode]), x)
+    flat = tuple(n for pair in pairs[::-1] for n in pair)  # PyTorch's order: the last axis first
+    same(Tensor(x).pad(flat, mode=mode), np.pad(x, pairs, numpy_mode[mode]))
+
+
+@quick
+@given(st.data())
+def test_shrink_and_diagonal(data):
+    x = data.draw(arrays)
+    ranges = [data.draw(st.one_of(st.none(), st.tuples(st.integers(0, n), st.integers(0, n)).map(sorted).map(tuple))) for n in x.shape]
+    moved(lambda x: x.shrink(ranges), lambda x: x[tuple(slice(None) if r is None else slice(*r) for r in ranges)], x)
+    if x.ndim == 2:
+        k = data.draw(small)
+        moved(lambda x: x.diagonal(k), lambda x: np.diagonal(x, k), x)
+
+
+# Indices ------------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def any_index(draw, shape):
+    """Integers, slices, None, an Ellipsis, integer arrays that broadcast, and a boolean mask, in any mix NumPy takes."""
+    start, stop = sorted((draw(st.integers(0, len(shape))), draw(st.integers(0, len(shape)))))
+    if draw(st.booleans()):
+        axes = [*range(start), ..., *range(stop, len(shape))]
+    else:
+        axes = list(range(stop))
+    wide = draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=1, max_side=3))  # of the integer arrays
+    parts, masked = [], False
+    while axes:
+        axis = axes.pop(0)
+        n = 0 if axis is ... else shape[axis]
+        kind = draw(st.sampled_from(["int", "slice", "array", "list", "mask"]))
+        if draw(st.integers(0, 5)) == 0:
+            parts.append(None)
+        if axis is ...:
+            parts.append(...)
+        elif kind == "mask" and not masked:
+            two = axes[:1] == [axis + 1] and draw(st.booleans())
+            mask = draw(array(shape[axis : axis + 1 + two], "bool"))
+            parts.append(mask)
+            masked, wide, axes = True, (int(mask.sum()),), axes[two:]
+        elif kind == "slice" or n == 0:
+            parts.append(draw(st.slices(n)))
+        elif kind == "int":
+            parts.append(draw(st.integers(-n, n - 1)))
+        else:
+            parts.append((n, kind))  # made below: its shape must fit that of a mask to come
+    for i, part in enumerate(parts):
+        if isinstance(part, tuple):
+            n, kind = part
+            dtype = draw(st.sampled_from(["int64", "int32", "uint8"]))
+            index = draw(hnp.arrays(dtype, wide, elements=st.integers(0 if dtype == "uint8" else -n, n - 1)))
+            parts[i] = index.tolist() if kind == "list" and index.size else index
+    return tuple(parts) if len(parts) != 1 or draw(st.booleans()) else parts[0]
+
+
+@settings(quick, max_examples=300)
+@given(st.data())
+def test_getitem(data):
+    x = data.draw(arrays)
+    index = data.draw(any_index(x.shape))
+    moved(lambda x: x[index], lambda x: x[index], x)
+    with_tensors = index if not isinstance(index, tuple) else tuple(Tensor(i) if isinstance(i, np.ndarray) else i for i in index)
+    same(Tensor(x)[with_tensors], x[index])
+
+
+@settings(quick, max_examples=200)
+@given(st.data())
+def test_setitem(data):
+    x = data.draw(any_arrays)
+    index = data.draw(any_index(x.shape))
+    value = np.arange(x[index].size).reshape(x[index].shape) % 2
+    t, expected = Tensor(x), x.copy()
+    t[index], expected[index] = value, value
+    same(t, expected)
+    t[index], expected[index] = 1, 1
+    same(t, expected)
+
+
+@quick
+@given(st.data())
+def test_hypothesis_indices(data):
+    """Hypothesis' own generators, as a check of the one above."""
+    x = data.draw(nonempty)
+    basic = data.draw(hnp.basic_indices(x.shape, allow_newaxis=True))
+    moved(lambda x: x[basic], lambda x: x[basic], x)
+    advanced = data.draw(hnp.integer_array_indices(x.shape))
+    moved(lambda x: x[advanced], lambda x: x[advanced], x)
+    mask = data.draw(array(x.shape, "bool"))
+    moved(lambda x: x[mask], lambda x: x[mask], x)
+
+
+def places(shape):
+    return itertools.product(*[range(n) for n in shape])
+
+
+@st.composite
+def gather_case(draw):
+    x = draw(nonempty)
+    axis = draw(axis_of(x, none=False))
+    length = draw(st.integers(0, 4))
+    shape = tuple(length if a == axis % x.ndim else draw(st.integers(0, n)) for a, n in enumerate(x.shape))
+    n = x.shape[axis]
+    return x, axis, draw(hnp.arrays("int64", shape, elements=st.integers(-n, n - 1)))
+
+
+@quick
+@given(gather_case())
+def test_gather(case):
+    x, axis, index = case
+
+    def loop(x):
+        out = np.empty(index.shape, x.dtype)
+        for p in places(index.shape):
+            source = list(p)
+            source[axis] = index[p]
+            out[p] = x[tuple(source)]
+        return out
+
+    moved(lambda x: x.gather(axis, index), loop, x)
+
+
+@quick
+@given(gather_case(), st.data())
+def test_scatter(case, data):
+    x, axis, index = case
+    src = data.draw(array(index.shape))
+    added, written = x.copy(), x.copy()
+    owner = np.full(x.shape, -1)
+    numbers = np.arange(index.size).reshape(index.shape)
+    for p in places(index.shape):
+        target = list(p)
+        target[axis] = index[p]
+        added[tuple(target)] += src[p]
+        written[tuple(target)], owner[tuple(target)] = src[p], numbers[p]
+
+    y, g, (dx, dsrc) = gradients(lambda x, s: x.scatter_add(axis, index, s), x, src)
+    same(y, added)
+    assert np.array_equal(dx, g)
+    along = [index if a == axis % x.ndim else i for a, i in enumerate(np.indices(index.shape))]
+    assert np.array_equal(dsrc, g[tuple(along)])
+
+    y, g, (dx, dsrc) = gradients(lambda x, s: x.scatter(axis, index, s), x, src)
+    same(y, written)
+    assert np.array_equal(dx, np.where(owner < 0, g, 0))
+    assert np.array_equal(dsrc, np.where(owner[tuple(along)] == numbers, g[tuple(along)], 0))
+
+    k = data.draw(small)
+    same(Tensor(x).scatter(axis, index, float(k)), np.where(owner < 0, x, k))
+
+
+@quick
+@given(st.data())
+def test_one_hot(data):
+    index = data.draw(hnp.arrays("int64", shapes, elements=st.integers(0, 4)))
+    same(Tensor(index).one_hot(5), np.eye(5, dtype="int64")[index])
+    assert Tensor(index).one_hot().shape == (*index.shape, index.max(initial=-1) + 1)
+
+
+# Order ----------------------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.data(), st.booleans())
+def test_sort(data, descending):
+    x = data.draw(nonempty)
+    axis = data.draw(axis_of(x, none=False))
+    order = np.argsort(-x if descending else x, axis=axis, kind="stable")
+    same(Tensor(x).argsort(axis, descending), order)
+    values, indices = Tensor(x).sort(axis, descending)
+    same(indices, order)
+    moved(lambda x: x.sort(axis, descending)[0], lambda y: np.take_along_axis(y, order, axis), x)
+    k = data.draw(st.integers(0, x.shape[axis]))
+    values, indices = Tensor(x).topk(k, axis, largest=descending)
+    same(indices, np.take(order, range(k), axis))
+    same(values, np.take_along_axis(x, np.take(order, range(k), axis), axis))
+
+
+# Products -------------------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.data())
+def test_matmul(data):
+    found = data.draw(hnp.mutually_broadcastable_shapes(signature="(m?,k),(k,n?)->(m?,n?)", max_dims=2, min_side=0, max_side=3))
+    a, b = (data.draw(array(s)) for s in found.input_shapes)
+    y, g, (da, db) = gradients(ops.matmul, a, b)
+    same(y, np.matmul(a, b))
+    g = g[..., None, :] if a.ndim == 1 and b.ndim > 1 else g[..., None] if b.ndim == 1 and a.ndim > 1 else np.reshape(g, (1, 1)) \
+        if a.ndim == b.ndim == 1 else g
+    a2, b2 = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
+    assert np.array_equal(da, unbroadcast(g @ b2.swapaxes(-1, -2), a2.shape).reshape(a.shape))
+    assert np.array_equal(db, unbroadcast(a2.swapaxes(-1, -2) @ g, b2.shape).reshape(b.shape))
+    same(Tensor(a.astype("int64")) @ Tensor(b.astype("int64")), np.matmul(a, b).astype("int64"))
+
+
+@settings(quick, max_examples=150)
+@given(st.data())
+def test_einsum(data):
+    letters = "ijkl"
+    sizes = dict(zip(letters, data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4)), strict=True))
+    terms = data.draw(st.lists(st.text(letters, max_size=3), min_size=1, max_size=3))
+    hidden = data.draw(hnp.array_shapes(min_dims=0, max_dims=2, max_side=2))
+    dots = [data.draw(st.booleans()) for _ in terms]
+    formula = ",".join(("..." + t if data.draw(st.booleans()) else t + "...") if d else t for t, d in zip(terms, dots, strict=True))
+    used = sorted(set("".join(terms)))
+    if data.draw(st.booleans()):
+        kept = data.draw(st.permutations(used).map(lambda p: p[: len(p) // 2 + 1]))
+        formula += "->" + ("..." if any(dots) else "") + "".join(kept)
+    xs = []
+    for term, dot in zip(formula.partition("->")[0].split(","), dots, strict=True):
+        own = hidden[data.draw(st.integers(0, len(hidden))):] if dot else ()
+        before, _, after = term.partition("...")
+        xs.append(data.draw(array((*(sizes[c] for c in before), *own, *(sizes[c] for c in after)))))
+    y, g, found = gradients(lambda *xs: ops.einsum(formula, *xs), *xs)
+    same(y, np.einsum(formula, *xs))
+    # The gradient with respect to each operand is linear in it: <g, einsum(..., h, ...)> = <dx, h>.
+    for i, dx in enumerate(found):
+        h = np.arange(xs[i].size, dtype="float64").reshape(xs[i].shape) % 5 - 2
+        assert np.vdot(g, np.einsum(formula, *xs[:i], h, *xs[i + 1 :])) == np.vdot(dx, h)
+
+
+@quick
+@given(st.data())
+def test_outer_and_linear(data):
+    a, b = data.draw(array(st.integers(0, 4))), data.draw(array(st.integers(0, 4)))
+    same(ops.outer(Tensor(a), Tensor(b)), np.outer(a, b))
+    lead = data.draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
+    m, n = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4))
+    x, w, bias = data.draw(array((*lead, m))), data.draw(array((n, m))), data.draw(array((n,)))
+    y, g, (dx, dw, db) = gradients(ops.linear, x, w, bias)
+    same(y, x @ w.T + bias)
+    assert np.array_equal(dx, g @ w)
+    assert np.array_equal(dw, g.reshape(int(np.prod(lead)), n).T @ x.reshape(int(np.prod(lead)), m))
+    assert np.array_equal(db, g.reshape(int(np.prod(lead)), n).sum(0))
+
+
+# Creation -------------------------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(small, small, st.integers(1, 3), st.integers(1, 5), shapes)
+def test_creation(start, stop, step, steps, shape):
+    same(Tensor.arange(start, stop, step), np.arange(start, stop, step))
+    same(Tensor.arange(stop, start, -step), np.arange(stop, start, -step))
+    close(Tensor.linspace(start, stop, steps), np.linspace(start, stop, steps), rtol=1e-6)
+    same(Tensor.zeros(shape), np.zeros(shape, "float32"))
+    same(Tensor.ones(shape, dtype="int64"), np.ones(shape, "int64"))
+    same(Tensor.full(shape, start), np.full(shape, start))
+    same(Tensor.full(shape, start + 0.5), np.full(shape, start + 0.5, "float32"))
+    same(Tensor.eye(steps, step), np.eye(steps, step, dtype="float32"))
+    for t in (Tensor.rand(shape), Tensor.randn(*shape), Tensor.uniform(shape, low=2, high=3), Tensor.randint(shape, low=-1, high=2)):
+        assert t.shape == shape
+    assert np.array_equal(np.sort(Tensor.randperm(steps).numpy()), np.arange(steps))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_from_and_to_numpy(dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    t = Tensor(x)
+    assert np.array_equal(t.numpy(), x) and not np.shares_memory(t.numpy(), x) and not t.numpy().flags.writeable
+    assert np.shares_memory(Tensor.from_numpy(x).numpy(), x) and np.shares_memory(np.asarray(t), t.data)
+    assert t.tolist() == x.tolist() and np.array_equal(np.array(t), x) and np.array_equal(np.from_dlpack(t), x)
+    assert np.shares_memory(Tensor.from_dlpack(x).numpy(), x)

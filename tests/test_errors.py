@@ -1,0 +1,460 @@
+"""Bad calls, and what the user is told: the op, the shapes, the rule that was broken, and what to do."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, no_grad, ops
+
+X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
+V = Tensor([1.0, 2.0, 3.0])
+I = Tensor([0, 1, 2])  # noqa: E741
+D = Tensor(np.ones((2, 3)))  # float64
+W = Tensor(np.ones((4, 3)), dtype="float32")
+
+BAD_CALLS = [
+    # Data and creation
+    (lambda: Tensor("text"), TypeError, "Tensor: cannot hold str data of dtype <U4; cast to one of"),
+    (lambda: Tensor(["a", "b"]), TypeError, "Tensor: cannot hold list data of dtype <U1; cast to one of"),
+    (lambda: Tensor([[1, 2], [3]]), ValueError,
+     "Tensor: the nested sequence is ragged; all its rows must have the same length"),
+    (lambda: Tensor([1j]), TypeError, "Tensor: cannot hold list data of dtype complex128; cast to one of"),
+    (lambda: Tensor(np.ones(2, np.float16)), TypeError,
+     "Tensor: cannot hold ndarray data of dtype float16; cast to one of"),
+    (lambda: Tensor(np.ones(2, np.uint16)), TypeError,
+     "Tensor: cannot hold ndarray data of dtype uint16; cast to one of"),
+    (lambda: Tensor(None), TypeError, "Tensor: cannot hold NoneType data of dtype object; cast to one of"),
+    (lambda: Tensor(object()), TypeError, "Tensor: cannot hold object data of dtype object; cast to one of"),
+    (lambda: Tensor({1: 2}), TypeError, "Tensor: cannot hold dict data of dtype object; cast to one of"),
+    (lambda: Tensor([1.0], dtype="float16"), TypeError, "Tensor: dtype float16 is not supported; cast to one of"),
+    (lambda: Tensor([1.0], dtype="nonsense"), TypeError, "Tensor: 'nonsense' is no dtype; use one of"),
+    (lambda: Tensor([2**70]), TypeError, "Tensor: cannot hold list data of dtype object; cast to one of"),
+    (lambda: Tensor([X, X]), TypeError,
+     "Tensor: a sequence of Tensors that require grad would lose their graph; join them with stack or cat"),
+    (lambda: Tensor([1, 2], requires_grad=True), TypeError,
+     "requires_grad: a Tensor of int64 cannot require grad; cast it with .float() first"),
+    (lambda: Tensor([1, 2]).requires_grad_(), TypeError,
+     "requires_grad: a Tensor of int64 cannot require grad; cast it with .float() first"),
+    (lambda: (X*2).requires_grad_(False), RuntimeError,
+     "requires_grad_: this Tensor was computed by mul; use detach()"),
+    (lambda: Tensor.from_numpy(np.ones(2, np.float16)), TypeError,
+     "from_numpy: dtype float16 is not supported; cast to one of"),
+    (lambda: Tensor.from_numpy([1.0]), TypeError,
+     "from_numpy: takes a NumPy array, got list; Tensor(data) copies what it is given"),
+    (lambda: Tensor.zeros(2, -1), ValueError, "zeros: a shape is made of non-negative integers, got (2, -1)"),
+    (lambda: Tensor.zeros(2.5), ValueError, "zeros: a shape is made of non-negative integers, got (2.5,)"),
+    (lambda: Tensor.rand(2, dtype="int64"), TypeError, "uniform: cannot draw int64; draw another dtype and cast()"),
+    (lambda: Tensor.randint(3, low=5, high=5), ValueError, "randint: low=5 must be below high=5"),
+    (lambda: Tensor.randint(3, dtype="float32"), TypeError,
+     "randint: cannot draw float32; draw another dtype and cast()"),
+    (lambda: Tensor.arange(0, 5, 0), ValueError, "arange: step must not be 0"),
+    (lambda: Tensor.eye(-1), ValueError, "eye: a shape is made of non-negative integers, got (-1, -1)"),
+    # Elementwise
+    (lambda: X + Tensor(np.ones((2, 2))), ValueError,
+     "add: shapes (2, 3) and (2, 2) do not broadcast; counted from the last axis, sizes must be equal or 1"),
+    (lambda: X * np.ones((4, 3, 5)), ValueError,
+     "mul: shapes (2, 3) and (4, 3, 5) do not broadcast; counted from the last axis, sizes must be equal or 1"),
+    (lambda: ops.where(X > 0, X, np.ones(5)), ValueError,
+     "where: shapes (2, 3) and (2, 3) and (5,) do not broadcast; counted from the last axis, sizes must be equal "
+     "or 1"),
+    (lambda: ops.where(X, X, X), TypeError,
+     "where: the condition must be boolean, got float32; compare, as in x > 0, or cast with .bool()"),
+    (lambda: X + "text", TypeError, "add: cannot hold str data of dtype <U4; cast to one of"),
+    (lambda: "text" * X, TypeError, "mul: cannot hold str data of dtype <U4; cast to one of"),
+    (lambda: X + None, TypeError,
+     "add: not defined for float32 and NoneType; cast, with .float(), .int() or .bool()"),
+    (lambda: X - object(), TypeError, "sub: cannot hold object data of dtype object; cast to one of"),
+    (lambda: X + {1: 2}, TypeError, "add: cannot hold dict data of dtype object; cast to one of"),
+    (lambda: X & X, TypeError,
+     "logical_and: not defined for float32 and float32; cast, with .float(), .int() or .bool()"),
+    (lambda: ~X, TypeError, "logical_not: not defined for float32; cast, with .float(), .int() or .bool()"),
+    (lambda: Tensor([True]) - Tensor([True]), TypeError,
+     "sub: not defined for bool and bool; cast, with .float(), .int() or .bool()"),
+    (lambda: -Tensor([True]), TypeError, "neg: not defined for bool; cast, with .float(), .int() or .bool()"),
+    (lambda: I ** -1, ValueError, "pow: an integer to a negative power is no integer; cast the base with .float()"),
+    (lambda: X.clip(), ValueError, "clip: give min, max or both"),
+    (lambda: X.clip(min_=V), TypeError, "clip: min must be a number, got a Tensor"),
+    # Conversion
+    (lambda: bool(X), ValueError, "bool: the truth of a Tensor of shape (2, 3) is ambiguous; use .any() or .all()"),
+    (lambda: X if X > 0 else X, ValueError,
+     "bool: the truth of a Tensor of shape (2, 3) is ambiguous; use .any() or .all()"),
+    (lambda: float(X), ValueError, "item: only a Tensor of one element converts to a number, this has shape (2, 3)"),
+    (lambda: int(V), ValueError, "item: only a Tensor of one element converts to a number, this has shape (3,)"),
+    (lambda: X.item(), ValueError, "item: only a Tensor of one element converts to a number, this has shape (2, 3)"),
+    (lambda: X[X[0, 0]], TypeError,
+     "getitem: Tensor of dtype float32 is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: len(Tensor(1.0)), TypeError, "len: a 0-d Tensor has no length"),
+    (lambda: list(Tensor(1.0)), TypeError, "iter: a 0-d Tensor cannot be iterated over; use .item()"),
+    # Axes and reductions
+    (lambda: X.sum(axis=2), IndexError, "sum: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.sum(axis=(0, 0)), ValueError, "sum: axis (0, 0) names an axis twice"),
+    (lambda: X.sum(axis="rows"), TypeError, "sum: axis must be an integer, got 'rows'"),
+    (lambda: X.sum(axis=1.0), TypeError, "sum: axis must be an integer, got 1.0"),
+    (lambda: X.mean(axis=-3), IndexError, "mean: axis -3 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: Tensor(np.zeros((0, 3))).mean(), ValueError,
+     "mean: nothing to average over axis (0, 1) of shape (0, 3)"),
+    (lambda: Tensor(np.zeros((0, 3))).max(axis=0), ValueError,
+     "max: axis (0,) of shape (0, 3) is empty, and an empty set has no max"),
+    (lambda: Tensor(np.zeros((0, 3))).argmin(axis=0), ValueError,
+     "argmin: axis (0,) of shape (0, 3) is empty, and an empty set has no argmin"),
+    (lambda: X.var(axis=5), IndexError, "var: axis 5 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: Tensor([1.0]).var(), ValueError,
+     "var: 1 values along axis None of shape (1,) with correction=1; it divides by n - correction, so use "
+     "correction=0 or more values"),
+    (lambda: X.argmax(axis=(0, 1)), TypeError, "argmax: axis must be an integer, got (0, 1)"),
+    (lambda: X.softmax(axis=2), IndexError, "softmax: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: Tensor(np.zeros((2, 0))).softmax(), ValueError,
+     "softmax: axis 1 of shape (2, 0) is empty, and there is nothing to share out"),
+    (lambda: Tensor(np.zeros((2, 0))).log_softmax(), ValueError,
+     "log_softmax: axis 1 of shape (2, 0) is empty, and there is nothing to share out"),
+    (lambda: Tensor(np.zeros((2, 0))).logsumexp(axis=1), ValueError,
+     "logsumexp: axis (1,) of shape (2, 0) is empty, and an empty set has no logsumexp"),
+    (lambda: X.cumsum(axis=2), IndexError, "cumsum: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    # Shape
+    (lambda: X.reshape(4, 2), ValueError, "reshape: 6 elements of shape (2, 3) do not fill shape (4, 2)"),
+    (lambda: X.reshape(-1, -1), ValueError, "reshape: 6 elements of shape (2, 3) do not fill shape (-1, -1)"),
+    (lambda: X.reshape(2.5, 2), ValueError, "reshape: 6 elements of shape (2, 3) do not fill shape (2.5, 2)"),
+    (lambda: X.reshape("ab"), ValueError, "reshape: 6 elements of shape (2, 3) do not fill shape ('ab',)"),
+    (lambda: X.permute(0), ValueError, "permute: 1 axes (0,) for a Tensor of shape (2, 3); give each axis once"),
+    (lambda: X.permute(0, 0), ValueError, "permute: axis (0, 0) names an axis twice"),
+    (lambda: X.permute(0, 2), IndexError, "permute: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.transpose(0, 2), IndexError,
+     "transpose: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.expand(4, 3), ValueError,
+     "expand: shape (2, 3) does not broadcast to (4, 3); only axes of size 1 stretch"),
+    (lambda: X.expand(3), ValueError, "expand: shape (2, 3) does not broadcast to (3,); only axes of size 1 stretch"),
+    (lambda: X.squeeze(2), IndexError, "squeeze: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.unsqueeze(4), IndexError, "unsqueeze: axis 4 is out of range; with 3 axes it lies between -3 and 2"),
+    (lambda: X.flatten(1, 0), ValueError, "flatten: start_axis 1 comes after end_axis 0"),
+    (lambda: X.unflatten(1, (2, 2)), ValueError,
+     "unflatten: sizes (2, 2) do not multiply to 3, the size of axis 1 of shape (2, 3)"),
+    (lambda: X.flip(2), IndexError, "flip: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.roll(1, 2), IndexError, "roll: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.roll((1, 2, 3), (0, 1)), ValueError, "roll: 3 shifts (1, 2, 3) for 2 axes (0, 1); give one for each"),
+    (lambda: V.tril(), ValueError, "tril: needs at least two axes, got shape (3,)"),
+    (lambda: V.mT, IndexError, "transpose: axis -2 is out of range; with 1 axes it lies between -1 and 0"),
+    (lambda: X.pad((1,)), ValueError,
+     "pad: flat padding (1,) must hold a (before, after) pair for at most 2 axes, last axis first"),
+    (lambda: X.pad((1, 1, 1, 1, 1, 1)), ValueError,
+     "pad: flat padding (1, 1, 1, 1, 1, 1) must hold a (before, after) pair for at most 2 axes, last axis first"),
+    (lambda: X.pad((-1, 0)), ValueError,
+     "pad: padding must be (before, after) pairs of non-negative numbers, got ((0, 0), (-1, 0)); shrink cuts off"),
+    (lambda: X.pad((1, 1), mode="mirror"), ValueError,
+     "pad: mode 'mirror' is none of constant, reflect, replicate, circular"),
+    (lambda: X.pad((3, 0), mode="reflect"), ValueError,
+     "pad: reflect padding (3, 0) of axis 1 exceeds 2, as far as size 3 reaches"),
+    (lambda: X.pad(((1, 1),)), ValueError, "pad: 1 (before, after) pairs for a Tensor of 2 axes"),
+    (lambda: X.repeat(2), ValueError,
+     "repeat: give a non-negative count for each of the 2 axes of shape (2, 3), got (2,)"),
+    (lambda: X.repeat(2, -1), ValueError,
+     "repeat: give a non-negative count for each of the 2 axes of shape (2, 3), got (2, -1)"),
+    (lambda: X.repeat_interleave(-1), ValueError,
+     "repeat_interleave: the number of repeats must not be negative, got -1"),
+    (lambda: X.shrink(((0, 3), None)), ValueError,
+     "shrink: range (0, 3) of axis 0 must lie in 0 <= start <= stop <= 2"),
+    (lambda: X.shrink((None,)), ValueError, "shrink: 1 ranges for 2 axes of shape (2, 3)"),
+    (lambda: ops.cat(), ValueError, "cat: needs at least one Tensor"),
+    (lambda: ops.cat(X, Tensor(np.ones((2, 2))), axis=0), ValueError,
+     "cat: Tensor 1 has shape (2, 2) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
+    (lambda: ops.cat(X, V), ValueError,
+     "cat: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
+    (lambda: ops.cat([X, X]), TypeError,
+     "cat: takes Tensors or arrays, got list; pass them one by one, not in a list"),
+    (lambda: ops.cat([V, V]), TypeError,
+     "cat: takes Tensors or arrays, got list; pass them one by one, not in a list"),
+    (lambda: ops.cat(X, 1.0), TypeError, "cat: takes Tensors or arrays, got float"),
+    (lambda: ops.cat(X, X, axis=2), IndexError, "cat: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: ops.cat(Tensor(1.0), Tensor(1.0)), IndexError, "cat: axis 0 is out of range; a 0-d Tensor has none"),
+    (lambda: ops.stack(), ValueError, "stack: needs at least one Tensor"),
+    (lambda: ops.stack(X, V), ValueError, "stack: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all must agree"),
+    (lambda: ops.stack(X, X, axis=4), IndexError,
+     "stack: axis 4 is out of range; with 3 axes it lies between -3 and 2"),
+    (lambda: ops.stack([X, X]), TypeError,
+     "stack: takes Tensors or arrays, got list; pass them one by one, not in a list"),
+    (lambda: X.split((1, 1), 1), ValueError,
+     "split: sizes [1, 1] do not add up to 3, the size of axis 1 of shape (2, 3)"),
+    (lambda: X.split(0), ValueError, "split: the size must be positive, got 0"),
+    (lambda: X.chunk(0), ValueError, "chunk: needs at least 1 chunk, got 0"),
+    (lambda: X.unbind(3), IndexError, "unbind: axis 3 is out of range; with 2 axes it lies between -2 and 1"),
+    # Indices
+    (lambda: X[2], IndexError, "getitem: index 2 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X[0, 3], IndexError, "getitem: index 3 is out of range for axis 1 of size 3 (shape (2, 3))"),
+    (lambda: X[0, 0, 0], IndexError, "getitem: 3 indices for the 2 axes of shape (2, 3)"),
+    (lambda: X[[0, 5]], IndexError, "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X["a"], TypeError,
+     "getitem: str of dtype <U1 is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: X[1.5], TypeError,
+     "getitem: float of dtype float64 is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: X[..., ...], IndexError, "getitem: an index has at most one Ellipsis (...)"),
+    (lambda: X[np.ones(3, bool)], IndexError,
+     "getitem: a boolean mask of shape (3,) at axis 0 of shape (2, 3); a mask must have the shape of the axes it "
+     "selects from"),
+    (lambda: X[np.ones((2, 2), bool)], IndexError,
+     "getitem: a boolean mask of shape (2, 2) at axis 0 of shape (2, 3); a mask must have the shape of the axes it"
+     " selects from"),
+    (lambda: X[V], TypeError,
+     "getitem: Tensor of dtype float32 is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: X[{}], TypeError,
+     "getitem: dict of dtype object is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: X.gather(0, V), TypeError, "gather: index must hold integers, got float32"),
+    (lambda: X.gather(0, [0]), ValueError,
+     "gather: index of shape (1,) does not fit shape (2, 3): it needs as many axes, and none but axis 0 may be "
+     "longer"),
+    (lambda: X.gather(0, [[5, 0, 0]]), IndexError,
+     "gather: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X.gather(2, [[0]]), IndexError, "gather: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.scatter(0, [[0, 1]], V), ValueError,
+     "scatter: src has shape (3,) but index has shape (1, 2); they must agree"),
+    (lambda: X.scatter(0, [[9, 1]], 1.0), IndexError,
+     "scatter: index 9 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X.scatter_add(1, [[0], [1], [0]], 1.0), ValueError,
+     "scatter_add: index of shape (3, 1) does not fit shape (2, 3): it needs as many axes, and none but axis 1 may"
+     " be longer"),
+    (lambda: V.one_hot(3), TypeError, "one_hot: needs integers, got float32"),
+    (lambda: I.one_hot(2), IndexError, "one_hot: index 2 is out of range for 2 classes"),
+    (lambda: Tensor([-1]).one_hot(2), IndexError, "one_hot: index -1 is out of range for 2 classes"),
+    (lambda: X.topk(4), ValueError, "topk: k=4 must be between 0 and 3, the size of axis -1 of shape (2, 3)"),
+    (lambda: X.topk(-1), ValueError, "topk: k=-1 must be between 0 and 3, the size of axis -1 of shape (2, 3)"),
+    (lambda: X.sort(axis=2), IndexError, "sort: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    # Products
+    (lambda: X @ X, ValueError,
+     "matmul: shapes (2, 3) and (2, 3) do not fit: the last axis of the first is 3 but the second last axis of the"
+     " second is 2"),
+    (lambda: X @ Tensor(1.0), ValueError, "matmul: shapes (2, 3) and (): a 0-d operand has no rows; use * to scale"),
+    (lambda: X @ D, ValueError,
+     "matmul: shapes (2, 3) and (2, 3) do not fit: the last axis of the first is 3 but the second last axis of the"
+     " second is 2"),
+    (lambda: Tensor(np.ones((2, 2, 3)), dtype="float32") @ Tensor(np.ones((3, 3, 2)), dtype="float32"), ValueError,
+     "matmul: batch axes (2,) and (3,) of shapes (2, 2, 3) and (3, 3, 2) do not broadcast"),
+    (lambda: X @ "text", TypeError, "matmul: cannot hold str data of dtype <U4; cast to one of"),
+    (lambda: X @ [[1.0]], ValueError,
+     "matmul: shapes (2, 3) and (1, 1) do not fit: the last axis of the first is 3 but the second last axis of the"
+     " second is 1"),
+    (lambda: ops.linear(X, V), ValueError, "linear: weight must be (out, in), got shape (3,)"),
+    (lambda: ops.linear(X, Tensor(np.ones((4, 2)), dtype="float32")), ValueError,
+     "linear: the last axis of the input, shape (2, 3), must be 2, the second of the weight (out, in) = (4, 2)"),
+    (lambda: ops.linear(X, W, V), ValueError,
+     "linear: bias has shape (3,) but the weight (out, in) = (4, 3) needs (4,)"),
+    (lambda: ops.linear(D, W), TypeError,
+     "linear: the input is float64 but the weight float32; cast the input with .float()"),
+    (lambda: ops.linear(Tensor(1.0), W), ValueError,
+     "linear: the last axis of the input, shape (), must be 3, the second of the weight (out, in) = (4, 3)"),
+    (lambda: ops.linear(X, W.numpy().tolist(), "b"), TypeError,
+     "linear: cannot hold str data of dtype <U1; cast to one of"),
+    (lambda: ops.outer(X, V), ValueError, "outer: takes two vectors, got shapes (2, 3) and (3,)"),
+    (lambda: ops.einsum("ij,jk", X), ValueError, "einsum: 'ij,jk' names 2 operands but 1 were given"),
+    (lambda: ops.einsum("ijk->i", X), ValueError,
+     "einsum: 'ijk' of 'ijk->i' names 3 axes but its operand has shape (2, 3)"),
+    (lambda: ops.einsum("ij,jk->ik", X, X), ValueError,
+     "einsum: axis 'j' of 'ij,jk->ik' has size 2 in shape (2, 3) but 3 before"),
+    (lambda: ops.einsum("ij->k", X), ValueError, "einsum: output axis 'k' of 'ij->k' is in no input"),
+    (lambda: ops.einsum("ij->ii", X), ValueError, "einsum: the output of 'ij->ii' names an axis twice"),
+    (lambda: ops.einsum("i1->i", X), ValueError, "einsum: 'i1' must be letters, with at most one '...'"),
+    (lambda: ops.einsum(X, "ij"), TypeError,
+     'einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); got Tensor'),
+    # Activations and losses
+    (lambda: ops.glu(X), ValueError,
+     "glu: axis 1 of shape (2, 3) must have an even size, to be split into value and gate"),
+    (lambda: ops.gelu(X, approximate="erf"), ValueError, "gelu: approximate must be \"none\" or \"tanh\", got 'erf'"),
+    (lambda: ops.softplus(X, beta=0), ValueError, "softplus: beta must be positive, got 0"),
+    (lambda: ops.cross_entropy(X, [0, 3]), IndexError,
+     "cross_entropy: label 3 is out of range for 3 classes (0 to 2); ignore_index is -100"),
+    (lambda: ops.cross_entropy(X, [0, -1]), IndexError,
+     "cross_entropy: label -1 is out of range for 3 classes (0 to 2); ignore_index is -100"),
+    (lambda: ops.cross_entropy(X, [0]), ValueError,
+     "cross_entropy: logits of shape (2, 3) (classes on axis 1) take indices of shape (2,), got (1,)"),
+    (lambda: ops.cross_entropy(X, [0.0, 1.0]), ValueError,
+     "cross_entropy: probabilities of shape (2,) for logits of shape (2, 3); they must agree (class indices must "
+     "be integers)"),
+    (lambda: ops.cross_entropy(X, [True, False]), TypeError,
+     "cross_entropy: the target must hold class indices (integers) or probabilities (floats), got bool"),
+    (lambda: ops.cross_entropy(X, ["a", "b"]), TypeError,
+     "cross_entropy: the target must hold class indices (integers) or probabilities (floats), got <U1"),
+    (lambda: ops.cross_entropy(I, 0), TypeError,
+     "cross_entropy: the logits must be floating point, got int64; cast with .float()"),
+    (lambda: ops.cross_entropy(Tensor(1.0), 0), ValueError,
+     "cross_entropy: the logits need an axis of classes, got a 0-d Tensor"),
+    (lambda: ops.cross_entropy(X, [0, 1], weight=V[:2]), ValueError,
+     "cross_entropy: weight has shape (2,) but there are 3 classes; it needs (3,)"),
+    (lambda: ops.cross_entropy(X, [0, 1], weight=[1.0]), ValueError,
+     "cross_entropy: weight has shape (1,) but there are 3 classes; it needs (3,)"),
+    (lambda: ops.cross_entropy(X, [0, 1], weight=X[0]), ValueError,
+     "cross_entropy: the class weights are taken as constants; pass weight.detach()"),
+    (lambda: ops.cross_entropy(X, [0, 1], reduction="avg"), ValueError,
+     "cross_entropy: reduction must be \"mean\", \"sum\" or \"none\", got 'avg'"),
+    (lambda: ops.cross_entropy(X, [0, 1], label_smoothing=1.5), ValueError,
+     "cross_entropy: label_smoothing must lie in [0, 1], got 1.5"),
+    (lambda: ops.nll_loss(X, [0, 3]), IndexError, "nll_loss: label 3 is out of range for 3 classes (0 to 2)"),
+    (lambda: ops.nll_loss(X, [0.0, 1.0]), TypeError,
+     "nll_loss: needs log-probabilities with an axis of classes and integer labels, got shape (2, 3) and float64"),
+    (lambda: ops.nll_loss(X, [0]), ValueError,
+     "nll_loss: input of shape (2, 3) (classes on axis 1) takes indices of shape (2,), got (1,)"),
+    (lambda: ops.nll_loss(X, [0, 1], weight=V[:2]), ValueError,
+     "nll_loss: weight has shape (2,) but there are 3 classes; it needs (3,)"),
+    (lambda: ops.nll_loss(X, [0, 1], reduction=""), ValueError,
+     "nll_loss: reduction must be \"mean\", \"sum\" or \"none\", got ''"),
+    (lambda: ops.mse_loss(X, V), ValueError,
+     "mse_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting a loss is nearly always a "
+     "mistake: reshape one)"),
+    (lambda: ops.mse_loss(X, 1.0), TypeError,
+     "mse_loss: the target must be a Tensor or an array of shape (2, 3), got float"),
+    (lambda: ops.mse_loss(I, I), TypeError,
+     "mse_loss: the input must be floating point, got int64; cast with .float()"),
+    (lambda: ops.mse_loss(X, X, reduction="average"), ValueError,
+     "mse_loss: reduction must be \"mean\", \"sum\" or \"none\", got 'average'"),
+    (lambda: ops.l1_loss(X, V), ValueError,
+     "l1_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting a loss is nearly always a "
+     "mistake: reshape one)"),
+    (lambda: ops.l1_loss(X, 1.0), TypeError,
+     "l1_loss: the target must be a Tensor or an array of shape (2, 3), got float"),
+    (lambda: ops.huber_loss(X, X, delta=0), ValueError, "huber_loss: delta must be positive, got 0"),
+    (lambda: ops.smooth_l1_loss(X, X, beta=-1), ValueError, "smooth_l1_loss: beta must not be negative, got -1"),
+    (lambda: ops.binary_cross_entropy(X * 2, X), ValueError,
+     "binary_cross_entropy: probabilities must lie in [0, 1]; for logits use binary_cross_entropy_with_logits"),
+    (lambda: ops.binary_cross_entropy(X, V), ValueError,
+     "binary_cross_entropy: input has shape (2, 3) but target (3,); they must agree (broadcasting a loss is nearly"
+     " always a mistake: reshape one)"),
+    (lambda: ops.binary_cross_entropy_with_logits(X, V), ValueError,
+     "binary_cross_entropy_with_logits: input has shape (2, 3) but target (3,); they must agree (broadcasting a "
+     "loss is nearly always a mistake: reshape one)"),
+    (lambda: ops.binary_cross_entropy_with_logits(X, X, weight=np.ones((4, 2, 3))), ValueError,
+     "binary_cross_entropy_with_logits: shapes (2, 3) and (2, 3) and (4, 2, 3) do not broadcast; counted from the "
+     "last axis, sizes must be equal or 1"),
+    (lambda: ops.binary_cross_entropy_with_logits(X, X, pos_weight=np.ones(2)), ValueError,
+     "binary_cross_entropy_with_logits: shapes (2, 3) and (2, 3) and (2,) do not broadcast; counted from the last "
+     "axis, sizes must be equal or 1"),
+    (lambda: ops.kl_div(X, V), ValueError,
+     "kl_div: input has shape (2, 3) but target (3,); they must agree (broadcasting a loss is nearly always a "
+     "mistake: reshape one)"),
+    # Gradients
+    (lambda: X.backward(), ValueError,
+     "backward: a Tensor of shape (2, 3) needs gradient=, a cotangent of that shape; or reduce it to one number, "
+     "with .sum() or .mean()"),
+    (lambda: (X * 2).backward([1.0]), ValueError,
+     "backward: gradient has shape (1,) but the Tensor has shape (2, 3)"),
+    (lambda: V.backward(), RuntimeError,
+     "backward: this Tensor does not require grad: it was computed from Tensors without requires_grad=True, or "
+     "under no_grad"),
+    (lambda: (X * 2).backward("g"), TypeError, "backward: cannot hold str data of dtype <U1; cast to one of"),
+    (lambda: (X*2).sum().gradient(V), ValueError,
+     "gradient: target 0 does not require grad; make it with requires_grad=True before use"),
+    (lambda: (X*2).sum().gradient(Tensor(1.0, requires_grad=True)), ValueError,
+     "gradient: the result does not depend on target 0 (shape ()); pass materialize_grads=True to get zeros"),
+    # In-place change
+    (lambda: X.assign(V), ValueError, "assign: value has shape (3,) but the Tensor has shape (2, 3)"),
+    (lambda: X.assign("a"), ValueError, "assign: value has shape () but the Tensor has shape (2, 3)"),
+    (lambda: (X * 2).assign(X), RuntimeError,
+     "assign: this Tensor was computed by mul; assign to a leaf, or to a clone()"),
+    (lambda: X.__setitem__(0, 1.0), RuntimeError,
+     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
+     "masked_fill, or change x.detach()"),
+    (lambda: D.__setitem__(5, 1.0), IndexError,
+     "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: D.__setitem__(0, [1.0, 2.0]), ValueError,
+     "setitem: a value of shape (2,) does not broadcast to (3,), the shape of x[index]"),
+    (lambda: D.__setitem__(0, X[0]), RuntimeError,
+     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
+     "masked_fill, or change x.detach()"),
+    (lambda: D.__setitem__(0, "a"), TypeError, "setitem: cannot hold str data of dtype <U1; cast to one of"),
+    (lambda: V.register_hook(print), RuntimeError, "register_hook: this Tensor does not require grad"),
+    (lambda: V.retain_grad(), RuntimeError, "retain_grad: this Tensor does not require grad"),
+    # Calls
+    (lambda: copy.deepcopy(X * 2), RuntimeError,
+     "deepcopy: this Tensor was computed by mul; copy a leaf, or x.detach()"),
+    (lambda: ops.cast(X, dtype="float16"), TypeError, "cast: dtype float16 is not supported; cast to one of"),
+    (lambda: X.cast("text"), TypeError, "cast: 'text' is no dtype; use one of"),
+    (lambda: ops.mul(X), TypeError, "mul: missing input 'b': <op mul(a, b)>"),
+    (lambda: ops.one_hot(X), TypeError, "one_hot: needs integers, got float32"),
+    (lambda: X.masked_fill(X, 0.0), TypeError,
+     "where: the condition must be boolean, got float32; compare, as in x > 0, or cast with .bool()"),
+    (lambda: X.norm(axis=4), IndexError, "norm: axis 4 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.lerp(V[:2], 0.5), ValueError,
+     "sub: shapes (2,) and (2, 3) do not broadcast; counted from the last axis, sizes must be equal or 1"),
+    (lambda: f"{X:.2f}", ValueError,
+     "item: only a Tensor of one element converts to a number, this has shape (2, 3)"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD_CALLS, ids=[text[:50] for _, _, text in BAD_CALLS])
+def test_a_bad_call_says_what_is_wrong(call, error, text):
+    with pytest.raises(error, match="^" + re.escape(text)) as caught:
+        call()
+    assert type(caught.value) is error
+    assert re.match(r"\w+: ", str(caught.value))  # the op comes first
+    # Nothing raw: neither in the message, nor as a second error in the traceback.
+    assert not re.search(r"ufunc|operands could not|numba|inhomogeneous|numpy\.|has no attribute", str(caught.value))
+    assert caught.value.__cause__ is None and (caught.value.__context__ is None or caught.value.__suppress_context__)
+
+
+def test_a_failed_call_changes_nothing():
+    before = X.data.copy(), V.data.copy(), I.data.copy(), D.data.copy()
+    for call, error, _ in BAD_CALLS:
+        with pytest.raises(error):
+            call()
+    for x, old in zip((X, V, I, D), before, strict=True):
+        assert np.array_equal(x.data, old)
+    assert X.grad is None and D.version in (None, [0])
+
+
+# Beyond the table -----------------------------------------------------------------------------------------------------
+
+
+def test_numpy_functions_do_not_drop_the_graph_silently():
+    for call in (lambda: np.exp(X), lambda: np.add(X, X), lambda: np.maximum(np.ones((2, 3)), X)):
+        with pytest.raises(TypeError, match="operand 'Tensor' does not support ufuncs"):
+            call()
+
+
+def test_arguments_that_do_not_exist():
+    with pytest.raises(TypeError, match="keepdims"):
+        X.sum(keepdims=True)
+    with pytest.raises(TypeError, match=r"exp\(\) takes 1 positional argument"):
+        X.exp(3)
+    with pytest.raises(TypeError, match=r"no_grad\(\) takes no arguments"):
+        @no_grad
+        def f():
+            pass
+
+
+def test_a_tensor_is_no_condition():
+    with pytest.raises(ValueError, match=r"Tensor of shape \(2, 3\) is ambiguous; use \.any\(\) or \.all\(\)"):
+        if X > 0:
+            pass
+    with pytest.raises(ValueError, match="ambiguous"):
+        assert X > 0 and X < 2
+    with pytest.raises(ValueError, match="ambiguous"):
+        assert X in [V]
+    assert bool(Tensor([[2.0]])) and not Tensor(0)
+
+
+def test_a_float_tensor_is_no_index_of_a_list():
+    with pytest.raises(TypeError, match="index: only an integer Tensor of one element is an index, this is float32"):
+        [1, 2, 3][V]
+    assert [1, 2, 3][I[1]] == 2
+
+
+def test_backward_twice():
+    y = (X * X).sum()
+    y.backward()
+    X.zero_grad()
+    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward; pass "
+                                           "retain_graph=True to that one"):
+        y.backward()
+
+
+def test_mixed_dtypes_in_products_are_an_error_and_in_sums_are_not():
+    for call in (lambda: X @ D.T, lambda: ops.einsum("ij,kj->ik", X, D), lambda: ops.linear(D, W)):
+        with pytest.raises(TypeError, match=r"float32.*float64|float64.*float32.*\.float\(\)"):
+            call()
+    assert (X + D).dtype == "float64"
+
+
+def test_the_message_of_a_composed_op_names_the_composed_op():
+    for call, name in (
+        (lambda: X.std(axis=4), "var"), (lambda: X.T.unbind(-3), "unbind"), (lambda: X.chunk(2, 5), "chunk"),
+        (lambda: X.repeat_interleave(2, 4), "repeat_interleave"), (lambda: X.logsumexp(axis=3), "logsumexp"),
+    ):
+        with pytest.raises(IndexError, match=f"^{name}: axis"):
+            call()
