@@ -4,8 +4,9 @@
     python -m benchmarks.run --workloads mlp resnet_s --rounds 9
     python -m benchmarks.run --against torch.compile
 
-Each framework runs in a process of its own. In a round each does steps for about `--seconds`, one after the other; the first
-round is dropped. The ratio is PyTorch's time / ours, so bigger is better for us. Nothing else should run on the machine.
+Each framework runs in a process of its own. In a round each does steps for about `--seconds`, one after the other;
+the first round is dropped. The ratio is PyTorch's time / ours, so bigger is better for us. Nothing else should run on
+the machine.
 """
 
 import argparse
@@ -60,10 +61,12 @@ def measure(workload: str, against: str, threads: int, rounds: int, seconds: flo
 
 
 def table(results: list[dict], against: str) -> str:
-    lines = [f"| workload | {against}, ms | ours, ms | ratio (min-max) | peak memory {against} / ours, MiB |", "| --- | --- | --- | --- | --- |"]
+    lines = [f"| workload | {against}, ms | ours, ms | ratio (min-max) | peak memory {against} / ours, MiB |",
+             "| --- | --- | --- | --- | --- |"]
     for r in results:
-        lines.append(f"| {r['workload']}: {r['text']} | {r['theirs_ms']:.3f} | {r['ours_ms']:.3f} | **{r['ratio']:.2f}** "
-                     f"({r['ratio_min']:.2f}-{r['ratio_max']:.2f}) | {r['theirs_peak_mib']:.0f} / {r['ours_peak_mib']:.0f} |")
+        lines.append(f"| {r['workload']}: {r['text']} | {r['theirs_ms']:.3f} | {r['ours_ms']:.3f} "
+                     f"| **{r['ratio']:.2f}** ({r['ratio_min']:.2f}-{r['ratio_max']:.2f}) "
+                     f"| {r['theirs_peak_mib']:.0f} / {r['ours_peak_mib']:.0f} |")
     mean = math.exp(statistics.fmean(math.log(r["ratio"]) for r in results))
     return "\n".join([*lines, f"| geometric mean | | | **{mean:.2f}** | |"])
 
@@ -92,9 +95,11 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
     parser.add_argument("--against", choices=["torch", "torch.compile"], default="torch")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds that count (default 7)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="length of one framework's part of a round (default 1)")
+    parser.add_argument("--seconds", type=float, default=1.0,
+                        help="length of one framework's part of a round (default 1)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench"), help="folder of table.md, results.json and ratios.png")
+    parser.add_argument("--out", type=Path, default=Path("runs/bench"),
+                        help="folder of table.md, results.json and ratios.png")
     args = parser.parse_args()
     results = []
     for name in args.workloads:

@@ -1,6 +1,7 @@
-"""The same network, data, loss and optimizer in both frameworks: each workload gives a function that does one training step.
+"""The same network, data, loss and optimizer in both frameworks.
 
-PyTorch runs as its users run it: eager, with fused optimizers.
+Each workload gives a function that does one training step. PyTorch runs as its users run it: eager, with fused
+optimizers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ WORKLOADS = {
     "tiny": Workload("MLP 2-16-16-1, batch 100, SGD", (2, 16, 16, 1), 100, "sgd"),
     "mlp_small": Workload("MLP 64-128-128-10, batch 64, AdamW", (64, 128, 128, 10), 64, "adamw"),
     "mlp": Workload("MLP 784-512-512-10, batch 128, AdamW", (784, 512, 512, 10), 128, "adamw"),
-    "resnet_s": Workload("ResNet-S 784-256, 8 Res blocks, 10, batch 128, SGD with momentum", (784, 256, 8, 10), 128, "momentum"),
+    "resnet_s": Workload("ResNet-S 784-256, 8 Res blocks, 10, batch 128, SGD with momentum",
+                         (784, 256, 8, 10), 128, "momentum"),
 }
 
 
@@ -91,7 +93,8 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
     optimizer = {"sgd": lambda: torch.optim.SGD(parameters, lr=0.05, fused=True),
                  "momentum": lambda: torch.optim.SGD(parameters, lr=0.01, momentum=0.9, fused=True),
                  "adamw": lambda: torch.optim.AdamW(parameters, lr=1e-3, fused=True)}[w.optimizer]()
-    forward = torch.compile(lambda x, y: loss_function(model(x), y)) if compiled else lambda x, y: loss_function(model(x), y)
+    forward = (torch.compile(lambda x, y: loss_function(model(x), y)) if compiled
+               else lambda x, y: loss_function(model(x), y))
 
     def step() -> float:
         optimizer.zero_grad()

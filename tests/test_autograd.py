@@ -14,7 +14,7 @@ import pytest
 from tinygrad_like import Tensor, autograd, detect_anomaly, enable_grad, is_grad_enabled, no_grad, ops
 from tinygrad_like.autograd import Node, tick, walk
 
-# The engine alone ---------------------------------------------------------------------------------------------------
+# The engine alone -----------------------------------------------------------------------------------------------------
 # A leaf is any hashable object, here a string; a cotangent is anything with +, here a float.
 
 
@@ -316,7 +316,7 @@ def test_a_graph_on_top_of_a_freed_one_is_an_error():
         (y * 4).gradient(x, materialize_grads=True)
 
 
-# gradient ---------------------------------------------------------------------------------------------------------------
+# gradient -------------------------------------------------------------------------------------------------------------
 
 
 def test_gradient_touches_no_grad():
@@ -362,7 +362,7 @@ def test_gradient_frees_unless_told():
         y.gradient(x)
 
 
-# Higher order -----------------------------------------------------------------------------------------------------------
+# Higher order ---------------------------------------------------------------------------------------------------------
 
 
 def test_three_orders():
@@ -408,7 +408,7 @@ def test_gradients_without_create_graph_are_not_recorded():
     assert not x.grad.requires_grad and x.grad.node is None
 
 
-# Switches ---------------------------------------------------------------------------------------------------------------
+# Switches -------------------------------------------------------------------------------------------------------------
 
 
 def test_no_grad_and_enable_grad():
@@ -491,7 +491,7 @@ def test_backward_does_not_change_the_switches():
         assert not is_grad_enabled()
 
 
-# Depth ------------------------------------------------------------------------------------------------------------------
+# Depth ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("op", [lambda y: y + 1.0, lambda y: y * y.detach(), lambda y: y.tanh()],
@@ -513,7 +513,7 @@ def test_100000_ops(op):
     gc.collect()
 
 
-# Anomaly mode -------------------------------------------------------------------------------------------------------------
+# Anomaly mode ---------------------------------------------------------------------------------------------------------
 
 
 def test_anomaly_forward_names_op_and_line():
@@ -554,7 +554,7 @@ def test_anomaly_passes_what_is_finite():
     assert_close(x.grad, [1, 1])
 
 
-# Hooks --------------------------------------------------------------------------------------------------------------------
+# Hooks ----------------------------------------------------------------------------------------------------------------
 
 
 def test_hooks_on_leaves_and_inner_tensors():
@@ -614,10 +614,12 @@ def test_hooks_are_differentiable_under_create_graph():
 
 
 def test_a_hook_must_return_what_fits():
-    for bad, got in [(lambda g: g.sum(), r"float32 \(\)"), (lambda g: g.double(), r"float64 \(2,\)"), (lambda g: 0, "int")]:
+    for bad, got in [(lambda g: g.sum(), r"float32 \(\)"), (lambda g: g.double(), r"float64 \(2,\)"),
+                     (lambda g: 0, "int")]:
         x = leaf(1.0, 2.0)
         x.register_hook(bad)
-        with pytest.raises(ValueError, match=rf"register_hook: the hook must return None or a Tensor, float32 \(2,\); got {got}"):
+        with pytest.raises(ValueError,
+                           match=rf"register_hook: the hook must return None or a Tensor, float32 \(2,\); got {got}"):
             x.sum().backward()
     with pytest.raises(RuntimeError, match="register_hook: this Tensor does not require grad"):
         Tensor([1.0]).register_hook(print)
@@ -654,7 +656,7 @@ def test_retain_grad_keeps_a_graph_if_asked():
     assert h.grad.gradient(x)[0].item() == 2 * 2 * 2  # dh.grad/dx = d(2 x^2)/dx
 
 
-# In-place change ------------------------------------------------------------------------------------------------------------
+# In-place change ------------------------------------------------------------------------------------------------------
 
 CHANGED = r"was changed in place after {} saved it; change it after backward, or compute from a clone\(\)"
 
@@ -671,7 +673,8 @@ def test_a_change_of_a_saved_input_is_detected(change):
     w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
     y = (w * x).sum()
     change(w)
-    with pytest.raises(RuntimeError, match=r"backward: an input of mul \(output shape \(2,\)\) " + CHANGED.format("mul")):
+    with pytest.raises(RuntimeError,
+                       match=r"backward: an input of mul \(output shape \(2,\)\) " + CHANGED.format("mul")):
         y.backward()
 
 

@@ -1,4 +1,4 @@
-"""What holds for every op: nothing given is changed, nothing returned is shared, dtypes are kept, empty and 0-d work."""
+"""What holds for every op: nothing given is changed, nothing returned is shared, dtypes are kept, any shape works."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
 
 # name: (function of Tensors, inputs that are differentiated)
 OPS = {name: (getattr(ops, name), (X,)) for name in """
-    neg square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf sqrt rsqrt abs
-    sign floor ceil round trunc relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu glu swiglu
+    neg square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf sqrt rsqrt
+    abs sign floor ceil round trunc relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu glu swiglu
     sum mean var std norm max min prod cumsum logsumexp softmax log_softmax
     clone contiguous identity transpose flatten squeeze flip tril triu
 """.split()}
@@ -161,7 +161,7 @@ def test_results_are_tensors_on_the_graph_or_not_at_all(name):
     assert isinstance(y, Tensor) and not y.requires_grad and y.node is None
 
 
-# Dtypes -----------------------------------------------------------------------------------------------------------------
+# Dtypes ---------------------------------------------------------------------------------------------------------------
 
 f32, f64 = Tensor([1.5, 2.5]), Tensor([1.5, 2.5], dtype="float64")
 i64, i32, u8, bools = (Tensor([1, 2], dtype=d) for d in ("int64", "int32", "uint8", "bool"))
@@ -169,15 +169,16 @@ i64, i32, u8, bools = (Tensor([1, 2], dtype=d) for d in ("int64", "int32", "uint
 
 @pytest.mark.parametrize(("make", "dtype"), [
     (lambda: f32 + f32, "float32"), (lambda: f64 + f64, "float64"), (lambda: f32 + f64, "float64"),
-    (lambda: f32 * i64, "float32"), (lambda: i32 * f32, "float32"), (lambda: u8 - f32, "float32"), (lambda: f32 * bools, "float32"),
-    (lambda: f64 * i64, "float64"), (lambda: bools * f64, "float64"),
-    (lambda: i64 + i64, "int64"), (lambda: i32 + i32, "int32"), (lambda: i32 + i64, "int64"), (lambda: u8 + u8, "uint8"),
-    (lambda: i64 + bools, "int64"), (lambda: bools + bools, "bool"),
-    (lambda: i64 / i64, "float32"), (lambda: u8 / 255, "float32"), (lambda: 1 / i64, "float32"), (lambda: i64 // 2, "int64"),
-    (lambda: i64 % 2, "int64"), (lambda: i64**2, "int64"), (lambda: i64**0.5, "float32"),
+    (lambda: f32 * i64, "float32"), (lambda: i32 * f32, "float32"), (lambda: u8 - f32, "float32"),
+    (lambda: f32 * bools, "float32"), (lambda: f64 * i64, "float64"), (lambda: bools * f64, "float64"),
+    (lambda: i64 + i64, "int64"), (lambda: i32 + i32, "int32"), (lambda: i32 + i64, "int64"),
+    (lambda: u8 + u8, "uint8"), (lambda: i64 + bools, "int64"), (lambda: bools + bools, "bool"),
+    (lambda: i64 / i64, "float32"), (lambda: u8 / 255, "float32"), (lambda: 1 / i64, "float32"),
+    (lambda: i64 // 2, "int64"), (lambda: i64 % 2, "int64"), (lambda: i64**2, "int64"), (lambda: i64**0.5, "float32"),
     # Python scalars are weak, and NumPy's too: they take the Tensor's dtype, and make a float of an integer.
-    (lambda: f32 * 2, "float32"), (lambda: f32 * 2.5, "float32"), (lambda: 2.5 - f32, "float32"), (lambda: f32 + True, "float32"),
-    (lambda: f32 / np.sqrt(2), "float32"), (lambda: np.float64(2) * f32, "float32"), (lambda: f32 * np.float32(2), "float32"),
+    (lambda: f32 * 2, "float32"), (lambda: f32 * 2.5, "float32"), (lambda: 2.5 - f32, "float32"),
+    (lambda: f32 + True, "float32"), (lambda: f32 / np.sqrt(2), "float32"), (lambda: np.float64(2) * f32, "float32"),
+    (lambda: f32 * np.float32(2), "float32"),
     (lambda: f64 * np.float32(2), "float64"), (lambda: f64 * 2.5, "float64"), (lambda: f64 * np.int64(2), "float64"),
     (lambda: i64 * 2, "int64"), (lambda: i64 * 2.5, "float32"), (lambda: i64 * np.float64(2.5), "float32"),
     (lambda: i32 * np.int64(2), "int32"), (lambda: u8 + 1, "uint8"), (lambda: bools * 2.5, "float32"),
@@ -186,37 +187,45 @@ i64, i32, u8, bools = (Tensor([1, 2], dtype=d) for d in ("int64", "int32", "uint
     (lambda: ops.where(bools, i64, 0), "int64"), (lambda: ops.where(bools, i64, 0.5), "float32"),
     (lambda: ops.where(bools, 1.0, 0.0), "float32"), (lambda: ops.where(bools, f32, i64), "float32"),
     # Arrays are not: they are Tensors of their dtype.
-    (lambda: f32 * np.ones(2), "float64"), (lambda: np.ones(2, np.float32) * f32, "float32"), (lambda: f32 + [1.0, 2.0], "float32"),
+    (lambda: f32 * np.ones(2), "float64"), (lambda: np.ones(2, np.float32) * f32, "float32"),
+    (lambda: f32 + [1.0, 2.0], "float32"),
     # Functions of integers are float32.
-    (lambda: i64.exp(), "float32"), (lambda: u8.exp(), "float32"), (lambda: bools.exp(), "float32"), (lambda: i32.sqrt(), "float32"),
+    (lambda: i64.exp(), "float32"), (lambda: u8.exp(), "float32"), (lambda: bools.exp(), "float32"),
+    (lambda: i32.sqrt(), "float32"),
     (lambda: i64.erf(), "float32"), (lambda: i64.sigmoid(), "float32"), (lambda: i64.leaky_relu(), "float32"),
     (lambda: i64.softmax(), "float32"), (lambda: i64.mean(), "float32"), (lambda: i64.var(), "float32"),
-    (lambda: i64.relu(), "int64"), (lambda: i64.abs(), "int64"), (lambda: -i32, "int32"), (lambda: i64 @ f32, "float32"),
+    (lambda: i64.relu(), "int64"), (lambda: i64.abs(), "int64"), (lambda: -i32, "int32"),
+    (lambda: i64 @ f32, "float32"),
     # Sums and products count in int64.
-    (lambda: bools.sum(), "int64"), (lambda: u8.sum(), "int64"), (lambda: i32.sum(), "int64"), (lambda: u8.cumsum(), "int64"),
-    (lambda: u8.prod(), "int64"), (lambda: u8.max(), "uint8"), (lambda: f32.sum(), "float32"), (lambda: f64.mean(), "float64"),
+    (lambda: bools.sum(), "int64"), (lambda: u8.sum(), "int64"), (lambda: i32.sum(), "int64"),
+    (lambda: u8.cumsum(), "int64"),
+    (lambda: u8.prod(), "int64"), (lambda: u8.max(), "uint8"), (lambda: f32.sum(), "float32"),
+    (lambda: f64.mean(), "float64"),
     # Comparisons are bool, positions int64.
     (lambda: f32 > 1, "bool"), (lambda: i64 == i64, "bool"), (lambda: f32.isnan(), "bool"), (lambda: ~bools, "bool"),
-    (lambda: bools & bools, "bool"), (lambda: f32.any(), "bool"), (lambda: f32.argmax(), "int64"), (lambda: f32.argsort(), "int64"),
-    (lambda: i64.one_hot(3), "int64"), (lambda: f32.sort()[1], "int64"),
+    (lambda: bools & bools, "bool"), (lambda: f32.any(), "bool"), (lambda: f32.argmax(), "int64"),
+    (lambda: f32.argsort(), "int64"), (lambda: i64.one_hot(3), "int64"), (lambda: f32.sort()[1], "int64"),
     # Casts.
-    (lambda: f32.double(), "float64"), (lambda: f64.float(), "float32"), (lambda: f32.int(), "int32"), (lambda: f32.long(), "int64"),
-    (lambda: f32.bool(), "bool"), (lambda: f32.cast("uint8"), "uint8"), (lambda: ops.cast(f32, dtype="float64"), "float64"),
-    (lambda: f32.to(np.float64), "float64"),
+    (lambda: f32.double(), "float64"), (lambda: f64.float(), "float32"), (lambda: f32.int(), "int32"),
+    (lambda: f32.long(), "int64"), (lambda: f32.bool(), "bool"), (lambda: f32.cast("uint8"), "uint8"),
+    (lambda: ops.cast(f32, dtype="float64"), "float64"), (lambda: f32.to(np.float64), "float64"),
     # Moving keeps the dtype.
     (lambda: u8.reshape(2, 1), "uint8"), (lambda: ops.cat(i32, i32), "int32"), (lambda: bools[0], "bool"),
-    (lambda: i32.pad((1, 1)), "int32"), (lambda: i64.scatter(0, [0], Tensor([5])), "int64"), (lambda: i64.scatter(0, [0], 5), "int64"),
-    (lambda: bools.scatter(0, [0], True), "bool"), (lambda: i64.scatter_add(0, [0], 5), "int64"), (lambda: u8.T, "uint8"),
+    (lambda: i32.pad((1, 1)), "int32"), (lambda: i64.scatter(0, [0], Tensor([5])), "int64"),
+    (lambda: i64.scatter(0, [0], 5), "int64"),
+    (lambda: bools.scatter(0, [0], True), "bool"), (lambda: i64.scatter_add(0, [0], 5), "int64"),
+    (lambda: u8.T, "uint8"),
 ])
 def test_result_dtypes(make, dtype):
     assert make().dtype == dtype
 
 
 @pytest.mark.parametrize(("data", "dtype"), [
-    (1, "int64"), (1.5, "float32"), (True, "bool"), ([1, 2], "int64"), ([1.0, 2], "float32"), ([[True]], "bool"), ([], "float32"),
+    (1, "int64"), (1.5, "float32"), (True, "bool"), ([1, 2], "int64"), ([1.0, 2], "float32"), ([[True]], "bool"),
+    ([], "float32"),
     (np.arange(2), "int64"), (np.arange(2.0), "float64"), (np.float64(1), "float64"), (np.float32(1), "float32"),
-    (np.zeros(2, np.uint8), "uint8"), (np.zeros(2, ">f4"), "float32"), ([np.float64(1)], "float32"), (range(3), "int64"),
-    (Tensor([1.0], dtype="float64"), "float64"),
+    (np.zeros(2, np.uint8), "uint8"), (np.zeros(2, ">f4"), "float32"), ([np.float64(1)], "float32"),
+    (range(3), "int64"), (Tensor([1.0], dtype="float64"), "float64"),
 ])
 def test_dtypes_of_data(data, dtype):
     assert Tensor(data).dtype == dtype
@@ -269,7 +278,7 @@ def test_a_cast_to_integers_ends_the_graph():
     assert y.gradient(x)[0].dtype == "float32"
 
 
-# Empty and 0-d ------------------------------------------------------------------------------------------------------------
+# Empty and 0-d --------------------------------------------------------------------------------------------------------
 
 
 def empty(*shape):
@@ -277,12 +286,17 @@ def empty(*shape):
 
 
 @pytest.mark.parametrize(("f", "inputs", "shape"), [
-    (lambda x: x + 1, [(0,)], (0,)), (lambda x, y: x * y, [(0, 3), (3,)], (0, 3)), (lambda x, y: x / y, [(0, 1), (1, 2)], (0, 2)),
+    (lambda x: x + 1, [(0,)], (0,)), (lambda x, y: x * y, [(0, 3), (3,)], (0, 3)),
+    (lambda x, y: x / y, [(0, 1), (1, 2)], (0, 2)),
     (lambda x: x.exp(), [(2, 0)], (2, 0)), (lambda x: x.erf(), [(0,)], (0,)), (lambda x: x.gelu(), [(0,)], (0,)),
-    (lambda x: x.sum(), [(0,)], ()), (lambda x: x.sum(axis=0), [(0, 3)], (3,)), (lambda x: x.sum(axis=1), [(0, 3)], (0,)),
-    (lambda x: x.mean(axis=1), [(0, 3)], (0,)), (lambda x: x.max(axis=1), [(0, 3)], (0,)), (lambda x: x.prod(), [(0,)], ()),
-    (lambda x: x.prod(axis=0), [(0, 3)], (3,)), (lambda x: x.prod(axis=1), [(0, 3)], (0,)), (lambda x: x.cumsum(), [(0, 3)], (0, 3)),
-    (lambda x: x.var(axis=1), [(0, 3)], (0,)), (lambda x: x.norm(), [(0,)], ()), (lambda x: x.norm(axis=0), [(0, 3)], (3,)),
+    (lambda x: x.sum(), [(0,)], ()), (lambda x: x.sum(axis=0), [(0, 3)], (3,)),
+    (lambda x: x.sum(axis=1), [(0, 3)], (0,)),
+    (lambda x: x.mean(axis=1), [(0, 3)], (0,)), (lambda x: x.max(axis=1), [(0, 3)], (0,)),
+    (lambda x: x.prod(), [(0,)], ()),
+    (lambda x: x.prod(axis=0), [(0, 3)], (3,)), (lambda x: x.prod(axis=1), [(0, 3)], (0,)),
+    (lambda x: x.cumsum(), [(0, 3)], (0, 3)),
+    (lambda x: x.var(axis=1), [(0, 3)], (0,)), (lambda x: x.norm(), [(0,)], ()),
+    (lambda x: x.norm(axis=0), [(0, 3)], (3,)),
     (lambda x: x.softmax(), [(0, 3)], (0, 3)), (lambda x: x.log_softmax(axis=1), [(0, 3)], (0, 3)),
     (lambda x: x.logsumexp(axis=1), [(0, 3)], (0,)), (lambda x: x.sigmoid(), [(0,)], (0,)),
     (ops.matmul, [(2, 0), (0, 3)], (2, 3)), (ops.matmul, [(0, 2), (2, 3)], (0, 3)), (ops.matmul, [(0,), (0,)], ()),
@@ -290,11 +304,15 @@ def empty(*shape):
     (ops.linear, [(0, 3), (2, 3), (2,)], (0, 2)), (ops.linear, [(2, 0), (3, 0), (3,)], (2, 3)),
     (lambda a, b: ops.einsum("ij,jk->ik", a, b), [(2, 0), (0, 3)], (2, 3)), (ops.outer, [(0,), (3,)], (0, 3)),
     (ops.cat, [(0, 3), (2, 3)], (2, 3)), (ops.cat, [(0,), (0,)], (0,)), (ops.stack, [(0, 3), (0, 3)], (2, 0, 3)),
-    (lambda x: x.reshape(3, 0), [(0, 2)], (3, 0)), (lambda x: x.reshape(-1, 2), [(0, 2)], (0, 2)), (lambda x: x.flatten(), [(0, 2)], (0,)), (lambda x: x.T, [(0, 2)], (2, 0)),
-    (lambda x: x.expand(0, 3), [(1, 3)], (0, 3)), (lambda x: x.expand(4, 0), [(0,)], (4, 0)), (lambda x: x.flip(0), [(0, 2)], (0, 2)),
-    (lambda x: x.roll(1), [(0,)], (0,)), (lambda x: x.pad((1, 2)), [(0,)], (3,)), (lambda x: x.repeat(2, 3), [(0, 2)], (0, 6)),
-    (lambda x: x.repeat(0, 1), [(3, 2)], (0, 2)), (lambda x: x.split(2)[0], [(0, 2)], (0, 2)), (lambda x: x.tril(), [(0, 2)], (0, 2)),
-    (lambda x: x[1:1], [(3, 2)], (0, 2)), (lambda x: x[[]], [(3, 2)], (0, 2)), (lambda x: x[np.zeros(3, bool)], [(3, 2)], (0, 2)),
+    (lambda x: x.reshape(3, 0), [(0, 2)], (3, 0)), (lambda x: x.reshape(-1, 2), [(0, 2)], (0, 2)),
+    (lambda x: x.flatten(), [(0, 2)], (0,)), (lambda x: x.T, [(0, 2)], (2, 0)),
+    (lambda x: x.expand(0, 3), [(1, 3)], (0, 3)), (lambda x: x.expand(4, 0), [(0,)], (4, 0)),
+    (lambda x: x.flip(0), [(0, 2)], (0, 2)),
+    (lambda x: x.roll(1), [(0,)], (0,)), (lambda x: x.pad((1, 2)), [(0,)], (3,)),
+    (lambda x: x.repeat(2, 3), [(0, 2)], (0, 6)),
+    (lambda x: x.repeat(0, 1), [(3, 2)], (0, 2)), (lambda x: x.split(2)[0], [(0, 2)], (0, 2)),
+    (lambda x: x.tril(), [(0, 2)], (0, 2)), (lambda x: x[1:1], [(3, 2)], (0, 2)), (lambda x: x[[]], [(3, 2)], (0, 2)),
+    (lambda x: x[np.zeros(3, bool)], [(3, 2)], (0, 2)),
     (lambda x: x[:, None], [(0, 2)], (0, 1, 2)), (lambda x: x.gather(0, np.zeros((0, 2), int)), [(3, 2)], (0, 2)),
     (lambda x: x.sort()[0], [(0, 2)], (0, 2)), (lambda x: x.topk(0)[0], [(3,)], (0,)),
     (lambda x: ops.where(np.zeros((0,), bool), x, 0.0), [(0,)], (0,)), (lambda x: x.clip(0, 1), [(0,)], (0,)),
@@ -344,12 +362,15 @@ def test_masked_classes_do_not_disturb_the_others():
 
 
 @pytest.mark.parametrize(("f", "value", "slope"), [
-    (lambda x: x * x, 4, 4), (lambda x: x.exp(), np.exp(2), np.exp(2)), (lambda x: x.sum(), 2, 1), (lambda x: x.mean(), 2, 1),
+    (lambda x: x * x, 4, 4), (lambda x: x.exp(), np.exp(2), np.exp(2)), (lambda x: x.sum(), 2, 1),
+    (lambda x: x.mean(), 2, 1),
     (lambda x: x.max(), 2, 1), (lambda x: x.prod(), 2, 1), (lambda x: x.norm(), 2, 1), (lambda x: x.logsumexp(), 2, 1),
     (lambda x: x.reshape(1)[0], 2, 1), (lambda x: x.unsqueeze(0).squeeze(), 2, 1), (lambda x: x.expand(3).sum(), 6, 3),
-    (lambda x: x[None].sum(), 2, 1), (lambda x: x[...], 2, 1), (lambda x: x[()], 2, 1), (lambda x: x.flatten().sum(), 2, 1),
+    (lambda x: x[None].sum(), 2, 1), (lambda x: x[...], 2, 1), (lambda x: x[()], 2, 1),
+    (lambda x: x.flatten().sum(), 2, 1),
     (lambda x: ops.stack(x, x).sum(), 4, 2), (lambda x: ops.where(True, x, 0.0), 2, 1), (lambda x: x.clip(0, 1), 1, 0),
-    (lambda x: ops.einsum(",->", x, x), 4, 4), (lambda x: x.T, 2, 1), (lambda x: x.flip(), 2, 1), (lambda x: x.gelu(), None, None),
+    (lambda x: ops.einsum(",->", x, x), 4, 4), (lambda x: x.T, 2, 1), (lambda x: x.flip(), 2, 1),
+    (lambda x: x.gelu(), None, None),
     (lambda x: x.softplus(), np.log1p(np.exp(2)), 1 / (1 + np.exp(-2))), (lambda x: ops.mse_loss(x, Tensor(1.0)), 1, 2),
     (lambda x: x[True].sum(), 2, 1), (lambda x: x.erf(), None, None), (lambda x: x.silu(), None, None),
 ])

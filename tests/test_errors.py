@@ -439,8 +439,8 @@ def test_backward_twice():
     y = (X * X).sum()
     y.backward()
     X.zero_grad()
-    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward; pass "
-                                           "retain_graph=True to that one"):
+    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward; "
+                                           "pass retain_graph=True to that one"):
         y.backward()
 
 

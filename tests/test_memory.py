@@ -35,7 +35,8 @@ class MLP:
              Tensor(np.zeros(n), requires_grad=True, dtype="float32"))
             for m, n in zip(sizes, sizes[1:], strict=False)
         ]
-        self.x, self.t = Tensor(rng.standard_normal((batch, sizes[0])), dtype="float32"), Tensor(rng.integers(0, sizes[-1], batch))
+        self.x = Tensor(rng.standard_normal((batch, sizes[0])), dtype="float32")
+        self.t = Tensor(rng.integers(0, sizes[-1], batch))
 
     def loss(self):
         h = self.x

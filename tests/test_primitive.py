@@ -77,8 +77,7 @@ def test_an_option_left_out_reaches_the_rule_with_its_default():
     (lambda x: ops.sum(x, keepdims=True), r"sum: unknown argument 'keepdims': <op sum\(x, axis, keepdim\)>"),
     (lambda x: ops.sum(x, 0, True, 3), "sum: 4 arguments, but it takes at most 3"),
     (lambda x: ops.mul(x), r"mul: missing input 'b': <op mul\(a, b\)>"),
-    (lambda x: ops.mul(), "mul: missing input 'a'"),
-    (lambda x: ops.cat(x, dim=0), "cat: unknown argument 'dim'"),
+    (lambda x: ops.mul(), "mul: missing input 'a'"), (lambda x: ops.cat(x, dim=0), "cat: unknown argument 'dim'"),
 ])
 def test_calls_that_do_not_fit_the_signature(call, text):
     with pytest.raises(TypeError, match=text):
@@ -89,7 +88,8 @@ def test_rules_that_do_not_fit_the_op():
     with pytest.raises(TypeError, match=r"add_one\.vjp: 'y' is no input of <op add_one\(x\)>"):
         declare(_add_one, y=lambda g: g)
     typo = declare(_add_one, x=lambda g, scale: g)
-    with pytest.raises(TypeError, match=r"a VJP rule of <op add_one\(x\)> names 'scale', which is no input, option or residual"):
+    with pytest.raises(TypeError, match=r"a VJP rule of <op add_one\(x\)> names 'scale', "
+                                        "which is no input, option or residual"):
         typo(leaf([1.0]))
     typo(Tensor([1.0]))  # nothing is recorded, so nothing is missing
     with pytest.raises(TypeError, match="'out' names the output in VJP rules"):
@@ -118,7 +118,7 @@ def test_an_op_without_rules_is_not_differentiable():
         assert not y.requires_grad and y.node is None
 
 
-# What rules may ask for -------------------------------------------------------------------------------------------------
+# What rules may ask for -----------------------------------------------------------------------------------------------
 
 
 def test_variadic_rules_are_told_which():
@@ -127,7 +127,8 @@ def test_variadic_rules_are_told_which():
     def blend(*xs, weights):
         return sum(w * x for w, x in zip(weights, xs, strict=True))
 
-    op = declare(blend, xs=lambda g, which, weights, xs_shape: asked.append((which, xs_shape[which])) or g * weights[which])
+    op = declare(blend, xs=lambda g, which, weights, xs_shape: (
+        asked.append((which, xs_shape[which])) or g * weights[which]))
     x, y, z = leaf([1.0, 2.0]), Tensor([1.0, 1.0]), leaf([[1.0], [2.0]])
     out = op(x, y, z, weights=(2.0, 3.0, 5.0))
     assert out.shape == (2, 2)
@@ -214,13 +215,15 @@ def test_broadcasting_is_undone_for_every_rule():
     assert da.numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
 
 
-# What a wrong rule is told ------------------------------------------------------------------------------------------------
+# What a wrong rule is told --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rule", "text"), [
-    (lambda g: np.ones(3, np.float32), r"the VJP of wrong for input 'x' gave shape \(3,\), which is not \(2,\) nor broadcasts"),
+    (lambda g: np.ones(3, np.float32),
+     r"the VJP of wrong for input 'x' gave shape \(3,\), which is not \(2,\) nor broadcasts"),
     (lambda g: np.float32(1), r"the VJP of wrong for input 'x' gave shape \(\), which is not \(2,\)"),
-    (lambda g: g.astype(np.float64), "the VJP of wrong for input 'x' gave float64, but the input is float32 and the output float32"),
+    (lambda g: g.astype(np.float64),
+     "the VJP of wrong for input 'x' gave float64, but the input is float32 and the output float32"),
     (lambda g: g.astype(np.int64), "the VJP of wrong for input 'x' gave int64"),
     (lambda g: 1.0, "the VJP of wrong for input 'x' gave float, which is no array"),
     (lambda g: None, "the VJP of wrong for input 'x' gave NoneType, which is no array"),
@@ -241,8 +244,8 @@ def test_a_joint_rule_gives_one_cotangent_per_input():
         op(leaf([1.0]), leaf([1.0])).backward()
 
 
-@pytest.mark.parametrize("error", [ValueError("my own words"), TypeError("my own words"), AttributeError("my own words"),
-                                   KeyError("my own words")])
+@pytest.mark.parametrize("error", [ValueError("my own words"), TypeError("my own words"),
+                                   AttributeError("my own words"), KeyError("my own words")])
 def test_an_error_of_the_forward_itself_is_not_touched(error):
     def broken(x):
         raise error
@@ -252,11 +255,11 @@ def test_an_error_of_the_forward_itself_is_not_touched(error):
     assert caught.value is error
 
 
-# What is kept -----------------------------------------------------------------------------------------------------------
+# What is kept ---------------------------------------------------------------------------------------------------------
 
 
 def kept_alive(f, n):
-    """Which of f's n inputs ("a", "b", ...) and output ("out") its node keeps the numbers of. Inputs are made by an op that keeps nothing."""
+    """Which of f's n inputs ("a", "b", ...) and its output ("out") stay in memory when only the node can hold them."""
     leaves = [leaf(np.full((2, 2), 0.5)) for _ in range(n)]
     inputs = [ops.add(x, 0.25) for x in leaves]
     y = f(*inputs)
@@ -271,8 +274,8 @@ def kept_alive(f, n):
 
 @pytest.mark.parametrize(("f", "n", "kept"), [
     (ops.add, 2, set()), (ops.sub, 2, set()), (ops.neg, 1, set()), (ops.mul, 2, {"a", "b"}), (ops.div, 2, {"b", "out"}),
-    (ops.exp, 1, {"out"}), (ops.tanh, 1, {"out"}), (ops.sigmoid, 1, {"out"}), (ops.sqrt, 1, {"out"}), (ops.relu, 1, {"out"}),
-    (ops.softmax, 1, {"out"}), (ops.log_softmax, 1, {"out"}), (ops.reciprocal, 1, {"out"}),
+    (ops.exp, 1, {"out"}), (ops.tanh, 1, {"out"}), (ops.sigmoid, 1, {"out"}), (ops.sqrt, 1, {"out"}),
+    (ops.relu, 1, {"out"}), (ops.softmax, 1, {"out"}), (ops.log_softmax, 1, {"out"}), (ops.reciprocal, 1, {"out"}),
     (ops.log, 1, {"a"}), (ops.sin, 1, {"a"}), (ops.square, 1, {"a"}), (ops.gelu, 1, {"a"}),
     (ops.sum, 1, set()), (ops.mean, 1, set()), (ops.cumsum, 1, set()), (ops.cat, 2, set()), (ops.stack, 2, set()),
     (lambda x: ops.roll(x, shifts=1), 1, set()), (lambda x: x.pad((1, 1)), 1, set()), (lambda x: x[[0, 0]], 1, set()),
@@ -290,7 +293,7 @@ def test_nothing_is_kept_without_recording():
     assert (Tensor([1.0]) * Tensor([2.0])).node is None
 
 
-# Fused ops are their references -----------------------------------------------------------------------------------------
+# Fused ops are their references ---------------------------------------------------------------------------------------
 
 rng = np.random.default_rng(11)
 
@@ -313,38 +316,43 @@ def distribution(*shape):
     return p / p.sum(1, keepdims=True)
 
 
+REDUCTIONS = ("mean", "sum", "none")
 LABELS = constant([2, 0, -100, 3])
 WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
 
 # For every fused op: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
 EXAMPLES = {
-    "linear": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3)), {}), ((some(3), some(4, 3), some(4)), {}),
-               ((some(0, 3), some(4, 3), some(4)), {}), ((some(3, 5).T, some(3, 4).T), {}),
-               ((constant(some(5, 3)), some(4, 3), some(4)), {})],
-    "prod": [((some(2, 3, 4),), {}), ((some(2, 3, 4),), {"axis": 1}), ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
-             ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}), ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
+    "linear": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3)), {}),
+               ((some(3), some(4, 3), some(4)), {}), ((some(0, 3), some(4, 3), some(4)), {}),
+               ((some(3, 5).T, some(3, 4).T), {}), ((constant(some(5, 3)), some(4, 3), some(4)), {})],
+    "prod": [((some(2, 3, 4),), {}), ((some(2, 3, 4),), {"axis": 1}),
+             ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
+             ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}),
+             ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
     "leaky_relu": [((some(3, 4),), {}), ((some(3, 4),), {"negative_slope": 0.3})],
     "sigmoid_vjp": [((some(3, 4), positive(3, 4)), {})],
     "tanh_vjp": [((some(3, 4), positive(3, 4)), {})],
     "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],
-    "log_softmax_vjp": [((some(3, 4), np.log(distribution(3, 4))), {}), ((some(3, 4), np.log(distribution(3, 4))), {"axis": 0})],
+    "log_softmax_vjp": [((some(3, 4), np.log(distribution(3, 4))), {}),
+                        ((some(3, 4), np.log(distribution(3, 4))), {"axis": 0})],
     "silu": [((5 * some(3, 4),), {}), ((some(),), {}), ((np.array([-100.0, 0.0, 100.0]),), {})],
     "gelu": [((3 * some(3, 4),), {"approximate": a}) for a in ("none", "tanh")],
-    "softplus": [((5 * some(3, 4),), {}), ((some(3, 4),), {"beta": 2.5}), ((np.array([-1000.0, 0.5, 1000.0]),), {"beta": 3.0})],
+    "softplus": [((5 * some(3, 4),), {}), ((some(3, 4),), {"beta": 2.5}),
+                 ((np.array([-1000.0, 0.5, 1000.0]),), {"beta": 3.0})],
     "elu": [((some(3, 4),), {}), ((some(3, 4),), {"alpha": 0.3}), ((np.array([-1000.0, 1000.0]),), {})],
     "_cross_entropy": [
-        ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in ("mean", "sum", "none") for eps in (0.0, 0.2)
+        ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
     ] + [
-        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in ("mean", "sum", "none")
+        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in REDUCTIONS
     ] + [
         ((some(4, 5), distribution(4, 5)), {"reduction": "mean", "label_smoothing": 0.1}),
         ((some(4, 5), distribution(4, 5), constant(positive(5))), {"reduction": "none"}),
         ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
         ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
     ],
-    "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in ("mean", "sum", "none")],
+    "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in REDUCTIONS],
     "binary_cross_entropy_with_logits": [
-        ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in ("mean", "sum", "none")
+        ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS
     ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
          ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
 }
@@ -396,7 +404,8 @@ def test_in_float32_it_is_its_reference_in_float64(op, k):
 @pytest.mark.parametrize("op", fused_ops, ids=lambda op: op.name)
 def test_a_fused_op_is_declared_as_its_reference_is(op):
     """Same inputs, same options, same defaults: what is optional in one is optional in the other."""
-    reference, forward = ({p.name: p.default for p in inspect.signature(f).parameters.values()} for f in (op.reference, op.forward))
+    reference, forward = ({p.name: p.default for p in inspect.signature(f).parameters.values()}
+                          for f in (op.reference, op.forward))
     assert isinstance(op, Fused) and reference == forward
 
 

@@ -1,4 +1,4 @@
-"""Everything the README and the pages in docs/ show is run: Python blocks as they stand, commands as far as a test may."""
+"""All that README and docs/ show is run: Python blocks as they stand, commands as far as a test may."""
 
 import os
 import re
@@ -39,7 +39,8 @@ def test_command_works(command, tmp_path):
     if words[0] == "make":  # what it would do; the targets themselves are run by whoever runs this test
         subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     elif words[0] == "python":
-        subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, env=env, check=True, capture_output=True, timeout=300)
+        subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, env=env, check=True, capture_output=True,
+                       timeout=300)
     elif words[:2] != ["git", "clone"] and words[0] != "cd":
         pytest.fail(f"no test knows how to run {command!r}")
 

@@ -165,7 +165,7 @@ def _replaced(g, new):
 
 
 def _leading_to(root, targets: Iterable) -> set:
-    """Everything on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report."""
+    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report."""
     seen, stack, nodes, needed = {root}, [root], [], set(targets)
     while stack:
         node = stack.pop()

@@ -9,7 +9,9 @@ import numpy as np
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
 # By value: a dtype from a pickle or a swapped byte order equals one of these without being it.
-SUPPORTED = {np.dtype(n): np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")}
+SUPPORTED = {
+    np.dtype(n): np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+}
 
 
 def as_dtype(dtype: Any, who: str) -> np.dtype:
@@ -26,7 +28,8 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     """A new array of `data`; Python floats become float32, ints int64, arrays keep their dtype unless one is given."""
     if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):
-        raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; join them with stack or cat")
+        raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; "
+                        "join them with stack or cat")
     try:
         array = np.asarray(data)
     except ValueError:
@@ -38,7 +41,8 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     else:
         wanted = array.dtype.newbyteorder("=")
     if array.dtype.kind not in "fiub" or wanted not in SUPPORTED:
-        raise TypeError(f"{who}: cannot hold {type(data).__name__} data of dtype {array.dtype}; cast to one of {_names()}")
+        raise TypeError(f"{who}: cannot hold {type(data).__name__} data of dtype {array.dtype}; "
+                        f"cast to one of {_names()}")
     # asarray may share memory with anything but these.
     return array.astype(SUPPORTED[wanted], copy=not isinstance(data, list | tuple | int | float))
 

@@ -1,8 +1,9 @@
 """Keep freed memory in the process, so that the next training step finds its buffers warm.
 
-By default glibc gives every freed block of over 128 KiB straight back to the system, and the next step's same-sized block is
-mapped and zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds raised, the blocks
-stay in the heap. It takes less code than a pool of arrays in the engine, covers every array, and costs no peak memory.
+By default glibc gives every freed block of over 128 KiB straight back to the system, and the next step's same-sized
+block is mapped and zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds
+raised, the blocks stay in the heap. It takes less code than a pool of arrays in the engine, covers every array, and
+costs no peak memory.
 
 Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc nothing is done.
 """

@@ -78,7 +78,7 @@ class Primitive:
         self.keep = self._compile()
 
     def joint_vjp(self, rule: Callable) -> Callable:
-        """Declare one rule for all inputs: `rule(g, ...) -> list of cotangents`; it may name `wanted`, a bool per input."""
+        """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
         self.joint = rule, self._uses(rule)
         self.keep = self._compile()
         return rule
@@ -153,7 +153,8 @@ class Primitive:
         if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(dtype, arrays, options)):
             out, dtype = out.astype(ours), ours
             if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
-                inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+                inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
+                          for x in inputs]
         y = wrap(out)
         if out.base is not None:
             _share_version(y, inputs)
@@ -168,13 +169,13 @@ class Primitive:
         return y
 
     def _operand(self, x):
-        """Data from outside as a Tensor; a NumPy scalar is as weak as a Python one, so that x / np.sqrt(2) keeps x's dtype."""
+        """Data from outside as a Tensor; NumPy scalars are as weak as Python's: x / np.sqrt(2) keeps x's dtype."""
         if isinstance(x, np.generic) and type(x.item()) in _PLAIN:
             return x.item()
         return wrap(as_array(x, None, self.name))
 
     def _explain(self, error, arrays, options):
-        """Say what NumPy or Python complained of again, with the op's name, shapes and dtypes; leave other errors alone."""
+        """Say what NumPy or Python complained of with the op's name, shapes and dtypes; leave other errors alone."""
         for name in options:
             if name not in self.options:
                 raise TypeError(f"{self.name}: unknown argument {name!r}: {self!r}") from None
@@ -184,8 +185,8 @@ class Primitive:
                 raise TypeError(f"{self.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
         if str(error).startswith(("operands could not be broadcast", "non-broadcastable output operand")):
             shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
-            raise ValueError(f"{self.name}: shapes {shapes} do not broadcast; counted from the last axis, sizes must be equal "
-                             "or 1") from None
+            raise ValueError(f"{self.name}: shapes {shapes} do not broadcast; "
+                             "counted from the last axis, sizes must be equal or 1") from None
         if isinstance(error, TypeError) and ("ufunc" in str(error) or "numpy" in str(error) or "operand" in str(error)):
             given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
             tensors = [name for name, value in options.items() if isinstance(value, Tensor)]
@@ -193,11 +194,12 @@ class Primitive:
                             f"{self.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
 
     def _bind(self, inputs, options):
-        """Sort arguments into inputs and options: options may be given by position, inputs by name, as in any function."""
+        """Sort arguments into inputs and options: options may come by position, inputs by name, as in any function."""
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
-                raise TypeError(f"{self.name}: {len(inputs)} arguments, but it takes at most {n + len(self.options)}: {self!r}")
+                raise TypeError(f"{self.name}: {len(inputs)} arguments, "
+                                f"but it takes at most {n + len(self.options)}: {self!r}")
             given = dict(zip(self.options, inputs[n:], strict=False))
             for name in given.keys() & options.keys():
                 raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
@@ -274,12 +276,13 @@ class Primitive:
 
     def _changed(self, node, what):
         raise RuntimeError(
-            f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after {self.name} saved it; "
+            f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place "
+            f"after {self.name} saved it; "
             "change it after backward, or compute from a clone()"
         )
 
     def _fit(self, c, parent, g, i):
-        """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. The only place that does."""
+        """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. Only done here."""
         where = self._rule(i)
         if c.shape != parent.shape:
             c = ops.sum_to(c, parent.shape, where=where)
@@ -296,8 +299,8 @@ class Primitive:
 class Fused(Primitive):
     """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
 
-    The joint rule is plain array code. Where the graph of the gradient is wanted, where there is no joint rule, or where
-    it returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
+    The joint rule is plain array code. Where the graph of the gradient is wanted, where there is no joint rule, or
+    where it returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
     """
 
     def __init__(self, forward: Callable, reference: Callable):
@@ -313,7 +316,8 @@ class Fused(Primitive):
                 return cotangents
         with recording(True):
             saved = self._saved(node)
-            inputs, options = saved[: len(self.inputs)], dict(zip(self.options, saved[len(self.inputs) :], strict=False))
+            inputs = saved[: len(self.inputs)]
+            options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
             # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
             # can stop at the aliases instead of running on into the graph below.
             inputs = [x if p is None else ops.identity(x) for x, p in zip(inputs, parents, strict=True)]
@@ -333,7 +337,7 @@ class Fused(Primitive):
 
 
 def primitive(forward: Callable) -> Primitive:
-    """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`. Without rules it is not differentiable."""
+    """Declare an op by its forward on arrays; its rules follow with `.vjp(...)`, or it is not differentiable."""
     return Primitive(forward)
 
 
@@ -352,8 +356,10 @@ fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
 
 
 def _result_dtype(dtype, arrays, options) -> np.dtype:
-    """What the result's dtype is here, where NumPy would make float64 of int / int or int * float32, float16 of exp(uint8)
-    and uint64 of sum(uint8): float64 takes a float64 input, and what a Tensor cannot be is float32 or int64."""
+    """The result's dtype here: float64 takes a float64 input, and what a Tensor cannot be is float32 or int64.
+
+    NumPy would make float64 of int / int or int * float32, float16 of exp(uint8) and uint64 of sum(uint8).
+    """
     if dtype.kind == "f":
         float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32

@@ -22,7 +22,8 @@ class Tensor:
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
     int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
 
-    Raises TypeError for data no array can hold, ragged rows (ValueError), and for an integer Tensor with `requires_grad`.
+    Raises TypeError for data no array can hold, ragged rows (ValueError), and for an integer Tensor with
+    `requires_grad`.
     """
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
@@ -119,7 +120,8 @@ class Tensor:
 
     def __index__(self) -> int:
         if self.size != 1 or self.dtype.kind not in "iu":
-            raise TypeError(f"index: only an integer Tensor of one element is an index, this is {self.dtype} {self.shape}")
+            raise TypeError("index: only an integer Tensor of one element is an index, "
+                            f"this is {self.dtype} {self.shape}")
         return int(self.data.item())
 
     def __len__(self) -> int:
@@ -167,7 +169,8 @@ class Tensor:
     def from_numpy(array: np.ndarray) -> Tensor:
         """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"from_numpy: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is given")
+            raise TypeError(f"from_numpy: takes a NumPy array, got {type(array).__name__}; "
+                            "Tensor(data) copies what it is given")
         dtype = as_dtype(array.dtype, "from_numpy")
         return wrap(array if array.dtype is dtype else array.view(dtype))
 
@@ -200,7 +203,8 @@ class Tensor:
                 if create_graph:
                     c = ops.clone(c)
                 else:
-                    # Moved if nobody else holds it, copied otherwise: a rule may hand on its g, a view, or one array twice.
+                    # Moved if nobody else holds it, copied otherwise: a rule may hand on its g, a view,
+                    # or one array twice.
                     alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray) and c.base is None
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
                 for hook in tuple(leaf._hooks or ()):
@@ -218,7 +222,8 @@ class Tensor:
         g = self._seed("gradient", gradient, create_graph)
         for i, t in enumerate(targets):
             if not isinstance(t, Tensor) or not t.requires_grad:
-                raise ValueError(f"gradient: target {i} does not require grad; make it with requires_grad=True before use")
+                raise ValueError(f"gradient: target {i} does not require grad; "
+                                 "make it with requires_grad=True before use")
         keys = [t.node or t for t in targets]
         with recording(create_graph):
             retain = create_graph if retain_graph is None else retain_graph
@@ -269,7 +274,8 @@ class Tensor:
                 return g
             if not isinstance(new, Tensor) or new.shape != given.shape or new.dtype is not given.dtype:
                 got = f"{new.dtype} {new.shape}" if isinstance(new, Tensor) else type(new).__name__
-                raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; got {got}")
+                raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; "
+                                 f"got {got}")
             return new if isinstance(g, Tensor) else new.data
 
         if self.node is not None:
@@ -298,7 +304,10 @@ class Tensor:
         return self
 
     def detach(self) -> Tensor:
-        """The same values without the graph. Memory is shared, and so is the version: a change through either is seen."""
+        """The same values without the graph.
+
+        Memory is shared, and so is the version: a change through either is seen.
+        """
         out = wrap(self.data)
         out.version = self.shared_version()
         return out
@@ -306,7 +315,7 @@ class Tensor:
     def zero_grad(self) -> None:
         self.grad = None
 
-    # In-place change, each a tick that backward checks -----------------------------------------------------------------
+    # In-place change, each a tick that backward checks ----------------------------------------------------------------
 
     def shared_version(self) -> list[int]:
         """The cell that holds the tick of the last in-place change of this memory."""
@@ -321,9 +330,13 @@ class Tensor:
         self.shared_version()[0] = tick()
 
     def assign(self, value: Any) -> Tensor:
-        """Overwrite the values in place; not recorded. Raises if the shape differs or this Tensor was itself computed."""
+        """Overwrite the values in place; not recorded.
+
+        Raises if the shape differs or this Tensor was itself computed.
+        """
         if self.node is not None:
-            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; assign to a leaf, or to a clone()")
+            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
+                               "assign to a leaf, or to a clone()")
         value = value.data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
@@ -340,8 +353,8 @@ class Tensor:
         try:
             self.data[index] = value
         except ValueError:
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, the "
-                             "shape of x[index]") from None
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, "
+                             "the shape of x[index]") from None
         self.touch()
 
     # Creation -------------------------------------------------------------------------------------------------------
@@ -393,14 +406,18 @@ class Tensor:
         return Tensor.normal(*shape, dtype=dtype, requires_grad=requires_grad)
 
     @staticmethod
-    def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
+                requires_grad: bool = False) -> Tensor:
         """Uniform on [low, high)."""
-        return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low, shape, dtype, requires_grad)
+        return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low,
+                     shape, dtype, requires_grad)
 
     @staticmethod
-    def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
+               requires_grad: bool = False) -> Tensor:
         """Normal with the given mean and standard deviation."""
-        return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean, shape, dtype, requires_grad)
+        return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean,
+                     shape, dtype, requires_grad)
 
     @staticmethod
     def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None) -> Tensor:

@@ -65,7 +65,7 @@ def unbroadcast(g, shape):
     return g.sum(axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
 
 
-# Elementwise ------------------------------------------------------------------------------------------------------------
+# Elementwise ----------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -90,7 +90,8 @@ def test_dtypes_of_arithmetic(data):
     """As NumPy's, except that float64 takes a float64."""
     a = data.draw(any_arrays)
     b = data.draw(array(a.shape, data.draw(dtypes)))
-    for op, numpy in ((ops.add, np.add), (ops.mul, np.multiply), (ops.maximum, np.maximum), (ops.eq, np.equal), (ops.lt, np.less)):
+    for op, numpy in ((ops.add, np.add), (ops.mul, np.multiply), (ops.maximum, np.maximum), (ops.eq, np.equal),
+                      (ops.lt, np.less)):
         expected = numpy(a, b)
         narrowed = expected.dtype == "float64" and "float64" not in (a.dtype, b.dtype)
         same(op(Tensor(a), Tensor(b)), expected, "float32" if narrowed else None)
@@ -136,7 +137,7 @@ def test_division_with_remainder(data, dtype):
     same(Tensor(a) % Tensor(b), a % b)
 
 
-# Reductions -------------------------------------------------------------------------------------------------------------
+# Reductions -----------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -194,7 +195,7 @@ def test_cumsum(data):
     assert np.array_equal(dx, np.flip(np.cumsum(np.flip(g, axis), axis), axis))
 
 
-# Shape --------------------------------------------------------------------------------------------------------------------
+# Shape ----------------------------------------------------------------------------------------------------------------
 
 
 def moved(f, numpy, x):
@@ -286,7 +287,8 @@ def test_cat_stack_split(data):
     for part, wanted in zip(parts, expected, strict=True):
         same(part, wanted)
     same(ops.cat(*parts, axis=axis), x)
-    moved(lambda x: ops.cat(*x.split(sizes, axis)[::-1], axis=axis), lambda x: np.concatenate(np.split(x, cuts, axis)[::-1], axis), x)
+    moved(lambda x: ops.cat(*x.split(sizes, axis)[::-1], axis=axis),
+          lambda x: np.concatenate(np.split(x, cuts, axis)[::-1], axis), x)
 
     size = data.draw(st.integers(1, n + 1))
     for part, wanted in zip(Tensor(x).split(size, axis), np.split(x, range(size, n, size), axis), strict=True):
@@ -336,19 +338,20 @@ def test_pad(data):
 @given(st.data())
 def test_shrink_and_diagonal(data):
     x = data.draw(arrays)
-    ranges = [data.draw(st.one_of(st.none(), st.tuples(st.integers(0, n), st.integers(0, n)).map(sorted).map(tuple))) for n in x.shape]
+    ranges = [data.draw(st.one_of(st.none(), st.tuples(st.integers(0, n), st.integers(0, n)).map(sorted).map(tuple)))
+              for n in x.shape]
     moved(lambda x: x.shrink(ranges), lambda x: x[tuple(slice(None) if r is None else slice(*r) for r in ranges)], x)
     if x.ndim == 2:
         k = data.draw(small)
         moved(lambda x: x.diagonal(k), lambda x: np.diagonal(x, k), x)
 
 
-# Indices ------------------------------------------------------------------------------------------------------------------
+# Indices --------------------------------------------------------------------------------------------------------------
 
 
 @st.composite
 def any_index(draw, shape):
-    """Integers, slices, None, an Ellipsis, integer arrays that broadcast, and a boolean mask, in any mix NumPy takes."""
+    """Integers, slices, None, an Ellipsis, integer arrays that broadcast and a boolean mask, in any mix NumPy takes."""
     start, stop = sorted((draw(st.integers(0, len(shape))), draw(st.integers(0, len(shape)))))
     if draw(st.booleans()):
         axes = [*range(start), ..., *range(stop, len(shape))]
@@ -390,8 +393,8 @@ def test_getitem(data):
     x = data.draw(arrays)
     index = data.draw(any_index(x.shape))
     moved(lambda x: x[index], lambda x: x[index], x)
-    with_tensors = index if not isinstance(index, tuple) else tuple(Tensor(i) if isinstance(i, np.ndarray) else i for i in index)
-    same(Tensor(x)[with_tensors], x[index])
+    parts = index if isinstance(index, tuple) else (index,)
+    same(Tensor(x)[tuple(Tensor(i) if isinstance(i, np.ndarray) else i for i in parts)], x[index])
 
 
 @settings(quick, max_examples=200)
@@ -487,7 +490,7 @@ def test_one_hot(data):
     assert Tensor(index).one_hot().shape == (*index.shape, index.max(initial=-1) + 1)
 
 
-# Order ----------------------------------------------------------------------------------------------------------------------
+# Order ----------------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -506,19 +509,19 @@ def test_sort(data, descending):
     same(values, np.take_along_axis(x, np.take(order, range(k), axis), axis))
 
 
-# Products -------------------------------------------------------------------------------------------------------------------
+# Products -------------------------------------------------------------------------------------------------------------
 
 
 @quick
 @given(st.data())
 def test_matmul(data):
-    found = data.draw(hnp.mutually_broadcastable_shapes(signature="(m?,k),(k,n?)->(m?,n?)", max_dims=2, min_side=0, max_side=3))
+    found = data.draw(hnp.mutually_broadcastable_shapes(
+        signature="(m?,k),(k,n?)->(m?,n?)", max_dims=2, min_side=0, max_side=3))
     a, b = (data.draw(array(s)) for s in found.input_shapes)
     y, g, (da, db) = gradients(ops.matmul, a, b)
     same(y, np.matmul(a, b))
-    g = g[..., None, :] if a.ndim == 1 and b.ndim > 1 else g[..., None] if b.ndim == 1 and a.ndim > 1 else np.reshape(g, (1, 1)) \
-        if a.ndim == b.ndim == 1 else g
     a2, b2 = a[None] if a.ndim == 1 else a, b[:, None] if b.ndim == 1 else b
+    g = g.reshape(np.matmul(a2, b2).shape)
     assert np.array_equal(da, unbroadcast(g @ b2.swapaxes(-1, -2), a2.shape).reshape(a.shape))
     assert np.array_equal(db, unbroadcast(a2.swapaxes(-1, -2) @ g, b2.shape).reshape(b.shape))
     same(Tensor(a.astype("int64")) @ Tensor(b.astype("int64")), np.matmul(a, b).astype("int64"))
@@ -532,13 +535,15 @@ def test_einsum(data):
     terms = data.draw(st.lists(st.text(letters, max_size=3), min_size=1, max_size=3))
     hidden = data.draw(hnp.array_shapes(min_dims=0, max_dims=2, max_side=2))
     dots = [data.draw(st.booleans()) for _ in terms]
-    formula = ",".join(("..." + t if data.draw(st.booleans()) else t + "...") if d else t for t, d in zip(terms, dots, strict=True))
+    sides = [data.draw(st.booleans()) for _ in terms]
+    dotted = [t if not d else "..." + t if left else t + "..." for t, d, left in zip(terms, dots, sides, strict=True)]
+    formula = ",".join(dotted)
     used = sorted(set("".join(terms)))
     if data.draw(st.booleans()):
         kept = data.draw(st.permutations(used).map(lambda p: p[: len(p) // 2 + 1]))
         formula += "->" + ("..." if any(dots) else "") + "".join(kept)
     xs = []
-    for term, dot in zip(formula.partition("->")[0].split(","), dots, strict=True):
+    for term, dot in zip(dotted, dots, strict=True):
         own = hidden[data.draw(st.integers(0, len(hidden))):] if dot else ()
         before, _, after = term.partition("...")
         xs.append(data.draw(array((*(sizes[c] for c in before), *own, *(sizes[c] for c in after)))))
@@ -565,7 +570,7 @@ def test_outer_and_linear(data):
     assert np.array_equal(db, g.reshape(int(np.prod(lead)), n).sum(0))
 
 
-# Creation -------------------------------------------------------------------------------------------------------------------
+# Creation -------------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -579,7 +584,8 @@ def test_creation(start, stop, step, steps, shape):
     same(Tensor.full(shape, start), np.full(shape, start))
     same(Tensor.full(shape, start + 0.5), np.full(shape, start + 0.5, "float32"))
     same(Tensor.eye(steps, step), np.eye(steps, step, dtype="float32"))
-    for t in (Tensor.rand(shape), Tensor.randn(*shape), Tensor.uniform(shape, low=2, high=3), Tensor.randint(shape, low=-1, high=2)):
+    for t in (Tensor.rand(shape), Tensor.randn(*shape), Tensor.uniform(shape, low=2, high=3),
+              Tensor.randint(shape, low=-1, high=2)):
         assert t.shape == shape
     assert np.array_equal(np.sort(Tensor.randperm(steps).numpy()), np.arange(steps))
 

@@ -33,8 +33,8 @@ MASK = rng.random((3, 4)) < 0.5
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 UNARY = {
-    "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus logsigmoid elu "
-            "leaky_relu softmax log_softmax clone contiguous identity",
+    "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus "
+            "logsigmoid elu leaky_relu softmax log_softmax clone contiguous identity",
     "positive": "log log2 log10 log1p sqrt rsqrt reciprocal",
     "unit": "asin acos",
 }
@@ -166,8 +166,10 @@ CASES = {
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),
-    "cross_entropy sum, smooth": (lambda x: ops.cross_entropy(x, LABELS, reduction="sum", label_smoothing=0.2), real(3, 4)),
-    "cross_entropy weights, ignored": (lambda x: ops.cross_entropy(x, LABELS, np.array([0.2, 1, 2, 3]), ignore_index=0), real(3, 4)),
+    "cross_entropy sum, smooth": (lambda x: ops.cross_entropy(x, LABELS, reduction="sum", label_smoothing=0.2),
+                                  real(3, 4)),
+    "cross_entropy weights, ignored": (lambda x: ops.cross_entropy(x, LABELS, np.array([0.2, 1, 2, 3]), ignore_index=0),
+                                       real(3, 4)),
     "cross_entropy probabilities": (ops.cross_entropy, real(3, 4), PROBABILITIES),
     "cross_entropy one example": (lambda x: ops.cross_entropy(x, Tensor(2)), real(4)),
     "cross_entropy pixels": (lambda x: ops.cross_entropy(x, Tensor([[1, 0], [2, 2]]), reduction="none"), real(2, 3, 2)),
@@ -178,7 +180,8 @@ CASES = {
     "smooth_l1_loss": (lambda x, t: ops.smooth_l1_loss(x, t, beta=0.36), distinct(3, 4), distinct(3, 4) + 0.05),
     "binary_cross_entropy": (ops.binary_cross_entropy, rng.uniform(0.1, 0.9, (3, 4)), rng.random((3, 4))),
     "bce with logits": (ops.binary_cross_entropy_with_logits, real(3, 4), rng.random((3, 4))),
-    "bce pos_weight": (lambda x, t: ops.binary_cross_entropy_with_logits(x, t, None, Tensor(np.array(2.5))), real(3, 4), rng.random((3, 4))),
+    "bce pos_weight": (lambda x, t: ops.binary_cross_entropy_with_logits(x, t, None, Tensor(np.array(2.5))),
+                       real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
 }
@@ -210,7 +213,8 @@ def test_every_differentiable_op_is_checked(monkeypatch):
     for f, *inputs in CASES.values():
         f(*[Tensor(x, requires_grad=True) for x in inputs])
     everything = {op.name for op in vars(ops).values() if isinstance(op, Primitive) and op.keep is not None}
-    # Steps have gradient 0 everywhere, which the checker cannot tell from no gradient; see test_steps_have_gradient_zero.
+    # Steps have gradient 0 everywhere, which the checker cannot tell from no gradient;
+    # see test_steps_have_gradient_zero.
     assert everything - called <= {"ceil", "round", "trunc", "binary_step"}
 
 

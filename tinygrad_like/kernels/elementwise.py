@@ -9,49 +9,16 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-from . import threads
+from .tasks import FLOAT32, TASK, flat, flat_out, run
 from .vectormath import HALF, INNER, ONE, SCALAR, F, erf, exp, expm1, log1p_unit, sigmoid, tanh
 
-TASK = dict(error_model="numpy", cache=True, no_cfunc_wrapper=True)
-PARALLEL = dict(parallel=True, **TASK)
 PARALLEL_FROM = 32768  # numbers; to start the threads costs as much as some 3 us of work
-FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
 
 ZERO = F(0)
 SQRT_HALF = F(np.sqrt(0.5))
 TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
-
-
-def flat(x: np.ndarray) -> np.ndarray:
-    """x as one contiguous row of float32, all that kernels are compiled for; a copy if x is not contiguous."""
-    if x.dtype is not FLOAT32:
-        raise TypeError(f"this kernel is for float32 arrays, got {x.dtype}")
-    return x.ravel()
-
-
-def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """`out`, or a new array, of this shape; and the same memory as one row."""
-    if out is None:
-        out = np.empty(shape, np.float32)
-    elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.c_contiguous:
-        raise ValueError(f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape}, "
-                         f"strides {out.strides}")
-    return out, out.ravel()
-
-
-def run(task: Callable, parallel: Callable, large: bool, *arguments) -> None:
-    """The whole of a piece of work as one task, or, if it is large, a task for every thread.
-
-    `task` does the share task / tasks; `parallel` runs it in a prange. They are apart because a prange takes seconds to
-    compile, which programs that never need it should not wait for.
-    """
-    if large and threads.count > 1:
-        with threads.pool:
-            parallel(*arguments, threads.count)
-    else:
-        task(*arguments, 0, 1)
 
 
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
@@ -61,33 +28,42 @@ PIECE = 2048  # numbers: a piece of three arrays fits the first-level cache
 
 
 @njit(**INNER)
-def _arithmetic_piece(op, a, b, out):
-    n = out.size
+def _with_row(op, a, b, out):
+    """Every row of the matrix a with the row b."""
+    m, n = out.shape
     if op == ADD:
-        for i in range(n):
-            out[i] = a[i] + b[i]
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = a[k, i] + b[i]
     elif op == SUBTRACT:
-        for i in range(n):
-            out[i] = a[i] - b[i]
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = a[k, i] - b[i]
     elif op == MULTIPLY:
-        for i in range(n):
-            out[i] = a[i] * b[i]
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = a[k, i] * b[i]
     elif op == DIVIDE:
-        for i in range(n):
-            out[i] = a[i] / b[i]
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = a[k, i] / b[i]
     elif op == ACCUMULATE:
-        for i in range(n):
-            out[i] += b[i]  # were out to be read as a, LLVM would see two arrays that overlap, and not vectorise
+        for k in range(m):
+            for i in range(n):
+                out[k, i] += b[i]  # were out to be read as a, LLVM would see two arrays that overlap, and not vectorise
     elif op == RELU:
-        for i in range(n):
-            out[i] = ZERO if a[i] <= ZERO else a[i]  # this way round, NaN stays NaN
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = ZERO if a[k, i] <= ZERO else a[k, i]  # this way round, NaN stays NaN
     elif op == KEEP_POSITIVE:
-        for i in range(n):
-            out[i] = a[i] if b[i] > ZERO else ZERO
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = a[k, i] if b[i] > ZERO else ZERO
 
 
 @njit(**INNER)
-def _arithmetic_scalar(op, a, b, out):
+def _with_scalar(op, a, b, out):
+    """a with one number."""
     n = out.size
     if op == ADD:
         for i in range(n):
@@ -106,24 +82,22 @@ def _arithmetic_scalar(op, a, b, out):
 @njit(**TASK)
 def _arithmetic_task(op, a, b, repeat, out, task, tasks):
     """A share of out[i] = a[i] op b[i // repeat % b.size]."""
-    i, stop = task * a.size // tasks, (task + 1) * a.size // tasks
-    k = i // repeat % b.size
-    while i < stop:
-        if repeat == 1:
-            end = min(stop, i + b.size - k)
-            _arithmetic_piece(op, a[i:end], b[k:], out[i:end])
-            k = 0
+    if repeat > 1:
+        start, stop = task * a.size // tasks, (task + 1) * a.size // tasks
+        k = start // repeat % b.size
+        while start < stop:
+            end = min(stop, start + repeat - start % repeat)
+            _with_scalar(op, a[start:end], b[k], out[start:end])
+            start, k = end, (k + 1 if k + 1 < b.size else 0)
+    else:
+        rows = a.size // b.size if b.size else 0
+        if rows > 1:
+            start, stop = task * rows // tasks * b.size, (task + 1) * rows // tasks * b.size
         else:
-            end = min(stop, i + repeat - i % repeat)
-            _arithmetic_scalar(op, a[i:end], b[k], out[i:end])
-            k = k + 1 if k + 1 < b.size else 0
-        i = end
-
-
-@njit(**PARALLEL)
-def _arithmetic_tasks(op, a, b, repeat, out, tasks):
-    for task in prange(tasks):
-        _arithmetic_task(op, a, b, repeat, out, task, tasks)
+            start, stop = task * a.size // tasks, (task + 1) * a.size // tasks
+            b = b[start:stop]
+        rows = (stop - start) // b.size if b.size else 0
+        _with_row(op, a[start:stop].reshape(rows, b.size), b, out[start:stop].reshape(rows, b.size))
 
 
 def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
@@ -149,7 +123,7 @@ def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.nda
         repeat = 1 if a.shape == b.shape else _repeat(small.shape, large.shape)
         if repeat and small.flags.c_contiguous:
             y, row = flat_out(out, large.shape)
-            run(_arithmetic_task, _arithmetic_tasks, True, op, large.ravel(), small.ravel(), repeat, row)
+            run(_arithmetic_task, True, op, large.ravel(), small.ravel(), repeat, row)
             return y
     return ufunc(a, b, out=out)
 
@@ -179,7 +153,7 @@ def accumulate(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.size < PARALLEL_FROM or not b.flags.c_contiguous:
         return np.add(a, b, out=a)
     y, row = flat_out(a, b.shape)
-    run(_arithmetic_task, _arithmetic_tasks, True, ACCUMULATE, row, flat(b), 1, row)
+    run(_arithmetic_task, True, ACCUMULATE, row, flat(b), 1, row)
     return y
 
 
@@ -187,7 +161,7 @@ def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """np.maximum(x, 0)"""
     y, row = flat_out(out, x.shape)
     x = flat(x)
-    run(_arithmetic_task, _arithmetic_tasks, x.size >= PARALLEL_FROM, RELU, x, x, 1, row)
+    run(_arithmetic_task, x.size >= PARALLEL_FROM, RELU, x, x, 1, row)
     return y
 
 
@@ -196,7 +170,7 @@ def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -
     if g.shape != x.shape:
         raise ValueError(f"keep_positive: g has shape {g.shape}, x {x.shape}; they must agree")
     y, row = flat_out(out, x.shape)
-    run(_arithmetic_task, _arithmetic_tasks, g.size >= PARALLEL_FROM, KEEP_POSITIVE, flat(g), flat(x), 1, row)
+    run(_arithmetic_task, g.size >= PARALLEL_FROM, KEEP_POSITIVE, flat(g), flat(x), 1, row)
     return y
 
 
@@ -367,23 +341,11 @@ def _backward_task(op, g, s, parameter, dx, task, tasks):
             dx[i] = g[i] * s[i]
 
 
-@njit(**PARALLEL)
-def _forward_tasks(op, x, parameter, y, tasks):
-    for task in prange(tasks):
-        _forward_task(op, x, parameter, y, task, tasks)
-
-
-@njit(**PARALLEL)
-def _backward_tasks(op, g, s, parameter, dx, tasks):
-    for task in prange(tasks):
-        _backward_task(op, g, s, parameter, dx, task, tasks)
-
-
 def forward(op: int, x: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
     """y = op(x), for one of LEAKY_RELU (parameter: slope), GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS (beta), ELU (alpha)
     and EXP; the function of that name, above or in vectormath, says what it computes."""
     y, row = flat_out(out, x.shape)
-    run(_forward_task, _forward_tasks, x.size >= PARALLEL_FROM, op, flat(x), float(parameter), row)
+    run(_forward_task, x.size >= PARALLEL_FROM, op, flat(x), float(parameter), row)
     return y
 
 
@@ -392,5 +354,5 @@ def backward(op: int, g: np.ndarray, saved: np.ndarray, parameter: float = 0.0, 
     if g.shape != saved.shape:
         raise ValueError(f"elementwise.backward: g has shape {g.shape}, the saved array {saved.shape}; they must agree")
     dx, row = flat_out(out, g.shape)
-    run(_backward_task, _backward_tasks, g.size >= PARALLEL_FROM, op, flat(g), flat(saved), float(parameter), row)
+    run(_backward_task, g.size >= PARALLEL_FROM, op, flat(g), flat(saved), float(parameter), row)
     return dx

@@ -33,7 +33,7 @@ from .simd import (
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
 _PACKING = 4  # multiplications in the time that it takes to pack a number
-_FEW_ROWS = 4 * ROWS  # so few read B once or twice: packing it would cost more than it saves
+_FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than reading it in place
 
 _wide_tile, _narrow_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1), make_tile(1, VECTORS)
 _copy_columns, _copy_rows = make_copy(COLUMNS), make_copy(ROWS)
@@ -86,6 +86,8 @@ def matmul(
         out = np.empty(shape, np.float32)
     elif out.shape != shape:
         raise ValueError(f"matmul: out has shape {out.shape}, but the product of {a.shape} and {b.shape} is {shape}")
+    elif not out.flags.writeable:
+        raise ValueError("matmul: out is read-only; give a writable array, or none to get a new one")
     elif shape[-1] > 1 and out.strides[-1] != 4:
         result = matmul(a, b, bias=bias)
         np.add(out, result, out=out) if accumulate else np.copyto(out, result)

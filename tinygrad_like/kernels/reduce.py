@@ -6,9 +6,10 @@ The order of the additions depends on the shape alone, so the result does not ch
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-from .elementwise import PARALLEL, PARALLEL_FROM, TASK, flat, flat_out, run
+from .elementwise import PARALLEL_FROM
+from .tasks import TASK, flat, flat_out, run
 from .vectormath import INNER, F, I
 
 SUM, SUM_SQUARES, MAX = range(3)
@@ -61,12 +62,6 @@ def _rows_task(op, x, n, out, task, tasks):
             out[row] = total
 
 
-@njit(**PARALLEL)
-def _rows_tasks(op, x, n, out, tasks):
-    for task in prange(tasks):
-        _rows_task(op, x, n, out, task, tasks)
-
-
 @njit(**INNER)
 def _add_rows(total, a, b, c, d, e, f, g, h):
     for j in range(total.size):
@@ -103,16 +98,10 @@ def _combine(partial, out):
         out[j] = total[j]
 
 
-@njit(**PARALLEL)
-def _columns_tasks(x, partial, tasks):
-    for task in prange(tasks):
-        _columns_task(x, partial, task, tasks)
-
-
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
     m, n = x.shape
     y, row = flat_out(out, (m,))
-    run(_rows_task, _rows_tasks, x.size >= PARALLEL_FROM, op, flat(x), n, row)
+    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), n, row)
     return y
 
 
@@ -133,7 +122,7 @@ def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     m, n = x.shape
     y, row = flat_out(out, (n,))
     partial = np.zeros((-(-m // BLOCK), n), np.float32)
-    run(_columns_task, _columns_tasks, x.size >= PARALLEL_FROM, flat(x).reshape(m, n), partial)
+    run(_columns_task, x.size >= PARALLEL_FROM, flat(x).reshape(m, n), partial)
     _combine(partial, row)
     return y
 
@@ -150,5 +139,5 @@ def sum_squares(x: np.ndarray) -> float:
 
 def _over_everything(op: int, x: np.ndarray) -> float:
     partial = np.empty(-(-x.size // PIECE), np.float32)
-    run(_rows_task, _rows_tasks, x.size >= PARALLEL_FROM, op, flat(x), PIECE, partial)
+    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), PIECE, partial)
     return float(partial.sum(dtype=np.float64))

@@ -4,11 +4,14 @@ exp is the expensive part. Over short rows it runs a block of rows at a time, as
 more per number than 1000. A row is shifted by its maximum m first, which keeps every e^(x - m) in [0, 1].
 """
 
-import numpy as np
-from numba import njit, prange
+import functools
 
-from .elementwise import PARALLEL, TASK, flat, flat_out, run
+import numpy as np
+from numba import njit
+
+from . import threads
 from .reduce import _max, _sum
+from .tasks import TASK, flat, flat_out, run
 from .vectormath import INF, INNER, F, exp, log
 
 PARALLEL_FROM = 8192
@@ -89,12 +92,6 @@ def _shift_twice(x, top, log_total, y):
         y[i] = (x[i] - top) - log_total  # next to a large `top`, log_total would be lost
 
 
-@njit(**PARALLEL)
-def _forward_tasks(op, x, n, y, tasks):
-    for task in prange(tasks):
-        _forward_task(op, x, n, y, task, tasks)
-
-
 @njit(fastmath={"reassoc", "contract"}, **INNER)
 def _dot(a, b):
     total = F(0)
@@ -119,12 +116,6 @@ def _backward_task(op, g, y, n, dx, task, tasks):
                 out[i] = gr[i] - exp(yr[i]) * total
 
 
-@njit(**PARALLEL)
-def _backward_tasks(op, g, y, n, dx, tasks):
-    for task in prange(tasks):
-        _backward_task(op, g, y, n, dx, task, tasks)
-
-
 def _row_length(x: np.ndarray) -> int:
     if x.ndim == 0 or x.shape[-1] == 0:
         raise ValueError(f"softmax: the last axis of shape {x.shape} is empty")
@@ -134,7 +125,7 @@ def _row_length(x: np.ndarray) -> int:
 def _run_forward(op: int, x: np.ndarray, shape: tuple[int, ...], out: np.ndarray | None) -> np.ndarray:
     n = _row_length(x)
     y, row = flat_out(out, shape)
-    run(_forward_task, _forward_tasks, x.size >= PARALLEL_FROM, op, flat(x), n, row)
+    run(_forward_task, x.size >= PARALLEL_FROM, op, flat(x), n, row)
     return y
 
 
@@ -142,7 +133,7 @@ def _run_backward(op: int, g: np.ndarray, y: np.ndarray, out: np.ndarray | None)
     if g.shape != y.shape:
         raise ValueError(f"softmax: the cotangent has shape {g.shape} but the output {y.shape}")
     dx, row = flat_out(out, g.shape)
-    run(_backward_task, _backward_tasks, g.size >= PARALLEL_FROM, op, flat(g), flat(y), _row_length(y), row)
+    run(_backward_task, g.size >= PARALLEL_FROM, op, flat(g), flat(y), _row_length(y), row)
     return dx
 
 
@@ -171,117 +162,82 @@ def log_softmax_backward(g: np.ndarray, y: np.ndarray, out: np.ndarray | None = 
     return _run_backward(LOG_SOFTMAX, g, y, out)
 
 
-# --- Cross-entropy -------------------------------------------------------------------------------------------------------
+# --- Cross-entropy -----------------------------------------------------------------------------------------------------
 # With a label's distribution q_c = w_c ((1 - eps) [c = label] + eps / classes), a row's loss is -sum_c q_c log p_c and its
 # gradient (sum_c q_c) p - q, p = softmax(x). What backward needs of the row, m and log sum e^(x - m), is kept apart: added
 # up they would be as rough as the largest logit.
 
 
+@njit(fastmath={"reassoc", "contract"}, **INNER)
+def _weighted_nll(x, weight, top, log_total):
+    """-sum_c w_c log p_c"""
+    total = F(0)
+    for i in range(x.size):
+        total += weight[i] * ((top - x[i]) + log_total)
+    return total
+
+
 @njit(**TASK)
-def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, bad, task, tasks):
+def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
+    """totals[task]: the sum of the losses, the sum of the labels' weights, a row whose label is out of range, or -1."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     work = np.empty(block * n, np.float32)
+    sum_losses, sum_weights, wrong = 0.0, 0.0, -1
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
         _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
-            log_total = log(stats[1, row])
+            top, log_total = stats[0, row], log(stats[1, row])
             stats[1, row] = log_total
-            label, logits = labels[row], x[row * n : (row + 1) * n]
-            if label == ignored:
-                losses[row] = F(0)
-            elif label < 0 or label >= n:
-                bad[task] = row
-            else:
-                top = stats[0, row]
-                w = weight[label] if weight.size else F(1)
-                loss = (1 - smoothing) * w * ((top - logits[label]) + log_total)
+            label, logits, loss = labels[row], x[row * n : (row + 1) * n], 0.0
+            if 0 <= label < n:
+                loss = (1 - smoothing) * weight[label] * ((top - logits[label]) + log_total)
                 if smoothing > 0:
                     loss += smoothing / n * _weighted_nll(logits, weight, top, log_total)
-                losses[row] = loss
-
-
-@njit(fastmath={"reassoc", "contract"}, **INNER)
-def _weighted_nll(logits, weight, top, log_total):
-    """-sum_c w_c log p_c"""
-    total = F(0)
-    if weight.size:
-        for i in range(logits.size):
-            total += weight[i] * ((top - logits[i]) + log_total)
-    else:
-        for i in range(logits.size):
-            total += (top - logits[i]) + log_total
-    return total
-
-
-@njit(**INNER)
-def _totals(losses, labels, weight, ignored):
-    loss, divisor = 0.0, 0.0
-    for row in range(labels.size):
-        if labels[row] != ignored:
-            loss += losses[row]
-            divisor += weight[labels[row]] if weight.size else 1.0
-    return loss, divisor
-
-
-@njit(**PARALLEL)
-def _cross_entropy(x, labels, weight, ignored, smoothing, losses, stats, tasks):
-    """The sum of the losses, that of the labels' weights, and a row whose label is out of range, or -1."""
-    bad = np.full(tasks, -1)
-    if tasks == 1:
-        _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, bad, tasks - 1, tasks)
-    else:
-        for task in prange(tasks):
-            _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, bad, task, tasks)
-    for task in range(tasks):
-        if bad[task] >= 0:
-            return 0.0, 0.0, bad[task]
-    loss, divisor = _totals(losses, labels, weight, ignored)
-    return loss, divisor, -1
+                sum_weights += weight[label]
+            elif label != ignored:
+                wrong = row
+            losses[row] = loss
+            sum_losses += loss
+    totals[task, 0], totals[task, 1], totals[task, 2] = sum_losses, sum_weights, wrong
 
 
 @njit(**TASK)
 def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks):
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
-    mass = 1.0
-    if smoothing > 0 and weight.size:
-        mass = _sum(weight) / n
+    mean_weight = _sum(weight) / n
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
         for row in range(first, last):
-            _shift(x[row * n : (row + 1) * n], stats[0, row] + stats[1, row], dx[row * n : (row + 1) * n])
+            here = slice(row * n, (row + 1) * n)
+            _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
         _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
             if label == ignored:
-                out[:] = F(0)
+                _scale(out, F(0))
                 continue
-            gr = scale * (g[row] if g.size > 1 else g[0])
-            spike = (1 - smoothing) * (weight[label] if weight.size else F(1))
-            _scale(out, F(gr * (spike + smoothing * mass)))
+            g_row = scale * g[row if g.size > 1 else 0]
+            at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
+            _scale(out, F(g_row * (at_label + smoothing * mean_weight)))
             if smoothing > 0:
-                even = F(gr * smoothing / n)
+                factor = F(g_row * everywhere)
                 for i in range(n):
-                    out[i] -= even * (weight[i] if weight.size else F(1))
-            out[label] -= F(gr * spike)
+                    out[i] -= factor * weight[i]
+            out[label] -= F(g_row * at_label)
 
 
-@njit(**PARALLEL)
-def _cross_entropy_backward(g, scale, x, labels, weight, ignored, smoothing, stats, dx, tasks):
-    if tasks == 1:
-        _cross_entropy_backward_task(
-            g, scale, x, labels, weight, ignored, smoothing, stats, dx, tasks - 1, tasks)  # fmt: skip
-    else:
-        for task in prange(tasks):
-            _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks)
+@functools.lru_cache(maxsize=8)
+def _ones(classes: int) -> np.ndarray:
+    return np.ones(classes, np.float32)
 
 
-def _int_labels(labels: np.ndarray) -> np.ndarray:
-    return labels.astype(np.int64, copy=False).ravel()
+def _labels_and_weight(labels: np.ndarray, weight: np.ndarray | None, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    return labels.astype(np.int64, copy=False).ravel(), _ones(classes) if weight is None else flat(weight)
 
 
 def cross_entropy(
@@ -299,17 +255,19 @@ def cross_entropy(
     """
     rows, classes = x.shape
     losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
-    weight = NO_WEIGHT if weight is None else flat(weight)
-    labels = _int_labels(labels)
     if x.size == 0:
         return losses, stats, 0.0, 0.0
-    with threads.pool:
-        total, divisor, bad = _cross_entropy(
-            flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats, _tasks(x.size))  # fmt: skip
-    if bad >= 0:
-        raise IndexError(f"cross_entropy: label {labels[bad]} is out of range for {classes} classes (0 to {classes - 1}); "
+    labels, weight = _labels_and_weight(labels, weight, classes)
+    large = x.size >= PARALLEL_FROM
+    totals = np.empty((threads.count if large else 1, 3))
+    run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing),
+        losses, stats, totals)  # fmt: skip
+    sum_losses, sum_weights, last_wrong = zip(*totals.tolist(), strict=True)
+    wrong = int(max(last_wrong))
+    if wrong >= 0:
+        raise IndexError(f"cross_entropy: label {labels[wrong]} is out of range for {classes} classes (0 to {classes - 1}); "
                          f"ignore_index is {ignore_index}")
-    return losses, stats, total, divisor
+    return losses, stats, sum(sum_losses), sum(sum_weights)
 
 
 def cross_entropy_backward(
@@ -326,8 +284,7 @@ def cross_entropy_backward(
     """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q); g has one number for every row, or one for all."""
     dx, row = flat_out(out, x.shape)
     if x.size:
-        with threads.pool:
-            _cross_entropy_backward(
-                flat(g), float(scale), flat(x), _int_labels(labels), NO_WEIGHT if weight is None else flat(weight),
-                ignore_index, float(label_smoothing), stats, row, _tasks(x.size))  # fmt: skip
+        labels, weight = _labels_and_weight(labels, weight, x.shape[1])
+        run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale),
+            flat(x), labels, weight, ignore_index, float(label_smoothing), stats, row)  # fmt: skip
     return dx

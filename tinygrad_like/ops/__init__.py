@@ -1,6 +1,7 @@
-"""Every op, each with its VJP beneath it. The files go from easy to hard in the order below; this is their table of contents.
+"""Every op, each with its VJP beneath it.
 
-An op is called on Tensors, and recorded, or on arrays, and is then just its forward.
+The files go from easy to hard in the order below; this is their table of contents. An op is called on Tensors, and
+recorded, or on arrays, and is then just its forward.
 """
 
 # ruff: noqa: I001, F401

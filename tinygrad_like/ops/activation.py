@@ -59,7 +59,7 @@ def binary_step(x):
 
 binary_step.vjp(x=lambda g: g * 0.0)
 
-# Sigmoid and tanh: their derivative is a polynomial in the output ----------------------------------------------------------
+# Sigmoid and tanh: their derivative is a polynomial in the output -----------------------------------------------------
 
 
 @primitive
@@ -98,7 +98,7 @@ def tanh_vjp(g, y):
 sigmoid.vjp(x=lambda g, out: sigmoid_vjp(g, out))
 tanh.vjp(x=lambda g, out: tanh_vjp(g, out))
 
-# Smooth relatives of relu -------------------------------------------------------------------------------------------------
+# Smooth relatives of relu ---------------------------------------------------------------------------------------------
 
 
 def silu_reference(x):
@@ -202,7 +202,7 @@ def _(g, x, alpha):
         return [kernels.elementwise.backward(kernels.elementwise.ELU, g, x, alpha)]
     return [g * np.where(x > 0, 1, alpha * np.exp(np.minimum(x, 0))).astype(x.dtype)]
 
-# Gates: half of the features decide how much of the other half passes (003) ---------------------------------------------------
+# Gates: half of the features decide how much of the other half passes (003) -------------------------------------------
 
 
 def glu(x, axis=-1):
@@ -221,6 +221,7 @@ def _halves(who, x, axis):
     axis = one_axis(who, axis, x.ndim)
     n = x.shape[axis]
     if n % 2:
-        raise ValueError(f"{who}: axis {axis} of shape {x.shape} must have an even size, to be split into value and gate")
+        raise ValueError(f"{who}: axis {axis} of shape {x.shape} must have an even size, "
+                         "to be split into value and gate")
     before = (slice(None),) * axis
     return take(x, index=(*before, slice(0, n // 2))), take(x, index=(*before, slice(n // 2, n)))

@@ -237,7 +237,10 @@ erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
 
 @primitive
 def sqrt(x):
-    """The square root. At 0, where the slope is infinite, the gradient is 0: ||x|| then has gradient 0 at the origin."""
+    """The square root.
+
+    At 0, where the slope is infinite, the gradient is 0: ||x|| then has gradient 0 at the origin.
+    """
     return np.sqrt(x)
 
 
@@ -320,9 +323,13 @@ clip.vjp(x=lambda g, x, out: where(eq(x, out), g, 0.0))
 
 @primitive
 def where(condition, a, b):
-    """a where the condition is true, else b. No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0."""
+    """a where the condition is true, else b.
+
+    No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0.
+    """
     if getattr(condition, "dtype", None) is not BOOL and type(condition) is not bool:
-        raise TypeError(f"where: the condition must be boolean, got {getattr(condition, 'dtype', type(condition).__name__)}; "
+        raise TypeError("where: the condition must be boolean, "
+                        f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
                         "compare, as in x > 0, or cast with .bool()")
     return np.where(condition, *_same_type(a, b))
 

@@ -1,4 +1,7 @@
-"""Taking elements by index, and its adjoint: adding them back in place. Gather, scatter, sort and top-k follow from it."""
+"""Taking elements by index, and its adjoint: adding them back in place.
+
+Gather, scatter, sort and top-k follow from it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from ..primitive import primitive
 from .axes import one_axis
 from .elementwise import where
 
-# take and put: every index there is --------------------------------------------------------------------------------------
+# take and put: every index there is -----------------------------------------------------------------------------------
 
 
 @primitive
@@ -52,7 +55,8 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
     """
     index = index if isinstance(index, tuple) else (index,)
     index = tuple([i if type(i) in (int, slice) or i is None or i is Ellipsis else _index_array(i) for i in index])
-    used = sum(i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis for i in index)
+    used = sum(i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis
+               for i in index)
     if used > len(shape):
         raise IndexError(f"getitem: {used} indices for the {len(shape)} axes of shape {shape}")
     if sum(i is Ellipsis for i in index) > 1:
@@ -65,15 +69,17 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
             axis += len(shape) - used
         elif isinstance(i, np.ndarray) and i.dtype is BOOL:
             if i.shape != shape[axis : axis + i.ndim]:
-                raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; a mask must have "
-                                 "the shape of the axes it selects from")
+                raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; "
+                                 "a mask must have the shape of the axes it selects from")
             axis += i.ndim
         else:
             if not isinstance(i, slice):
-                low, high = (i, i) if isinstance(i, int) else (i.min(initial=0), i.max(initial=-1 if shape[axis] == 0 else 0))
+                low, high = (i, i) if isinstance(i, int) else (
+                    i.min(initial=0), i.max(initial=-1 if shape[axis] == 0 else 0))
                 if low < -shape[axis] or high >= shape[axis] and np.size(i):
                     bad = low if low < -shape[axis] else high
-                    raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} (shape {shape})")
+                    raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
+                                     f"(shape {shape})")
             axis += 1
     return index
 
@@ -87,8 +93,8 @@ def _index_array(i):
     if array.size == 0 and not hasattr(i, "dtype"):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
-        raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; use integers, slices, None, ... or "
-                        "integer or boolean arrays")
+        raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
+                        "use integers, slices, None, ... or integer or boolean arrays")
     return np.array(array, BOOL if array.dtype.kind == "b" else INT64)
 
 def diagonal(x, offset=0):
@@ -98,11 +104,14 @@ def diagonal(x, offset=0):
     rows = np.arange(max(0, -offset), max(min(x.shape[0], x.shape[1] - offset), max(0, -offset)))
     return take(x, index=(rows, rows + offset))
 
-# Gather and scatter: indices along one axis -----------------------------------------------------------------------------
+# Gather and scatter: indices along one axis ---------------------------------------------------------------------------
 
 
 def gather(x, index, *, axis):
-    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; index has as many axes as x, none longer but `axis`."""
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
+
+    index has as many axes as x, none longer but `axis`.
+    """
     return take(x, index=_along("gather", x.shape, index, axis))
 
 
@@ -113,9 +122,10 @@ def scatter_add(x, index, src, *, axis):
 
 
 def scatter(x, index, src, *, axis):
-    """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1; of several written to one place the last stays.
+    """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
 
-    The gradient reaches what is left of x, and of src what was not overwritten.
+    Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
+    overwritten.
     """
     place = _along("scatter", x.shape, index, axis, src)
     shape = np.shape(place[0])
@@ -136,9 +146,10 @@ def _along(who, shape, index, axis, src=None) -> tuple:
     index = np.array(index)
     if index.dtype.kind not in "iu":
         raise TypeError(f"{who}: index must hold integers, got {index.dtype}")
-    if index.ndim != len(shape) or any(n > m for a, (n, m) in enumerate(zip(index.shape, shape, strict=True)) if a != axis):
-        raise ValueError(f"{who}: index of shape {index.shape} does not fit shape {shape}: it needs as many axes, and none but "
-                         f"axis {axis} may be longer")
+    if index.ndim != len(shape) or any(
+            n > m for a, (n, m) in enumerate(zip(index.shape, shape, strict=True)) if a != axis):
+        raise ValueError(f"{who}: index of shape {index.shape} does not fit shape {shape}: "
+                         f"it needs as many axes, and none but axis {axis} may be longer")
     if src is not None and np.ndim(src) and src.shape != index.shape:
         raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; they must agree")
     if index.size and (index.min() < -shape[axis] or index.max() >= shape[axis]):
@@ -155,10 +166,11 @@ def one_hot(index, *, num_classes=-1):
         raise TypeError(f"one_hot: needs integers, got {index.dtype}")
     n = int(index.max(initial=-1)) + 1 if num_classes == -1 else num_classes
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range for {n} classes")
+        raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
+                         f"for {n} classes")
     return (index[..., None] == np.arange(n)).astype(np.int64)
 
-# Order ------------------------------------------------------------------------------------------------------------------
+# Order ----------------------------------------------------------------------------------------------------------------
 
 
 @primitive

@@ -22,10 +22,11 @@ def _check(who, input, target, reduction):
     if input.dtype.kind != "f":
         raise TypeError(f"{who}: the input must be floating point, got {input.dtype}; cast with .float()")
     if not hasattr(target, "shape"):
-        raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, got {type(target).__name__}")
+        raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, "
+                        f"got {type(target).__name__}")
     if tuple(input.shape) != tuple(target.shape):
-        raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; they must agree "
-                         "(broadcasting a loss is nearly always a mistake: reshape one)")
+        raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; "
+                         "they must agree (broadcasting a loss is nearly always a mistake: reshape one)")
 
 
 def mse_loss_reference(input, target, reduction="mean"):
@@ -77,14 +78,15 @@ def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     """-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them).
 
-    input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes. Weights, ignore_index
-    and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not fit.
+    input (batch, classes), (classes,) or (batch, classes, d1, ...); target: indices without the axis of classes.
+    Weights, ignore_index and mean as in `cross_entropy`. Raises ValueError, TypeError or IndexError for what does not
+    fit.
     """
     check_reduction("nll_loss", reduction)
     labels = np.asarray(target)
     if input.ndim == 0 or labels.dtype.kind not in "iu":
-        raise TypeError(f"nll_loss: needs log-probabilities with an axis of classes and integer labels, got shape {input.shape} and "
-                        f"{labels.dtype}")
+        raise TypeError("nll_loss: needs log-probabilities with an axis of classes and integer labels, "
+                        f"got shape {input.shape} and {labels.dtype}")
     axis = 0 if input.ndim == 1 else 1
     classes = input.shape[axis]
     if labels.shape != input.shape[:axis] + input.shape[axis + 1 :]:
@@ -119,7 +121,10 @@ def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
 
 
 def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """(1 - t) x + (1 + (w - 1) t) softplus(-x): -(w t log p + (1 - t) log(1 - p)) with p = sigma(x), never overflowing."""
+    """(1 - t) x + (1 + (w - 1) t) softplus(-x), which never overflows.
+
+    That is -(w t log p + (1 - t) log(1 - p)) with p = sigma(x).
+    """
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input + scale * softplus(neg(input))
     return _reduce(losses if weight is None else losses * weight, reduction)

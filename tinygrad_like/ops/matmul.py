@@ -14,12 +14,11 @@ from .index import take
 from .reduce import sum
 from .shape import expand, permute, reshape, transpose
 
-
 LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast, and far from starting threads of its own
 
 
 def _multiply(a, b, bias=None):
-    """a @ b + bias on arrays; all float32 products that are worth it run on our own kernel, and so on one thread pool."""
+    """a @ b + bias on arrays; all float32 products worth it run on our own kernel, and so on one thread pool."""
     if a.dtype is FLOAT32 is b.dtype:
         if a.ndim == 2 == b.ndim:
             shape = a.shape[0], b.shape[1]
@@ -57,8 +56,8 @@ def matmul(a, b):
         raise ValueError(f"matmul: shapes {a.shape} and {b.shape}: a 0-d operand has no rows; use * to scale")
     inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
     if inner[0] != inner[1]:
-        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: the last axis of the first is {inner[0]} but the "
-                         f"{'second last' if b.ndim > 1 else 'only'} axis of the second is {inner[1]}")
+        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: the last axis of the first is {inner[0]} "
+                         f"but the {'second last' if b.ndim > 1 else 'only'} axis of the second is {inner[1]}")
     if a.dtype is not b.dtype and a.dtype.kind == b.dtype.kind == "f":
         raise TypeError(f"matmul: {a.dtype} times {b.dtype}; cast one with .float() or .double()")
     if a.ndim == 1:
@@ -73,7 +72,8 @@ def matmul(a, b):
     try:
         np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise ValueError(f"matmul: batch axes {a.shape[:-2]} and {b.shape[:-2]} of shapes {a.shape} and {b.shape} do not broadcast") from None
+        raise ValueError(f"matmul: batch axes {a.shape[:-2]} and {b.shape[:-2]} of shapes {a.shape} and {b.shape} "
+                         "do not broadcast") from None
     return batched_matmul(a, b)
 
 
@@ -92,7 +92,7 @@ def outer(a, b):
     return mul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
 
 
-# Linear (7.35; PyTorch's weight layout) ---------------------------------------------------------------------------------
+# Linear (7.35; PyTorch's weight layout) -------------------------------------------------------------------------------
 
 
 def linear_reference(x, weight, bias=None):
@@ -127,16 +127,17 @@ def _check_linear(x, weight, bias):
     if weight.ndim != 2:
         raise ValueError(f"linear: weight must be (out, in), got shape {weight.shape}")
     if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise ValueError(f"linear: the last axis of the input, shape {x.shape}, must be {weight.shape[1]}, the second of the weight "
-                         f"(out, in) = {weight.shape}")
+        raise ValueError(f"linear: the last axis of the input, shape {x.shape}, must be {weight.shape[1]}, "
+                         f"the second of the weight (out, in) = {weight.shape}")
     if bias is not None and bias.shape != weight.shape[:1]:
-        raise ValueError(f"linear: bias has shape {bias.shape} but the weight (out, in) = {weight.shape} needs ({weight.shape[0]},)")
+        raise ValueError(f"linear: bias has shape {bias.shape} but the weight "
+                         f"(out, in) = {weight.shape} needs ({weight.shape[0]},)")
     if x.dtype is not weight.dtype:
         raise TypeError(f"linear: the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
                         f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
 
 
-# Einsum: permute, reshape and matmul in disguise --------------------------------------------------------------------------
+# Einsum: permute, reshape and matmul in disguise ----------------------------------------------------------------------
 
 
 def einsum(formula: str, *operands):
@@ -145,14 +146,16 @@ def einsum(formula: str, *operands):
     Raises ValueError for a formula that does not fit the operands.
     """
     if not isinstance(formula, str):
-        raise TypeError(f'einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); got {type(formula).__name__}')
+        raise TypeError('einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); '
+                        f"got {type(formula).__name__}")
     operands = [_operand("einsum", x) for x in operands]
     inputs, output = _parse(formula, operands)
     sizes: dict[str, int] = {}
     for names, x in zip(inputs, operands, strict=True):
         for name, n in zip(names, x.shape, strict=True):
             if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
-                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {x.shape} but {sizes[name]} before")
+                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {x.shape} "
+                                 f"but {sizes[name]} before")
             sizes[name] = max(sizes[name], n)
     pairs = [_diagonal(names, _stretch(names, x, sizes)) for names, x in zip(inputs, operands, strict=True)]
     names, y = pairs[0]
@@ -178,7 +181,8 @@ def _parse(formula: str, operands) -> tuple[list[list[str]], list[str]]:
     inputs = [_names(t, h) for t, h in zip(terms, hidden, strict=True)]
     for t, names, x in zip(terms, inputs, operands, strict=True):
         if len(names) != x.ndim:
-            raise ValueError(f"einsum: {t!r} of {formula!r} names {len(t.replace('...', ''))} axes but its operand has shape {x.shape}")
+            raise ValueError(f"einsum: {t!r} of {formula!r} names {len(t.replace('...', ''))} axes "
+                             f"but its operand has shape {x.shape}")
     every = [n for names in inputs for n in names]
     dots = _names("...", max(hidden))
     if not arrow:

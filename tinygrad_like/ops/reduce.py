@@ -58,15 +58,16 @@ def mean(x, *, axis=None, keepdim=False):
     return kernels.sum_over(x, axis, keepdim) / n
 
 
-mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
+mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
+    g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
 
 
 def var(x, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     n = _count(x.shape, axis, "var")
     if n <= correction:
-        raise ValueError(f"var: {n} values along axis {axis} of shape {x.shape} with correction={correction}; it divides "
-                         "by n - correction, so use correction=0 or more values")
+        raise ValueError(f"var: {n} values along axis {axis} of shape {x.shape} with correction={correction}; "
+                         "it divides by n - correction, so use correction=0 or more values")
     centred = x - mean(x, axis=axis, keepdim=True)
     return sum(square(centred), axis=axis, keepdim=keepdim) / (n - correction)
 

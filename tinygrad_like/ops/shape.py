@@ -21,7 +21,8 @@ def reshape(x, *, shape):
     try:
         return np.reshape(x, shape)
     except (ValueError, TypeError):
-        raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} do not fill shape {tuple(shape)}") from None
+        raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} "
+                         f"do not fill shape {tuple(shape)}") from None
 
 
 reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
@@ -31,7 +32,8 @@ reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 def permute(x, *, axes):
     """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
     if len(axes) != x.ndim:
-        raise ValueError(f"permute: {len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; give each axis once")
+        raise ValueError(f"permute: {len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; "
+                         "give each axis once")
     return np.transpose(x, all_axes("permute", tuple(axes), x.ndim))
 
 
@@ -60,7 +62,8 @@ def expand(x, *, shape):
     try:
         return np.broadcast_to(x, new)
     except ValueError:
-        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; only axes of size 1 stretch") from None
+        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; "
+                         "only axes of size 1 stretch") from None
 
 
 expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
@@ -92,7 +95,8 @@ def unflatten(x, axis, sizes):
     """Split one axis into several, whose product is its size (one may be -1)."""
     axis, sizes = one_axis("unflatten", axis, x.ndim), tuple(sizes)
     if sizes.count(-1) == 0 and math.prod(sizes) != x.shape[axis]:
-        raise ValueError(f"unflatten: sizes {sizes} do not multiply to {x.shape[axis]}, the size of axis {axis} of shape {x.shape}")
+        raise ValueError(f"unflatten: sizes {sizes} do not multiply to {x.shape[axis]}, "
+                         f"the size of axis {axis} of shape {x.shape}")
     return reshape(x, shape=(*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 
 
@@ -114,8 +118,8 @@ def roll(x, *, shifts, axis=None):
     return np.roll(x, shifts, axis)
 
 
-roll.vjp(x=lambda g, shifts, axis: roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts,
-                                        axis=axis))
+roll.vjp(x=lambda g, shifts, axis: roll(
+    g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts, axis=axis))
 
 
 @primitive
@@ -153,7 +157,8 @@ def cat(*xs, axis=0):
     first = xs[0].shape
     for i, x in enumerate(xs):
         if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
-            raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all axes except axis {axis} must agree")
+            raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; "
+                             f"all axes except axis {axis} must agree")
     return np.concatenate(xs, axis)
 
 
@@ -210,7 +215,8 @@ def unbind(x, axis=0):
 def repeat(x, repeats):
     """Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added."""
     if len(repeats) < x.ndim or any(r < 0 for r in repeats):
-        raise ValueError(f"repeat: give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, got {tuple(repeats)}")
+        raise ValueError(f"repeat: give a non-negative count for each of the {x.ndim} axes of shape {x.shape}, "
+                         f"got {tuple(repeats)}")
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
     wide = expand(split_, shape=tuple(m for r, n in zip(repeats, shape, strict=True) for m in (r, n)))
@@ -218,7 +224,10 @@ def repeat(x, repeats):
 
 
 def repeat_interleave(x, repeats: int, axis=None):
-    """Each element (or each slice along `axis`) repeated `repeats` times in place; of the flattened Tensor if axis is None."""
+    """Each element (or each slice along `axis`) repeated `repeats` times in place.
+
+    Those of the flattened Tensor if axis is None.
+    """
     if repeats < 0:
         raise ValueError(f"repeat_interleave: the number of repeats must not be negative, got {repeats}")
     x = flatten(x) if axis is None else x
@@ -259,7 +268,8 @@ def pad(x, *, padding, mode="constant", value=0.0):
             n = x.shape[axis]
             limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
             if max(before, after) > limit:
-                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, as far as size {n} reaches")
+                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, "
+                                 f"as far as size {n} reaches")
             index = np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])
             x = take(x, index=(slice(None),) * axis + (index,))
     return x
@@ -280,14 +290,16 @@ def _pairs(padding, ndim):
     padding = tuple(padding)
     if padding and isinstance(padding[0], int | np.integer):
         if len(padding) % 2 or len(padding) > 2 * ndim:
-            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, last axis first")
+            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, "
+                             "last axis first")
         padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
         padding = ((0, 0),) * (ndim - len(padding)) + padding
     if len(padding) != ndim:
         raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
     pairs = tuple((0, 0) if p is None else tuple(operator.index(n) for n in p) for p in padding)
     if any(len(p) != 2 or p[0] < 0 or p[1] < 0 for p in pairs):
-        raise ValueError(f"pad: padding must be (before, after) pairs of non-negative numbers, got {pairs}; shrink cuts off")
+        raise ValueError(f"pad: padding must be (before, after) pairs of non-negative numbers, got {pairs}; "
+                         "shrink cuts off")
     return pairs
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..primitive import fused, primitive
+from .. import kernels
+from ..primitive import Residuals, fused, primitive
 from .axes import one_axis
 from .elementwise import exp, isfinite, log, mul, sub, where
 from .reduce import max, nonempty, sum
 from .shape import permute, reshape
 
-# Softmax -------------------------------------------------------------------------------------------------------------------
+# Softmax --------------------------------------------------------------------------------------------------------------
+
+
+LEAST = 256  # numbers from which the kernels beat NumPy
 
 
 @primitive
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
     axis = one_axis("softmax", axis, x.ndim)
+    if axis == x.ndim - 1 and kernels.worth(x, LEAST):
+        return kernels.softmax.softmax(x)
     e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
     return e / e.sum(axis, keepdims=True)
 
@@ -25,6 +31,8 @@ def softmax(x, *, axis=-1):
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     axis = one_axis("log_softmax", axis, x.ndim)
+    if axis == x.ndim - 1 and kernels.worth(x, LEAST):
+        return kernels.softmax.log_softmax(x)
     x = x - _top("log_softmax", x, axis)
     return x - np.log(np.exp(x).sum(axis, keepdims=True))
 
@@ -39,12 +47,16 @@ def _top(who, x, axis):
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
 def softmax_vjp(g, p, *, axis=-1):
     """p (g - sum_j g_j p_j), with p = softmax(x), whose Jacobian diag(p) - p p^T is symmetric."""
+    if axis in (-1, p.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(p, LEAST):
+        return kernels.softmax.softmax_backward(g, p)
     return p * (g - (g * p).sum(axis, keepdims=True))
 
 
 @fused(reference=lambda g, y, axis=-1: g - exp(y) * sum(g, axis=axis, keepdim=True))
 def log_softmax_vjp(g, y, *, axis=-1):
     """g - e^y sum_j g_j, with y = log_softmax(x)."""
+    if axis in (-1, y.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(y, LEAST):
+        return kernels.softmax.log_softmax_backward(g, y)
     return g - np.exp(y) * g.sum(axis, keepdims=True)
 
 
@@ -62,7 +74,7 @@ def logsumexp(x, axis=None, keepdim=False):
     return shifted if keepdim else sum(shifted, axis=axis)
 
 
-# Cross-entropy ---------------------------------------------------------------------------------------------------------------
+# Cross-entropy --------------------------------------------------------------------------------------------------------
 
 
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
@@ -89,23 +101,26 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     classes = input.shape[axis]
     if target.dtype.kind == "f":
         if target.shape != input.shape:
-            raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; they must agree "
-                             "(class indices must be integers)")
+            raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; "
+                             "they must agree (class indices must be integers)")
     else:
         if target.dtype.kind not in "iu":
-            raise TypeError(f"{who}: the target must hold class indices (integers) or probabilities (floats), got {target.dtype}")
+            raise TypeError(f"{who}: the target must hold class indices (integers) or probabilities (floats), "
+                            f"got {target.dtype}")
         wanted = input.shape[:axis] + input.shape[axis + 1 :]
         if target.shape != wanted:
-            raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices of shape {wanted}, got "
-                             f"{target.shape}")
+            raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices "
+                             f"of shape {wanted}, got {target.shape}")
     check_weight(who, weight, classes)
     if input.ndim == 2:
         return _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
                               label_smoothing=label_smoothing)
     last = (*range(axis), *range(axis + 1, input.ndim), axis)  # classes last, then one row per label
     rows = reshape(permute(input, axes=last), shape=(-1, classes))
-    labels = reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind == "f" else reshape(target, shape=(-1,))
-    out = _cross_entropy(rows, labels, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
+    labels = (reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind == "f"
+              else reshape(target, shape=(-1,)))
+    out = _cross_entropy(rows, labels, weight, ignore_index=ignore_index, reduction=reduction,
+                         label_smoothing=label_smoothing)
     return reshape(out, shape=input.shape[:axis] + input.shape[axis + 1 :]) if reduction == "none" else out
 
 
@@ -114,8 +129,8 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
     valid = target != ignore_index
     wrong = valid & ((target < 0) | (target >= classes))
     if wrong.any():
-        raise IndexError(f"cross_entropy: label {target[wrong][0]} is out of range for {classes} classes (0 to {classes - 1}); "
-                         f"ignore_index is {ignore_index}")
+        raise IndexError(f"cross_entropy: label {target[wrong][0]} is out of range for {classes} classes "
+                         f"(0 to {classes - 1}); ignore_index is {ignore_index}")
     weight = np.ones(classes, dtype) if weight is None else weight.astype(dtype)
     rows, label = np.flatnonzero(valid), target[valid]
     q = np.zeros((len(target), classes), dtype)
@@ -151,13 +166,23 @@ def reduced(losses, reduction, divisor, sum):
 
 @fused(reference=_cross_entropy_reference)
 def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    if target.dtype.kind != "f" and kernels.worth(input, LEAST) and (weight is None or weight.dtype is input.dtype):
+        losses, stats, total, divisor = kernels.softmax.cross_entropy(
+            input, target, weight, ignore_index, label_smoothing)
+        out = losses if reduction == "none" else np.asarray(reduced(total, reduction, divisor, np.float32), np.float32)
+        return out, Residuals(stats=stats, divisor=divisor)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     losses = -np.add.reduce(q * np.where(q != 0, log_softmax.forward(input), 0), axis=-1)
-    return reduced(losses, reduction, divisor, np.add.reduce)
+    return reduced(losses, reduction, divisor, np.add.reduce), Residuals(stats=None, divisor=divisor)
 
 
 @_cross_entropy.joint_vjp
-def _(g, input, target, weight, ignore_index, reduction, label_smoothing, wanted):
+def _(g, input, target, weight, stats, divisor, ignore_index, reduction, label_smoothing, wanted):
+    if stats is not None:
+        share = 1 / divisor if reduction == "mean" and divisor else 1.0
+        dinput = kernels.softmax.cross_entropy_backward(np.ravel(g), input, target, stats, weight, ignore_index,
+                                                        label_smoothing, share)
+        return [dinput, None, None]
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     if reduction == "mean":
         g = g / input.dtype.type(divisor or 1)
@@ -178,7 +203,8 @@ def _distribution(input, target, weight, ignore_index, label_smoothing):
 
 def check_weight(who: str, weight, classes: int) -> None:
     if weight is not None and np.shape(weight) != (classes,):
-        raise ValueError(f"{who}: weight has shape {np.shape(weight)} but there are {classes} classes; it needs ({classes},)")
+        raise ValueError(f"{who}: weight has shape {np.shape(weight)} but there are {classes} classes; "
+                         f"it needs ({classes},)")
     if getattr(weight, "requires_grad", False):
         raise ValueError(f"{who}: the class weights are taken as constants; pass weight.detach()")
 

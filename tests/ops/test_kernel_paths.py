@@ -1,0 +1,95 @@
+"""Large float32 inputs run in kernels, float64 in NumPy: both paths of every op that has two must agree."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, kernels, ops
+
+rng = np.random.default_rng(3)
+LABELS = rng.integers(0, 40, 300)
+IGNORED = np.where(rng.random(300) < 0.2, -100, LABELS)
+
+
+def real(*shape):
+    return rng.standard_normal(shape)
+
+
+CASES = {
+    "relu": (ops.relu, real(300, 40)),
+    "keep_positive": (ops.keep_positive, real(300, 40), real(300, 40)),
+    "leaky_relu": (lambda x: ops.leaky_relu(x, negative_slope=0.2), real(300, 40)),
+    "sigmoid": (ops.sigmoid, 4 * real(300, 40)),
+    "tanh": (ops.tanh, 2 * real(300, 40)),
+    "silu": (ops.silu, 4 * real(300, 40)),
+    "gelu": (ops.gelu, 3 * real(300, 40)),
+    "gelu tanh": (lambda x: ops.gelu(x, approximate="tanh"), 3 * real(300, 40)),
+    "softplus": (lambda x: ops.softplus(x, beta=1.5), 4 * real(300, 40)),
+    "elu": (lambda x: ops.elu(x, alpha=0.7), real(300, 40)),
+    "softmax": (ops.softmax, 3 * real(300, 40)),
+    "log_softmax": (ops.log_softmax, 3 * real(300, 40)),
+    "softmax of batches": (ops.softmax, real(5, 60, 40)),
+    "softmax over the first axis": (lambda x: ops.softmax(x, axis=0), real(300, 40)),
+    "sum": (lambda x: x.sum(), real(300, 40)),
+    "sum columns": (lambda x: x.sum(axis=0), real(300, 40)),
+    "sum rows": (lambda x: x.sum(axis=1, keepdim=True), real(300, 40)),
+    "sum leading axes": (lambda x: x.sum(axis=(0, 1)), real(5, 60, 40)),
+    "sum trailing axes": (lambda x: x.sum(axis=(1, 2), keepdim=True), real(5, 60, 40)),
+    "sum a middle axis": (lambda x: x.sum(axis=1), real(5, 60, 40)),
+    "mean": (lambda x: x.mean(axis=-1), real(5, 60, 40)),
+    "matmul": (ops.matmul, real(50, 70), real(70, 90)),
+    "matmul transposed": (lambda a, b: a.T @ b.T, real(70, 50), real(90, 70)),
+    "matmul batched": (ops.matmul, real(3, 2, 40, 20), real(2, 20, 33)),
+    "linear": (ops.linear, real(60, 70), real(50, 70), real(50)),
+    "linear over axes": (ops.linear, real(6, 10, 70), real(50, 70), real(50)),
+    "linear without bias": (ops.linear, real(60, 70), real(50, 70)),
+    "einsum": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 30, 4, 16), real(2, 30, 4, 16)),
+    "cross_entropy": (lambda x: ops.cross_entropy(x, Tensor(LABELS)), 3 * real(300, 40)),
+    "cross_entropy sum": (lambda x: ops.cross_entropy(x, Tensor(LABELS), reduction="sum"), 3 * real(300, 40)),
+    "cross_entropy none": (lambda x: ops.cross_entropy(x, Tensor(LABELS), reduction="none"), 3 * real(300, 40)),
+    "cross_entropy smooth": (lambda x: ops.cross_entropy(x, Tensor(LABELS), label_smoothing=0.1), 3 * real(300, 40)),
+    "cross_entropy weighted": (
+        lambda x: ops.cross_entropy(x, Tensor(IGNORED), Tensor(np.linspace(0.5, 2, 40).astype(x.dtype)),
+                                    label_smoothing=0.2), 3 * real(300, 40)),
+    "cross_entropy of images": (
+        lambda x: ops.cross_entropy(x, Tensor(IGNORED.reshape(3, 10, 10))), 3 * real(3, 40, 10, 10)),
+    "cross_entropy all ignored": (
+        lambda x: ops.cross_entropy(x, Tensor(np.full(300, -100)), reduction="sum"), real(300, 40)),
+    "cross_entropy probabilities": (
+        lambda x, t: ops.cross_entropy(x, t.softmax()), 3 * real(300, 40), real(300, 40)),
+    "a non-contiguous input": (lambda x: ops.gelu(x.T).softmax(), real(40, 300)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_float32_in_kernels_equals_float64_in_numpy(case):
+    f, *values = CASES[case]
+    found = []
+    for dtype in (np.float32, np.float64):
+        inputs = [Tensor(v.astype(dtype), requires_grad=True) for v in values]
+        y = f(*inputs)
+        assert y.dtype == dtype
+        v = np.random.default_rng(1).standard_normal(y.shape).astype(dtype)
+        found.append([y, *y.gradient(*inputs, gradient=v)])
+    for ours, exact in zip(*found, strict=True):
+        scale = np.abs(exact.data).max()
+        np.testing.assert_allclose(ours.data, exact.data, rtol=2e-5, atol=3e-6 * scale)
+
+
+def test_labels_out_of_range_are_named_by_the_kernel_too():
+    with pytest.raises(IndexError, match=r"cross_entropy: label 40 is out of range for 40 classes"):
+        ops.cross_entropy(Tensor.zeros(300, 40), Tensor(np.where(np.arange(300) == 7, 40, LABELS)))
+
+
+def test_a_mean_over_no_label_is_nan_with_gradient_zero():
+    x = Tensor.zeros(300, 40, requires_grad=True)
+    loss = ops.cross_entropy(x, Tensor(np.full(300, -100)))
+    assert loss.isnan().item()
+    loss.backward()
+    assert not x.grad.data.any()
+
+
+def test_worth_is_for_contiguous_float32_arrays_that_are_large():
+    x = np.zeros((100, 100), np.float32)
+    assert kernels.worth(x) and kernels.worth(x[:90]) and kernels.worth(x[:2], 200)
+    assert not kernels.worth(x.T) and not kernels.worth(x.astype(np.float64)) and not kernels.worth(x[:50])
+    assert not kernels.worth(1.0) and not kernels.worth(np.float32(1), 1)

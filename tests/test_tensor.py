@@ -1,0 +1,294 @@
+"""The Tensor itself: what it is made of, how it shows, converts, copies and shares."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import tinygrad_like
+from tinygrad_like import Tensor, get_rng_state, manual_seed, ops, set_rng_state
+from tinygrad_like.tensor import wrap
+
+
+def test_it_copies_its_data():
+    array = np.ones((2, 3), np.float32)
+    x = Tensor(array)
+    array[0, 0] = 7
+    assert x.numpy()[0, 0] == 1
+    y = Tensor(x)
+    y.assign(np.zeros((2, 3)))
+    assert x.numpy()[0, 0] == 1
+
+
+def test_attributes():
+    x = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert (x.shape, x.ndim, x.size, x.numel(), x.nbytes, len(x)) == ((2, 3), 2, 6, 6, 24, 2)
+    assert x.dtype == "float32" and x.is_floating_point() and not x.long().is_floating_point()
+    assert x.is_leaf and not x.requires_grad and x.grad is None
+    y = x.requires_grad_() * 2
+    assert x.is_leaf and not y.is_leaf and y.requires_grad
+    assert not x.requires_grad_(False).requires_grad
+
+
+def test_numpy_is_a_read_only_view():
+    x = Tensor([1.0, 2.0])
+    view = x.numpy()
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 3
+    x.assign([5.0, 6.0])
+    assert view.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize(("tensor", "text"), [
+    (Tensor([1.0, 2.5]), "Tensor([1. , 2.5])"),
+    (Tensor(3), "Tensor(3)"),
+    (Tensor([True, False]), "Tensor([ True, False])"),
+    (Tensor([[1, 2], [3, 4]]), "Tensor([[1, 2],\n        [3, 4]])"),
+    (Tensor([1.0], dtype="float64"), "Tensor([1.], dtype=float64)"),
+    (Tensor([1], dtype="uint8"), "Tensor([1], dtype=uint8)"),
+    (Tensor([1.0], requires_grad=True), "Tensor([1.], requires_grad=True)"),
+    (Tensor([1.0], requires_grad=True) * 2, "Tensor([2.], op=mul)"),
+    (Tensor.zeros(0, 3), "Tensor([], shape=(0, 3))"),
+])
+def test_repr(tensor, text):
+    assert repr(tensor) == str(tensor) == text
+
+
+def test_a_large_repr_is_short():
+    assert len(repr(Tensor.zeros(1000, 1000))) < 1000
+
+
+def test_conversion():
+    x = Tensor([[2.5]])
+    assert x.item() == float(x) == 2.5 and int(x) == 2 and bool(x) and not Tensor(0.0)
+    assert type(x.item()) is float and type(Tensor(3).item()) is int and type(Tensor(True).item()) is bool
+    assert f"{x:.2f}" == "2.50" and f"{Tensor([1, 2])}" == "Tensor([1, 2])"
+    assert [10, 20, 30][Tensor(1)] == 20 and list(range(5))[Tensor(1) : Tensor(3)] == [1, 2]
+    assert Tensor([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    assert np.sqrt(np.asarray(Tensor([4.0]))).tolist() == [2]
+
+
+def test_iteration_unpacking_and_membership():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    a, b = x
+    (a * b).sum().backward()
+    assert x.grad.tolist() == [[3, 4], [1, 2]]
+    assert 3.0 in x and 5.0 not in x
+    assert [row.tolist() for row in reversed(list(x))] == [[3, 4], [1, 2]]
+
+
+def test_identity_is_the_hash():
+    x, y = Tensor([1.0]), Tensor([1.0])
+    assert len({x, y, x}) == 2 and {x: "x"}[x] == "x"
+
+
+def test_operators_on_both_sides():
+    x = Tensor([1.0, 2.0, 4.0])
+    for result, expected in [
+        (2 + x, [3, 4, 6]), (2 - x, [1, 0, -2]), (2 * x, [2, 4, 8]), (8 / x, [8, 4, 2]), (2**x, [2, 4, 16]),
+        (x**2, [1, 4, 16]),
+        (9 // x, [9, 4, 2]), (5 % x, [0, 1, 1]), (-x, [-1, -2, -4]), (abs(-x), [1, 2, 4]), (x // 2, [0, 1, 2]),
+        (np.array([1.0, 1.0, 1.0], np.float32) - x, [0, -1, -3]), (np.array([2.0, 2.0, 2.0]) * x, [2, 4, 8]),
+        ([1, 1, 1] + x, [2, 3, 5]),
+        (x > 1, [False, True, True]), (2 <= x, [False, True, True]), (x == 2, [False, True, False]),
+        (x != 2, [True, False, True]),
+        ((x > 1) & (x < 3), [False, True, False]), ((x < 2) | (x > 3), [True, False, True]),
+        (~(x > 1), [True, False, False]),
+        ((x > 1) ^ (x < 3), [True, False, True]), (x @ x, 21), (np.eye(3, dtype=np.float32) @ x, [1, 2, 4]),
+    ]:
+        assert isinstance(result, Tensor) and result.tolist() == expected
+
+
+def test_an_array_on_the_left_stays_on_the_graph():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = np.array([3.0, 4.0], np.float32) * x
+    assert isinstance(y, Tensor)
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 4]
+
+
+def test_augmented_assignment_makes_a_new_tensor():
+    x = Tensor([1.0], requires_grad=True)
+    y = x
+    y += 1
+    assert x.tolist() == [1] and y.tolist() == [2] and y is not x
+
+
+SAME_NAME = """
+    add sub mul div pow mod neg eq ne maximum minimum exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal
+    sin cos tan asin acos atan sinh cosh tanh erf abs sign floor ceil round trunc isnan isinf isfinite
+    relu leaky_relu sigmoid gelu silu elu softplus logsigmoid softmax log_softmax
+    sum mean var std max min prod norm logsumexp any all argmax argmin cumsum argsort
+    matmul linear outer flatten squeeze flip tril triu diagonal clone contiguous
+""".split()
+
+
+@pytest.mark.parametrize("name", SAME_NAME)
+def test_methods_are_the_ops_of_their_name(name):
+    x = Tensor(np.random.default_rng(0).uniform(0.1, 0.9, 3) if name == "outer" else
+               np.random.default_rng(0).uniform(0.1, 0.9, (3, 3)))
+    args = [x] if name in "add sub mul div pow mod eq ne maximum minimum matmul linear outer".split() else []
+    assert np.array_equal(getattr(x, name)(*args).numpy(), getattr(ops, name)(x, *args).numpy())
+
+
+def test_methods_with_arguments_of_their_own():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    for result, expected in [
+        (x.reshape(4), [1, 2, 3, 4]), (x.reshape((4,)), [1, 2, 3, 4]), (x.view([4]), [1, 2, 3, 4]),
+        (x.permute(1, 0), [[1, 3], [2, 4]]),
+        (x.permute((1, 0)), [[1, 3], [2, 4]]), (x.transpose(), [[1, 3], [2, 4]]), (x.T, [[1, 3], [2, 4]]),
+        (x.mT, [[1, 3], [2, 4]]),
+        (x[0].expand(2, 2), [[1, 2], [1, 2]]), (x[0].repeat(2), [1, 2, 1, 2]), (x.flip(1), [[2, 1], [4, 3]]),
+        (x.flip(0, 1), [[4, 3], [2, 1]]),
+        (x.cat(x, axis=1)[0], [1, 2, 1, 2]), (x[0].stack(x[1]), [[1, 2], [3, 4]]), (x.clamp(2, 3), [[2, 2], [3, 3]]),
+        ((x > 2).where(x, 0.0), [[0, 0], [3, 4]]), (x.masked_fill(x > 2, 0), [[1, 2], [0, 0]]),
+        (x[0].lerp(x[1], 0.5), [2, 3]),
+        (Tensor.einsum("ij->j", x), [4, 6]), (x.dot(x), [[7, 10], [15, 22]]),
+        (x.sequential([Tensor.neg, Tensor.abs]), x.tolist()),
+        (x.swish() - x.silu(), [[0, 0], [0, 0]]),
+    ]:
+        assert result.tolist() == expected
+
+
+def test_creation_on_the_graph_and_like_another():
+    for x in (Tensor.zeros(2, requires_grad=True), Tensor.ones((2,), requires_grad=True),
+              Tensor.full((2,), 1.0, requires_grad=True),
+              Tensor.eye(2, requires_grad=True), Tensor.linspace(0, 1, 2, requires_grad=True),
+              Tensor.randn(2, requires_grad=True)):
+        assert x.requires_grad and x.is_leaf and x.dtype == "float32"
+    x = Tensor([[1, 2]], dtype="int32")
+    for like, value in ((x.zeros_like(), 0), (x.ones_like(), 1), (x.full_like(7), 7)):
+        assert like.shape == (1, 2) and like.dtype == "int32" and (like == value).all()
+    assert x.ones_like(dtype="float64").dtype == "float64"
+    y = Tensor([1.0], dtype="float64")
+    assert y.rand_like().dtype == y.randn_like().dtype == "float64"
+    assert Tensor.zeros().shape == () and Tensor.empty(2, 3).shape == (2, 3) and Tensor.arange(0.0, 1.0,
+                                                                                               0.25).dtype == "float32"
+
+
+# Randomness -----------------------------------------------------------------------------------------------------------
+
+
+def draw():
+    return [Tensor.rand(3), Tensor.randn(3), Tensor.uniform(3, low=-1, high=1), Tensor.normal(3, mean=5, std=2),
+            Tensor.randint(3, low=0, high=100), Tensor.randperm(10)]
+
+
+def test_the_same_seed_draws_the_same():
+    manual_seed(3)
+    first = draw()
+    second = draw()
+    manual_seed(3)
+    assert all(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(first, draw(), strict=True))
+    assert not any(np.array_equal(a.numpy(), b.numpy()) for a, b in zip(first, second, strict=True))
+    manual_seed(4)
+    assert not np.array_equal(first[0].numpy(), Tensor.rand(3).numpy())
+
+
+def test_the_stream_continues_from_a_saved_state():
+    Tensor.rand(5)
+    state = get_rng_state()
+    first = Tensor.randn(4).tolist()
+    Tensor.rand(100)
+    set_rng_state(state)
+    assert Tensor.randn(4).tolist() == first
+
+
+def test_distributions():
+    n = 20_000
+    u, z = Tensor.uniform(n, low=2.0, high=4.0).numpy(), Tensor.normal(n, mean=-1.0, std=3.0).numpy()
+    k = Tensor.randint(n, low=-2, high=2).numpy()
+    assert u.min() >= 2 and u.max() < 4 and abs(u.mean() - 3) < 0.02 and abs(u.var() - 1 / 3) < 0.02
+    assert abs(z.mean() + 1) < 0.1 and abs(z.std() - 3) < 0.1
+    assert set(k.tolist()) == {-2, -1, 0, 1} and abs(k.mean() + 0.5) < 0.05
+
+
+# Copies and shared memory ---------------------------------------------------------------------------------------------
+
+
+def test_detach_shares_and_clone_copies():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    d, c = x.detach(), x.clone()
+    assert not d.requires_grad and c.requires_grad
+    assert np.shares_memory(d.data, x.data) and not np.shares_memory(c.data, x.data)
+    d.assign([5.0, 6.0])
+    assert x.tolist() == [5, 6] and c.tolist() == [1, 2]
+
+
+def test_deepcopy():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    x.register_hook(lambda g: g * 0)
+    y, again = copy.deepcopy([x, x])
+    assert y is again and y.requires_grad and y.tolist() == [1, 2] and y.grad.tolist() == [2, 4]
+    assert not np.shares_memory(y.data, x.data) and not np.shares_memory(y.grad.data, x.grad.data)
+    y.grad = None
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [2, 4]  # hooks are not copied
+    y.assign([0.0, 0.0])
+    (x * x).sum().backward()  # nor is the version shared
+
+
+def test_deepcopy_keeps_what_a_subclass_adds():
+    class Parameter(Tensor):
+        pass
+
+    p = Parameter([1.0], requires_grad=True)
+    p.name = "weight"
+    q = copy.deepcopy(p)
+    assert type(q) is Parameter and q.name == "weight" and q.data is not p.data
+
+
+def test_a_subclass_computes_plain_tensors():
+    class Parameter(Tensor):
+        pass
+
+    p = Parameter([1.0], requires_grad=True)
+    assert type(p * 2) is Tensor
+    (p * 2).backward()
+    assert p.grad.tolist() == [2]
+
+
+def test_from_numpy_and_wrap_share():
+    array = np.ones(3, np.float32)
+    for x in (Tensor.from_numpy(array), wrap(array)):
+        array[0] += 1
+        assert x.tolist()[0] == array[0] and np.shares_memory(x.data, array)
+
+
+def test_dlpack_both_ways():
+    x = Tensor([[1.0, 2.0]])
+    array = np.from_dlpack(x)
+    assert np.shares_memory(array, x.data)
+    y = Tensor.from_dlpack(np.arange(3.0))
+    assert y.dtype == "float64" and y.tolist() == [0, 1, 2]
+    assert Tensor.from_dlpack(x).tolist() == [[1, 2]]
+
+
+def test_assign_and_setitem_cast_to_the_dtype():
+    x = Tensor([1, 2, 3])
+    assert x.assign([4.0, 5.0, 6.0]) is x and x.dtype == "int64" and x.tolist() == [4, 5, 6]
+    x[1:] = Tensor([7, 8])
+    x[Tensor([True, False, False])] = 0
+    assert x.tolist() == [0, 7, 8]
+    y = Tensor([1.0, 2.0], requires_grad=True)
+    y.detach()[0] = 9
+    assert y.tolist() == [9, 2]
+
+
+def test_assign_to_itself_transposed():
+    """The value may share the memory it is written to."""
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.assign(x.T).tolist() == [[1, 3], [2, 4]]
+
+
+# The package ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_package_is_what_it_says():
+    for name in tinygrad_like.__all__:
+        assert getattr(tinygrad_like, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        tinygrad_like.nothing  # noqa: B018
+    assert tinygrad_like.float32 == "float32" and Tensor([1],
+                                                         dtype=tinygrad_like.float64).dtype is tinygrad_like.float64

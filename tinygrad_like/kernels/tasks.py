@@ -1,0 +1,76 @@
+"""How a kernel is run: as one task, or as one for every thread.
+
+A kernel is written as a task, `task(..., task, tasks)`, which does the share `task` of `tasks` of some work. All kernels share
+one parallel loop, which calls them by address: a `prange` around each would compile its body four times over.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from . import threads
+
+TASK = dict(error_model="numpy", cache=True, no_cfunc_wrapper=True)
+FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
+
+
+@intrinsic
+def _call(typing, address, arguments, task, tasks):
+    """Call the compiled function at `address` with the members of the tuple `arguments`, task and tasks."""
+    kinds = (*arguments.types, types.intp, types.intp)
+
+    def codegen(context, builder, signature, values):
+        address, arguments, task, tasks = values
+        function = context.call_conv.get_function_type(types.none, kinds).as_pointer()
+        members = cgutils.unpack_tuple(builder, arguments, len(kinds) - 2)
+        context.call_conv.call_function(
+            builder, builder.inttoptr(address, function), types.none, kinds, [*members, task, tasks])  # fmt: skip
+        return context.get_dummy_value()
+
+    return types.void(types.intp, arguments, types.intp, types.intp), codegen
+
+
+@njit(parallel=True, **TASK)
+def _call_in_parallel(address, arguments, tasks):
+    for task in prange(tasks):
+        _call(address, arguments, task, tasks)
+
+
+_addresses: dict[Callable, int] = {}
+
+
+def run(task: Callable, large: bool, *arguments) -> None:
+    """Do all of the work of a task: at once, or, if it is large, spread over the threads.
+
+    A task must be called with the same types of arguments every time; `flat` sees to it that arrays are float32. The first
+    call of all, which compiles or loads the task, is never spread.
+    """
+    address = _addresses.get(task) if large and threads.count > 1 else None
+    if address is not None:
+        with threads.pool:
+            _call_in_parallel(address, arguments, threads.count)
+    else:
+        task(*arguments, 0, 1)
+        if task not in _addresses:
+            compiled = next(iter(task.overloads.values()))
+            _addresses[task] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def flat(x: np.ndarray) -> np.ndarray:
+    """x as one contiguous row of float32; a copy if x is not contiguous."""
+    if x.dtype is not FLOAT32:
+        raise TypeError(f"this kernel is for float32 arrays, got {x.dtype}")
+    return x.ravel()
+
+
+def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """`out`, or a new array, of this shape; and the same memory as one row."""
+    if out is None:
+        out = np.empty(shape, np.float32)
+    elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.c_contiguous:
+        raise ValueError(
+            f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape}, strides {out.strides}")
+    return out, out.ravel()
