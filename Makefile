@@ -3,7 +3,7 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train demos test lint clean
+.PHONY: help venv train demos test bench lint clean
 
 help:  ## show this help
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -24,6 +24,10 @@ demos: $(STAMP)  ## draw the two moons and the activation functions into runs/
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
 	$(BIN)/python -m pytest
+
+bench: $(STAMP)  ## time training steps side by side with PyTorch (installs it); leave the machine alone meanwhile
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m benchmarks.run --out $(OUT)/bench
 
 lint: $(STAMP)  ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .

@@ -354,6 +354,11 @@ BAD_CALLS = [
      "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: D.__setitem__(0, [1.0, 2.0]), ValueError,
      "setitem: a value of shape (2,) does not broadcast to (3,), the shape of x[index]"),
+    (lambda: V.expand(2, 3).__setitem__(0, 1.0), ValueError,
+     "setitem: this Tensor of shape (2, 3) shows memory that must not be written, as expand does and read-only "
+     "arrays are; change a clone()"),
+    (lambda: V.expand(2, 3).assign(D), ValueError,
+     "assign: this Tensor of shape (2, 3) shows memory that must not be written"),
     (lambda: D.__setitem__(0, X[0]), RuntimeError,
      "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
      "masked_fill, or change x.detach()"),

@@ -1,6 +1,7 @@
 """The Tensor itself: what it is made of, how it shows, converts, copies and shares."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -237,6 +238,14 @@ def test_deepcopy_keeps_what_a_subclass_adds():
     p.name = "weight"
     q = copy.deepcopy(p)
     assert type(q) is Parameter and q.name == "weight" and q.data is not p.data
+
+
+def test_pickles_keep_working_dtypes():
+    """A dtype in a pickle is not the object that np.dtype("float32") is, which would make two kinds of float32."""
+    w = pickle.loads(pickle.dumps(Tensor([[1.0, 2.0]], requires_grad=True)))
+    assert w.dtype is np.dtype("float32") and w.requires_grad
+    ops.linear(Tensor([3.0, 4.0]), w).sum().backward()
+    assert w.grad.tolist() == [[3, 4]]
 
 
 def test_a_subclass_computes_plain_tensors():

@@ -149,6 +149,9 @@ class Tensor:
         copy.grad = None if self.grad is None else wrap(self.grad.data.copy())
         return copy
 
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state, data=as_array(state["data"], None, "Tensor"))  # with this process's dtype objects
+
     # Interop --------------------------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -340,14 +343,21 @@ class Tensor:
         value = value.data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
+        self._require_writable("assign")
         self.data[...] = value
         self.touch()
         return self
+
+    def _require_writable(self, who: str) -> None:
+        if not self.data.flags.writeable:
+            raise ValueError(f"{who}: this Tensor of shape {self.shape} shows memory that must not be written, "
+                             "as expand does and read-only arrays are; change a clone()")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self.requires_grad or (isinstance(value, Tensor) and value.requires_grad):
             raise RuntimeError("setitem: x[index] = value cannot be differentiated; build the result with "
                                "where, cat, scatter or masked_fill, or change x.detach()")
+        self._require_writable("setitem")
         index = ops.plain_index(index, self.shape)
         value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
         try:

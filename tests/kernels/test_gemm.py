@@ -94,7 +94,9 @@ def test_batches_broadcast(pair, expanded):
     check(gemm.matmul(a, b, bias=bias), a, b, bias)
 
 
-@pytest.mark.parametrize("m, k, n", [(131, 1300, 197), (1100, 70, 90), (64, 2500, 33), (2, 700, 1500), (1500, 600, 1)])
+@pytest.mark.parametrize(
+    "m, k, n", [(131, 1300, 197), (1100, 70, 90), (64, 2500, 33), (2, 700, 1500), (1500, 600, 1), (45, 20, 300)]
+)
 @pytest.mark.parametrize("a_transposed", [False, True])
 @pytest.mark.parametrize("b_transposed", [False, True])
 def test_larger_than_a_block_and_on_all_threads(m, k, n, a_transposed, b_transposed):

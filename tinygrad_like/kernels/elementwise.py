@@ -1,8 +1,8 @@
 """Elementwise functions of float32 arrays, forward and backward in one pass over memory each, and broadcast arithmetic.
 
-Each function is written once, for one number; loops over them vectorise (see vectormath). To keep compilation short there
-is one kernel for arithmetic (relu counts as such), one for the other functions and one for their derivatives, each told by
-an integer what to compute. Results are float32; `out`, where given, holds the result and shares no memory with an operand.
+Each function is written once, for one number; loops over it vectorise (see vectormath). To keep compilation short there
+is one kernel for arithmetic (relu counts as such), one for all other functions and one for their derivatives, each told
+by an integer what to compute. Where `out` is given it holds the result; it shares no memory with an operand.
 """
 
 import math
@@ -24,7 +24,7 @@ TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
-PIECE = 2048  # numbers: a piece of three arrays fits the first-level cache
+SHORTEST = 32  # numbers in a loop that is worth starting
 
 
 @njit(**INNER)
@@ -101,7 +101,7 @@ def _arithmetic_task(op, a, b, repeat, out, task, tasks):
 
 
 def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
-    """How many times in a row `small`, broadcast to `large` and made flat, repeats each of its numbers, before all over again.
+    """How often `small`, broadcast to `large` and made flat, repeats each of its numbers, before it starts all over.
 
     That covers scalars, rows, columns and channels. For the other cases, 0.
     """
@@ -118,12 +118,13 @@ def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
 
 
 def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    large, small = (a, b) if a.size >= b.size else (b, a)
-    if large.size >= PARALLEL_FROM and a.dtype is FLOAT32 and b.dtype is FLOAT32 and large.flags.c_contiguous:
-        repeat = 1 if a.shape == b.shape else _repeat(small.shape, large.shape)
-        if repeat and small.flags.c_contiguous:
-            y, row = flat_out(out, large.shape)
-            run(_arithmetic_task, True, op, large.ravel(), small.ravel(), repeat, row)
+    if a.size < b.size and op in (ADD, MULTIPLY):
+        a, b = b, a
+    if a.size >= PARALLEL_FROM and a.dtype is FLOAT32 is b.dtype and a.flags.c_contiguous and b.flags.c_contiguous:
+        repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
+        if repeat == 1 or repeat >= SHORTEST:
+            y, row = flat_out(out, a.shape)
+            run(_arithmetic_task, True, op, a.ravel(), b.ravel(), repeat, row)
             return y
     return ufunc(a, b, out=out)
 
@@ -197,7 +198,7 @@ def gelu(x):
 
 @njit(**SCALAR)
 def gelu_slope(x):
-    """Phi(x) + x phi(x), within 2e-7: 1/2 + x P(x^2) / Q(x^2), a minimax fit up to |x| = 6.2; half the work of erf and exp"""
+    """Phi(x) + x phi(x), within 2e-7: 1/2 + x P(x^2) / Q(x^2), fitted up to |x| = 6.2; half the work of erf and exp"""
     x = F(-6.2) if x < F(-6.2) else x
     x = F(6.2) if x > F(6.2) else x
     s = x * x
@@ -221,7 +222,7 @@ def gelu_slope(x):
 
 @njit(**SCALAR)
 def _tanh_form(x):
-    """(s, d): Phi(x) is close to s = (1 + tanh u) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3); d = 2 u'(x)"""
+    """s = (1 + tanh u) / 2 = sigmoid(2 u), close to Phi(x), and 2 u'(x), where u = sqrt(2 / pi) (x + 0.044715 x^3)"""
     cubic = TANH_CUBIC * x * x
     return sigmoid(TANH_SCALE * (x + x * cubic)), TANH_SCALE * (ONE + F(3) * cubic)
 
@@ -342,15 +343,19 @@ def _backward_task(op, g, s, parameter, dx, task, tasks):
 
 
 def forward(op: int, x: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
-    """y = op(x), for one of LEAKY_RELU (parameter: slope), GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS (beta), ELU (alpha)
-    and EXP; the function of that name, above or in vectormath, says what it computes."""
+    """y = op(x): what it computes is said by the function of that name, above or in vectormath.
+
+    parameter: the slope of LEAKY_RELU, beta of SOFTPLUS, alpha of ELU.
+    """
     y, row = flat_out(out, x.shape)
     run(_forward_task, x.size >= PARALLEL_FROM, op, flat(x), float(parameter), row)
     return y
 
 
-def backward(op: int, g: np.ndarray, saved: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None) -> np.ndarray:
-    """dx = g op'(x). What is saved is x, but op(x) for SIGMOID, TANH and EXP."""
+def backward(
+    op: int, g: np.ndarray, saved: np.ndarray, parameter: float = 0.0, out: np.ndarray | None = None
+) -> np.ndarray:
+    """dx = g op'(x). Saved is x, but y = op(x) for SIGMOID, TANH and EXP."""
     if g.shape != saved.shape:
         raise ValueError(f"elementwise.backward: g has shape {g.shape}, the saved array {saved.shape}; they must agree")
     dx, row = flat_out(out, g.shape)

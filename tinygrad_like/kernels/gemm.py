@@ -33,7 +33,8 @@ from .simd import (
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
 _PACKING = 4  # multiplications in the time that it takes to pack a number
-_FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than reading it in place
+_FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
+_STRIP = 4 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 
 _wide_tile, _narrow_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1), make_tile(1, VECTORS)
 _copy_columns, _copy_rows = make_copy(COLUMNS), make_copy(ROWS)
@@ -193,21 +194,22 @@ def _pack_columns(b, k, columns, panel):
 
 
 @inner
-def _pack_rows(a, rows, k, panel):
-    """panel[j, i] = a[i, j] for i < rows."""
-    if a.row == 4:
-        for j in range(k):
-            _copy_rows(_at(a, 0, j), panel + 4 * ROWS * j, rows)
-    else:
-        for j in range(k):
-            for i in range(min(rows, ROWS)):
-                copy_float(_at(a, i, j), panel + 4 * (ROWS * j + i))
+def _pack_rows(a, rows, k, panels):
+    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows."""
+    for j in range(k):
+        for i in range(0, rows, ROWS):
+            panel_row = panels + 4 * (i * k + ROWS * j)
+            if a.row == 4:
+                _copy_rows(_at(a, i, j), panel_row, rows - i)
+            else:
+                for within in range(min(rows - i, ROWS)):
+                    copy_float(_at(a, i + within, j), panel_row + 4 * within)
 
 
 @inner
 def _packs_rows(a, n):
-    """Whether A is packed: numbers of a row that share no cache line are read in place only if they are read once."""
-    return abs(a.column) > 64 and n > COLUMNS
+    """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
+    return abs(a.column) > 64 and n > _FEW_COLUMNS
 
 
 @inner
@@ -222,8 +224,8 @@ def _block(m, n, k, a, b, start, out, scratch):
             begin = start if k0 == 0 else out
             block = _from(a, m0, k0)
             if _packs_rows(a, n):
-                for i in range(0, rows, ROWS):
-                    _pack_rows(_from(block, i, 0), rows - i, depth, a_panels + 4 * i * depth)
+                for i in range(0, rows, _STRIP):
+                    _pack_rows(_from(block, i, 0), min(_STRIP, rows - i), depth, a_panels + 4 * i * depth)
                 for i in range(rows):
                     r[i] = 4 * (i // ROWS * ROWS * depth + i % ROWS)
                 block = _Matrix(a_panels, 4, 4 * ROWS)

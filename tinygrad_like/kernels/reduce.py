@@ -1,7 +1,7 @@
 """Sums and maxima of float32 arrays, over rows, columns or everything.
 
-float32 loses a digit of a sum for every factor of ten in the number of terms added one after the other. Here no more than
-a few hundred are: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
+A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
+most a few hundred: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
 The order of the additions depends on the shape alone, so the result does not change with the number of threads.
 """
 
@@ -36,8 +36,8 @@ def _sum_squares(x):
 
 @njit(**INNER)
 def _max(x):
-    # Among integers, for the maximum of floats, with its rules for NaN, is no reduction that LLVM vectorises. The bits of
-    # a positive float are ordered as the float is, those of a negative one the other way round.
+    # Of integers, since the maximum of floats, with its rules for NaN, is no reduction that LLVM vectorises. The bits
+    # of a positive float are ordered as the float is, those of a negative one the other way round.
     top = LOWEST
     for i in range(x.size):
         bits = F(x[i]).view(I)
@@ -120,9 +120,11 @@ def max_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """x.sum(0), for x (m, n)"""
     m, n = x.shape
-    y, row = flat_out(out, (n,))
     partial = np.zeros((-(-m // BLOCK), n), np.float32)
     run(_columns_task, x.size >= PARALLEL_FROM, flat(x).reshape(m, n), partial)
+    if out is None and len(partial) == 1:
+        return partial[0]
+    y, row = flat_out(out, (n,))
     _combine(partial, row)
     return y
 

@@ -1,7 +1,7 @@
 """Softmax over the rows of a float32 matrix, its relatives, and cross-entropy between logits and labels.
 
-exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that 10 classes cost no
-more per number than 1000. A row is shifted by its maximum m first, which keeps every e^(x - m) in [0, 1].
+exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that rows of 10
+cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
 """
 
 import functools
@@ -12,13 +12,12 @@ from numba import njit
 from . import threads
 from .reduce import _max, _sum
 from .tasks import TASK, flat, flat_out, run
-from .vectormath import INF, INNER, F, exp, log
+from .vectormath import INF, INNER, SCALAR, F, exp, log
 
 PARALLEL_FROM = 8192
 BLOCK = 2048  # numbers in a block of rows; a block is at least one row
 LONG = 256  # such rows fill the vectors by themselves
 SOFTMAX, LOG_SOFTMAX, LOGSUMEXP = range(3)
-NO_WEIGHT = np.empty(0, np.float32)
 
 
 @njit(**INNER)
@@ -162,28 +161,33 @@ def log_softmax_backward(g: np.ndarray, y: np.ndarray, out: np.ndarray | None = 
     return _run_backward(LOG_SOFTMAX, g, y, out)
 
 
-# --- Cross-entropy -----------------------------------------------------------------------------------------------------
-# With a label's distribution q_c = w_c ((1 - eps) [c = label] + eps / classes), a row's loss is -sum_c q_c log p_c and its
-# gradient (sum_c q_c) p - q, p = softmax(x). What backward needs of the row, m and log sum e^(x - m), is kept apart: added
-# up they would be as rough as the largest logit.
+# --- Cross-entropy ----------------------------------------------------------------------------------------------------
+# With a label's distribution q_c = w_c ((1 - eps) [c = label] + eps / classes), a row's loss is -sum_c q_c log p_c and
+# its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and log sum e^(x - m) of the row. They are kept
+# apart, for their sum would be as rough as the largest logit.
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
-def _weighted_nll(x, weight, top, log_total):
-    """-sum_c w_c log p_c"""
+@njit(**SCALAR)
+def _term(w, x, top, log_total):
+    """-w log p, and 0 where w is 0, even if p is 0 too"""
+    return F(0) if w == F(0) else w * ((top - x) + log_total)
+
+
+@njit(fastmath={"reassoc"}, **INNER)
+def _sum_terms(weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
-        total += weight[i] * ((top - x[i]) + log_total)
+        total += _term(weight[i], x[i], top, log_total)
     return total
 
 
 @njit(**TASK)
 def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
-    """totals[task]: the sum of the losses, the sum of the labels' weights, a row whose label is out of range, or -1."""
+    """totals[task]: the sums of the losses and of the labels' weights; 1 + a row with a label out of range, or 0."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     work = np.empty(block * n, np.float32)
-    sum_losses, sum_weights, wrong = 0.0, 0.0, -1
+    sum_losses, sum_weights, wrong = 0.0, 0.0, 0
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
@@ -192,13 +196,13 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
             top, log_total = stats[0, row], log(stats[1, row])
             stats[1, row] = log_total
             label, logits, loss = labels[row], x[row * n : (row + 1) * n], 0.0
-            if 0 <= label < n:
-                loss = (1 - smoothing) * weight[label] * ((top - logits[label]) + log_total)
+            if label != ignored and 0 <= label < n:
+                loss = (1 - smoothing) * _term(weight[label], logits[label], top, log_total)
                 if smoothing > 0:
-                    loss += smoothing / n * _weighted_nll(logits, weight, top, log_total)
+                    loss += smoothing / n * _sum_terms(weight, logits, top, log_total)
                 sum_weights += weight[label]
             elif label != ignored:
-                wrong = row
+                wrong = row + 1
             losses[row] = loss
             sum_losses += loss
     totals[task, 0], totals[task, 1], totals[task, 2] = sum_losses, sum_weights, wrong
@@ -219,7 +223,8 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
             if label == ignored:
-                _scale(out, F(0))
+                for i in range(n):
+                    out[i] = F(0)
                 continue
             g_row = scale * g[row if g.size > 1 else 0]
             at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
@@ -250,8 +255,8 @@ def cross_entropy(
     """losses = -(q * log_softmax(x)).sum(-1), for logits x (rows, classes), labels (rows,) and
     q = weight * ((1 - label_smoothing) * np.eye(classes)[labels] + label_smoothing / classes), 0 where ignored.
 
-    Also what backward needs, (2, rows); the sum of the losses; and the sum of the labels' weights, by which a mean divides.
-    Raises IndexError for a label out of range.
+    Also what backward needs (2, rows), the sum of the losses, and the sum of the labels' weights, which a mean divides
+    by. Raises IndexError for a label out of range.
     """
     rows, classes = x.shape
     losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
@@ -259,13 +264,13 @@ def cross_entropy(
         return losses, stats, 0.0, 0.0
     labels, weight = _labels_and_weight(labels, weight, classes)
     large = x.size >= PARALLEL_FROM
-    totals = np.empty((threads.count if large else 1, 3))
-    run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing),
-        losses, stats, totals)  # fmt: skip
-    sum_losses, sum_weights, last_wrong = zip(*totals.tolist(), strict=True)
-    wrong = int(max(last_wrong))
-    if wrong >= 0:
-        raise IndexError(f"cross_entropy: label {labels[wrong]} is out of range for {classes} classes (0 to {classes - 1}); "
+    totals = np.zeros((threads.count if large else 1, 3))
+    run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats,
+        totals)
+    sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
+    if any(wrong):
+        label = labels[int(max(wrong)) - 1]
+        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
                          f"ignore_index is {ignore_index}")
     return losses, stats, sum(sum_losses), sum(sum_weights)
 
@@ -281,10 +286,10 @@ def cross_entropy_backward(
     scale: float = 1.0,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q); g has one number for every row, or one for all."""
+    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all."""
     dx, row = flat_out(out, x.shape)
     if x.size:
         labels, weight = _labels_and_weight(labels, weight, x.shape[1])
-        run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale),
-            flat(x), labels, weight, ignore_index, float(label_smoothing), stats, row)  # fmt: skip
+        run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
+            ignore_index, float(label_smoothing), stats, row)
     return dx

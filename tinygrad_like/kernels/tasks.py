@@ -1,14 +1,13 @@
 """How a kernel is run: as one task, or as one for every thread.
 
-A kernel is written as a task, `task(..., task, tasks)`, which does the share `task` of `tasks` of some work. All kernels share
-one parallel loop, which calls them by address: a `prange` around each would compile its body four times over.
+A kernel is written as a task, `f(..., task, tasks)`, which does share number `task` of `tasks` of some work. All
+kernels share one parallel loop, which calls them by address: a `prange` around each would compile its body four times.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from numba import njit, prange, types
+from numba import njit, prange, typeof, types
 from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from . import threads
@@ -39,24 +38,26 @@ def _call_in_parallel(address, arguments, tasks):
         _call(address, arguments, task, tasks)
 
 
-_addresses: dict[Callable, int] = {}
+_addresses: dict[tuple, int] = {}
 
 
-def run(task: Callable, large: bool, *arguments) -> None:
-    """Do all of the work of a task: at once, or, if it is large, spread over the threads.
+def run(task: Dispatcher, large: bool, *arguments) -> None:
+    """Do all of a task's work: at once, or, if there is much of it, spread over the threads.
 
-    A task must be called with the same types of arguments every time; `flat` sees to it that arrays are float32. The first
-    call of all, which compiles or loads the task, is never spread.
+    The first call, which compiles the task or loads it, is never spread. Arrays must have the same dtypes and number
+    of axes at every call; `flat` makes sure of that.
     """
-    address = _addresses.get(task) if large and threads.count > 1 else None
-    if address is not None:
-        with threads.pool:
-            _call_in_parallel(address, arguments, threads.count)
-    else:
+    if not large or threads.count == 1:
         task(*arguments, 0, 1)
-        if task not in _addresses:
-            compiled = next(iter(task.overloads.values()))
-            _addresses[task] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        return
+    key = (task, *map(type, arguments))  # compiled code takes an int and a float in different registers
+    if key not in _addresses:
+        task(*arguments, 0, 1)
+        compiled = task.overloads[(*map(typeof, arguments), types.intp, types.intp)]
+        _addresses[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        return
+    with threads.pool:
+        _call_in_parallel(_addresses[key], arguments, threads.count)
 
 
 def flat(x: np.ndarray) -> np.ndarray:
@@ -71,6 +72,6 @@ def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray
     if out is None:
         out = np.empty(shape, np.float32)
     elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.c_contiguous:
-        raise ValueError(
-            f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape}, strides {out.strides}")
+        raise ValueError(f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape} with "
+                         f"strides {out.strides}")
     return out, out.ravel()

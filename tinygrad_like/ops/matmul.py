@@ -148,7 +148,7 @@ def einsum(formula: str, *operands):
     if not isinstance(formula, str):
         raise TypeError('einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); '
                         f"got {type(formula).__name__}")
-    operands = [_operand("einsum", x) for x in operands]
+    operands = tuple([_operand("einsum", x) for x in operands])
     inputs, output = _parse(formula, operands)
     sizes: dict[str, int] = {}
     for names, x in zip(inputs, operands, strict=True):
