@@ -1,5 +1,7 @@
 """What holds for every op: nothing given is changed, nothing returned is shared, dtypes are kept, any shape works."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -246,7 +248,6 @@ def test_dtypes_from_elsewhere_are_the_same_objects():
 
 
 def pickle_round_trip(array):
-    import pickle
     return pickle.loads(pickle.dumps(array))
 
 

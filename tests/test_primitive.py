@@ -85,22 +85,18 @@ def test_calls_that_do_not_fit_the_signature(call, text):
 
 
 def test_rules_that_do_not_fit_the_op():
+    def add_one(x):
+        return x + 1
+
     with pytest.raises(TypeError, match=r"add_one\.vjp: 'y' is no input of <op add_one\(x\)>"):
-        declare(_add_one, y=lambda g: g)
-    typo = declare(_add_one, x=lambda g, scale: g)
+        declare(add_one, y=lambda g: g)
+    typo = declare(add_one, x=lambda g, scale: g)
     with pytest.raises(TypeError, match=r"a VJP rule of <op add_one\(x\)> names 'scale', "
                                         "which is no input, option or residual"):
         typo(leaf([1.0]))
     typo(Tensor([1.0]))  # nothing is recorded, so nothing is missing
     with pytest.raises(TypeError, match="'out' names the output in VJP rules"):
         primitive(lambda x, out: x)
-
-
-def add_one(x):
-    return x + 1
-
-
-_add_one = add_one
 
 
 def test_an_input_without_a_rule():

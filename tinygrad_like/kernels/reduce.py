@@ -88,12 +88,12 @@ def _columns_task(x, partial, task, tasks):
 
 
 @njit(**TASK)
-def _combine(partial, out):
+def _combine(partial, rest, out):
     total = np.zeros(out.size)
-    for block in range(len(partial)):
-        row = partial[block]
-        for j in range(total.size):
-            total[j] += row[j]
+    for rows in (partial, rest):
+        for k in range(len(rows)):
+            for j in range(total.size):
+                total[j] += rows[k, j]
     for j in range(total.size):
         out[j] = total[j]
 
@@ -120,12 +120,15 @@ def max_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """x.sum(0), for x (m, n)"""
     m, n = x.shape
-    partial = np.zeros((-(-m // BLOCK), n), np.float32)
-    run(_columns_task, x.size >= PARALLEL_FROM, flat(x).reshape(m, n), partial)
-    if out is None and len(partial) == 1:
+    x = flat(x)
+    group = max(1, min(m, STRIP // max(n, 1)))  # short rows are taken `group` at a time, as if they were one
+    rows = m // group
+    partial = np.zeros((-(-rows // BLOCK), group * n), np.float32)
+    run(_columns_task, x.size >= PARALLEL_FROM, x[: rows * group * n].reshape(rows, group * n), partial)
+    if partial.size == n and out is None:
         return partial[0]
     y, row = flat_out(out, (n,))
-    _combine(partial, row)
+    _combine(partial.reshape(-1, n), x[rows * group * n :].reshape(-1, n), row)
     return y
 
 

@@ -1,0 +1,242 @@
+"""Kernels other than products side by side with PyTorch's, in microseconds; a ratio above 1 says that ours is faster.
+
+    python -m benchmarks.kernels            every case
+    python -m benchmarks.kernels --quick    fewer rounds
+
+Each library has a process of its own; they run in turn, in rounds (see gemm.py). PyTorch's side calls its kernels
+directly, without autograd, and its fused optimizers. Both sides allocate what they return. Figures are medians.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.gemm import PAUSE, seconds
+
+LIBRARIES = "ours", "torch"
+MLP, SMALL_MLP = (784, 512, 512, 10), (64, 128, 128, 10)
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def labels(rows: int, classes: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, classes, rows)
+
+
+def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [shape for a, b in zip(sizes, sizes[1:], strict=False) for shape in ((b, a), (b,))]
+
+
+def ours() -> dict[str, Callable[[], Callable[[], object]]]:
+    """For each case what makes its inputs and returns a call without arguments that is timed."""
+    from tinygrad_like.kernels import elementwise, optim, reduce, softmax
+
+    def activation(op, *shape):
+        x, g = arrays(shape, shape)
+        return lambda: (elementwise.forward(op, x), elementwise.backward(op, g, x))
+
+    def relu(*shape):
+        x, g = arrays(shape, shape)
+        return lambda: (elementwise.relu(x), elementwise.keep_positive(g, x))
+
+    def probabilities(*shape):
+        x, g = arrays(shape, shape)
+        return lambda: softmax.softmax_backward(g, softmax.softmax(x))
+
+    def cross_entropy(*shape):
+        (x,), t, g = arrays(shape), labels(*shape), np.ones(1, np.float32)
+
+        def run():
+            _, stats, _, divisor = softmax.cross_entropy(x, t)
+            return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
+
+        return run
+
+    def two(function, *shapes):
+        a, b = arrays(*shapes)
+        return lambda: function(a, b)
+
+    def one(function, *shape):
+        (x,) = arrays(shape)
+        return lambda: function(x)
+
+    def adam(sizes):
+        states = [arrays(shape, shape, shape) + [np.ones(shape, np.float32)] for shape in parameters(sizes)]
+
+        def run():
+            for state in states:
+                optim.adam(*state, 1e-3, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
+
+        return run
+
+    def sgd(sizes):
+        states = [arrays(shape, shape, shape) for shape in parameters(sizes)]
+
+        def run():
+            for state in states:
+                optim.sgd(*state, 1e-3, 0.9, 1.0, 0.0, False, 1.0)
+
+        return run
+
+    return {
+        "gelu, forward + backward (2048, 512)": lambda: activation(elementwise.GELU, 2048, 512),
+        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(elementwise.GELU_TANH, 2048, 512),
+        "silu, forward + backward (2048, 512)": lambda: activation(elementwise.SILU, 2048, 512),
+        "relu, forward + backward (128, 512)": lambda: relu(128, 512),
+        "relu, forward + backward (2048, 512)": lambda: relu(2048, 512),
+        "softmax, forward + backward (64, 10)": lambda: probabilities(64, 10),
+        "softmax, forward + backward (8192, 64)": lambda: probabilities(8192, 64),
+        "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
+        "cross-entropy, forward + backward (128, 10)": lambda: cross_entropy(128, 10),
+        "cross-entropy, forward + backward (2048, 65)": lambda: cross_entropy(2048, 65),
+        "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
+        "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
+        "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
+        "sum of columns (128, 512)": lambda: one(reduce.sum_columns, 128, 512),
+        "sum of columns (2048, 512)": lambda: one(reduce.sum_columns, 2048, 512),
+        "sum of columns (2048, 10)": lambda: one(reduce.sum_columns, 2048, 10),
+        "sum of rows (2048, 512)": lambda: one(reduce.sum_rows, 2048, 512),
+        "maximum of rows (2048, 512)": lambda: one(reduce.max_rows, 2048, 512),
+        "sum (1048576,)": lambda: one(reduce.sum_all, 1 << 20),
+        f"Adam {MLP}": lambda: adam(MLP),
+        f"Adam {SMALL_MLP}": lambda: adam(SMALL_MLP),
+        f"SGD, momentum {MLP}": lambda: sgd(MLP),
+        f"SGD, momentum {SMALL_MLP}": lambda: sgd(SMALL_MLP),
+    }
+
+
+def torch() -> list[Callable[[], Callable[[], object]]]:
+    """PyTorch's side, in the order of `ours`."""
+    import torch as t
+
+    aten = t.ops.aten
+
+    def tensors(*shapes):
+        return [t.from_numpy(a) for a in arrays(*shapes)]
+
+    def activation(forward, backward, *shape):
+        x, g = tensors(shape, shape)
+        return lambda: (forward(x), backward(g, x))
+
+    def gelu(approximate):
+        return activation(lambda x: aten.gelu(x, approximate=approximate),
+                          lambda g, x: aten.gelu_backward(g, x, approximate=approximate), 2048, 512)
+
+    def relu(*shape):
+        return activation(aten.relu, lambda g, x: aten.threshold_backward(g, x, 0), *shape)
+
+    def probabilities(*shape):
+        x, g = tensors(shape, shape)
+        return lambda: aten._softmax_backward_data(g, aten._softmax(x, -1, False), -1, t.float32)
+
+    def cross_entropy(*shape):
+        (x,), target, g = tensors(shape), t.from_numpy(labels(*shape)), t.ones(())
+
+        def run():
+            log_p = aten._log_softmax(x, 1, False)
+            _, weight = aten.nll_loss_forward(log_p, target, None, 1, -100)
+            g_log_p = aten.nll_loss_backward(g, log_p, target, None, 1, -100, weight)
+            return aten._log_softmax_backward_data(g_log_p, log_p, 1, t.float32)
+
+        return run
+
+    def two(function, *shapes):
+        a, b = tensors(*shapes)
+        return lambda: function(a, b)
+
+    def one(function, *shape):
+        (x,) = tensors(shape)
+        return lambda: function(x)
+
+    def optimizer(kind, sizes, **options):
+        params = [t.nn.Parameter(p) for p in tensors(*parameters(sizes))]
+        for p in params:
+            p.grad = t.randn_like(p)
+        return kind(params, lr=1e-3, fused=True, **options).step
+
+    return [
+        lambda: gelu("none"),
+        lambda: gelu("tanh"),
+        lambda: activation(aten.silu, aten.silu_backward, 2048, 512),
+        lambda: relu(128, 512),
+        lambda: relu(2048, 512),
+        lambda: probabilities(64, 10),
+        lambda: probabilities(8192, 64),
+        lambda: probabilities(2048, 512),
+        lambda: cross_entropy(128, 10),
+        lambda: cross_entropy(2048, 65),
+        lambda: two(t.add, (1 << 20,), (1 << 20,)),
+        lambda: two(t.add, (2048, 512), (512,)),
+        lambda: two(t.mul, (2048, 512), (2048, 1)),
+        lambda: one(lambda x: x.sum(0), 128, 512),
+        lambda: one(lambda x: x.sum(0), 2048, 512),
+        lambda: one(lambda x: x.sum(0), 2048, 10),
+        lambda: one(lambda x: x.sum(1), 2048, 512),
+        lambda: one(lambda x: x.amax(1), 2048, 512),
+        lambda: one(lambda x: x.sum(), 1 << 20),
+        lambda: optimizer(t.optim.Adam, MLP),
+        lambda: optimizer(t.optim.Adam, SMALL_MLP),
+        lambda: optimizer(t.optim.SGD, MLP, momentum=0.9),
+        lambda: optimizer(t.optim.SGD, SMALL_MLP, momentum=0.9),
+    ]
+
+
+def serve(library: str) -> None:
+    """Answer "number of case<tab>budget" lines with the seconds of one call."""
+    makers = list(ours().values()) if library == "ours" else torch()
+    runs: dict[int, Callable[[], object]] = {}
+    for line in sys.stdin:
+        number, budget = line.rstrip("\n").split("\t")
+        i = int(number)
+        if i not in runs:
+            runs[i] = makers[i]()
+            runs[i]()
+        print(seconds(runs[i], float(budget)), flush=True)
+
+
+def compare(rounds: int, budget: float, only: str) -> None:
+    command = [sys.executable, "-m", "benchmarks.kernels", "--serve"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    workers = {library: subprocess.Popen([*command, library], cwd=root, **pipes) for library in LIBRARIES}
+    print(f"{'microseconds':<48}" + "".join(f"{library:>9}" for library in LIBRARIES) + "   torch/ours")
+    ratios = []
+    for i, name in enumerate(ours()):
+        if only not in name:
+            continue
+        times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
+        for _ in range(rounds):
+            for library, worker in workers.items():
+                time.sleep(PAUSE)
+                worker.stdin.write(f"{i}\t{budget}\n")
+                worker.stdin.flush()
+                times[library].append(float(worker.stdout.readline()))
+        median = {library: 1e6 * statistics.median(t) for library, t in times.items()}
+        ratios.append(median["torch"] / median["ours"])
+        columns = "".join(f"{median[library]:9.1f}" for library in LIBRARIES)
+        print(f"{name:<48}{columns}{ratios[-1]:13.2f}", flush=True)
+    print(f"{'geometric mean':<66}{statistics.geometric_mean(ratios):13.2f}")
+    for worker in workers.values():
+        worker.stdin.close()
+        worker.wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve)
+    else:
+        compare(rounds=3 if options.quick else 7, budget=0.03 if options.quick else 0.06, only=options.only)

@@ -1,0 +1,86 @@
+"""Optimizer updates against their formulas in float64 over several steps, small and spread over the threads."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like.kernels import optim as k
+
+SIZES = [(5,), (200, 301)]
+STEPS = 4
+
+
+def start(shape):
+    """A parameter and its gradients, float32."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal(shape).astype(np.float32), rng.standard_normal((STEPS, *shape)).astype(np.float32)
+
+
+def check(x, exact, atol=2e-6):
+    np.testing.assert_allclose(x, exact, rtol=2e-6, atol=atol)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("momentum, dampening, nesterov",
+                         [(0, 0, False), (0.9, 0, False), (0.9, 0, True), (0.8, 0.3, False)])
+@pytest.mark.parametrize("decay, scale", [(0, 1), (0.1, 1.0), (0.1, -0.5)])
+def test_sgd(shape, momentum, dampening, nesterov, decay, scale):
+    x, gradients = start(shape)
+    exact, b, exact_b = x.astype(np.float64), np.zeros_like(x) if momentum else k.EMPTY, 0.0
+    for t, g in enumerate(gradients):
+        fresh = 1.0 if t == 0 else 1.0 - dampening
+        k.sgd(x, g, b, 0.1, momentum, fresh, decay, nesterov, scale)
+        d = scale * g + decay * exact
+        exact_b = momentum * exact_b + fresh * d
+        exact -= 0.1 * (d if not momentum else d + momentum * exact_b if nesterov else exact_b)
+    check(x, exact)
+    if momentum:
+        check(b, exact_b)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("decay, decoupled, scale",
+                         [(0, False, 1), (0.1, False, 1.0), (0.1, True, 1.0), (0.1, True, -0.5)])
+def test_adam(shape, decay, decoupled, scale):
+    x, gradients = start(shape)
+    m, v = np.zeros_like(x), np.zeros_like(x)
+    exact, exact_m, exact_v = x.astype(np.float64), 0.0, 0.0
+    lr, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
+    for t, g in enumerate(gradients, 1):
+        k.adam(x, g, m, v, lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps, 0.0 if decoupled else decay,
+               1 - lr * decay if decoupled else 1.0, scale)
+        exact *= 1 - lr * decay if decoupled else 1
+        d = scale * g + (0 if decoupled else decay) * exact
+        exact_m = beta1 * exact_m + (1 - beta1) * d
+        exact_v = beta2 * exact_v + (1 - beta2) * d**2
+        exact -= lr * (exact_m / (1 - beta1**t)) / (np.sqrt(exact_v / (1 - beta2**t)) + eps)
+    check(x, exact, atol=1e-5)  # where scale g and decay x cancel, few digits are left, and the step has full size
+    check(m, exact_m)
+    np.testing.assert_allclose(v, exact_v, rtol=2e-6)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("momentum", [0, 0.9])
+def test_rmsprop(shape, centered, momentum):
+    x, gradients = start(shape)
+    v, a, b = np.zeros_like(x), np.zeros_like(x) if centered else k.EMPTY, np.zeros_like(x) if momentum else k.EMPTY
+    exact, exact_v, exact_a, exact_b = x.astype(np.float64), 0.0, 0.0, 0.0
+    lr, alpha, eps, decay = 0.01, 0.9, 1e-3, 0.1
+    for g in gradients:
+        k.rmsprop(x, g, v, a, b, lr, alpha, eps, decay, momentum, 1.0)
+        d = g + decay * exact
+        exact_v = alpha * exact_v + (1 - alpha) * d**2
+        exact_a = alpha * exact_a + (1 - alpha) * d if centered else 0.0
+        exact_b = momentum * exact_b + d / (np.sqrt(exact_v - exact_a**2) + eps)
+        exact -= lr * exact_b
+    np.testing.assert_allclose(x, exact, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(v, exact_v, rtol=2e-6)
+
+
+def test_gradients_are_only_read():
+    x, gradients = start((200, 301))
+    g = gradients[0].copy()
+    g.flags.writeable = False
+    for _ in range(2):
+        k.adam(x, g, np.zeros_like(x), np.zeros_like(x), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
+    np.testing.assert_array_equal(g, gradients[0])
