@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, ops
 
+from .linear import Linear, fuses
 from .module import Module, _described
 
 
@@ -92,10 +93,20 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Tensor) -> Any:
+        waiting = None  # a Linear, until we know what follows it: with a ReLU it is one op
         for module in self.__dict__.values():  # the attributes are the layers, see module.py
             if isinstance(module, Module):
-                x = module(x)
-        return x
+                if waiting is not None:
+                    layer, waiting = waiting, None
+                    if fuses(layer, module):
+                        x = ops.linear_relu(x, layer.weight, layer.bias)
+                        continue
+                    x = layer(x)
+                if type(module) is Linear:
+                    waiting = module
+                else:
+                    x = module(x)
+        return x if waiting is None else waiting(x)
 
 
 class ModuleList(_List):

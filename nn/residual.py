@@ -8,7 +8,7 @@ from tinygrad_like import Tensor
 
 from . import init
 from .activation import ReLU, make_activation
-from .linear import Linear
+from .linear import Linear, activated
 from .module import Module
 
 
@@ -84,8 +84,7 @@ class Res(Module):
             init.zeros_(parameter)
 
     def forward(self, z: Tensor) -> Tensor:
-        sigma = self.activation
-        update = sigma(self.mm1(sigma(self.mm2(z))))
+        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, z))
         return z + (update if self.scale == 1 else update * self.scale)
 
     def extra_repr(self) -> str:

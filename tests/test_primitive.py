@@ -325,6 +325,8 @@ EXAMPLES = {
              ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
              ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}),
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
+    "linear_relu": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3)), {}),
+                    ((some(0, 3), some(4, 3), some(4)), {}), ((constant(some(5, 3)), some(4, 3), some(4)), {})],
     "leaky_relu": [((some(3, 4),), {}), ((some(3, 4),), {"negative_slope": 0.3})],
     "sigmoid_vjp": [((some(3, 4), positive(3, 4)), {})],
     "tanh_vjp": [((some(3, 4), positive(3, 4)), {})],

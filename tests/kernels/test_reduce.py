@@ -72,6 +72,7 @@ def test_empty_and_strided_inputs():
     np.testing.assert_array_equal(reduce.sum_rows(x.T), reduce.sum_rows(np.ascontiguousarray(x.T)))
     np.testing.assert_array_equal(reduce.sum_columns(x[::2]), reduce.sum_columns(x[::2].copy()))
     np.testing.assert_array_equal(reduce.sum_columns(x[:0]), np.zeros(70))
+    assert reduce.sum_columns(x[:, :0]).shape == (0,)
     np.testing.assert_array_equal(reduce.sum_rows(x[:, :0]), np.zeros(60))
     assert reduce.sum_all(x[:0]) == 0
     with pytest.raises(ValueError, match=r"the rows of shape \(60, 0\) are empty"):

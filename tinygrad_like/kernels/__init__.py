@@ -6,7 +6,6 @@ A module here imports numba, which takes longer than a small job; so each is loa
 from __future__ import annotations
 
 import importlib.util
-import math
 
 import numpy as np
 
@@ -24,21 +23,3 @@ def __getattr__(name: str):
     module = importlib.import_module(f".{name}", __name__)
     importlib.import_module(".notice", __name__).install()
     return module
-
-
-def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray | np.float32:
-    """np.sum(x, axis, keepdims=keepdim), by a kernel if the axes are the first or the last ones and x is worth it."""
-    n = len(axis)
-    if worth(x) and n:
-        from . import reduce
-
-        if n == x.ndim:
-            out = np.float32(reduce.sum_all(x))
-            return np.full((1,) * n, out) if keepdim else out
-        if sorted(axis) == list(range(n)):
-            rows = x.reshape(math.prod(x.shape[:n]), -1)
-            return reduce.sum_columns(rows).reshape((1,) * n * keepdim + x.shape[n:])
-        if sorted(axis) == list(range(x.ndim - n, x.ndim)):
-            rows = x.reshape(-1, math.prod(x.shape[-n:]))
-            return reduce.sum_rows(rows).reshape(x.shape[:-n] + (1,) * n * keepdim)
-    return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]

@@ -23,7 +23,7 @@ TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
 
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
+ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, RELU_IN_PLACE, KEEP_POSITIVE = range(8)
 SHORTEST = 32  # numbers in a loop that is worth starting
 
 
@@ -55,6 +55,10 @@ def _with_row(op, a, b, out):
         for k in range(m):
             for i in range(n):
                 out[k, i] = ZERO if a[k, i] <= ZERO else a[k, i]  # this way round, NaN stays NaN
+    elif op == RELU_IN_PLACE:
+        for k in range(m):
+            for i in range(n):
+                out[k, i] = ZERO if out[k, i] <= ZERO else out[k, i]
     elif op == KEEP_POSITIVE:
         for k in range(m):
             for i in range(n):
@@ -164,6 +168,13 @@ def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     x = flat(x)
     run(_arithmetic_task, x.size >= PARALLEL_FROM, RELU, x, x, 1, row)
     return y
+
+
+def relu_in_place(x: np.ndarray) -> np.ndarray:
+    """np.maximum(x, 0, out=x)"""
+    row = flat_out(x, x.shape)[1]
+    run(_arithmetic_task, x.size >= PARALLEL_FROM, RELU_IN_PLACE, row, row, 1, row)
+    return x
 
 
 def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

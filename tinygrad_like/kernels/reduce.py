@@ -128,7 +128,7 @@ def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     if partial.size == n and out is None:
         return partial[0]
     y, row = flat_out(out, (n,))
-    _combine(partial.reshape(-1, n), x[rows * group * n :].reshape(-1, n), row)
+    _combine(partial.reshape(len(partial) * group, n), x[rows * group * n :].reshape(m - rows * group, n), row)
     return y
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from .. import kernels
 from ..dtypes import FLOAT32, as_array
 from ..primitive import fused, primitive
+from .activation import keep_positive, relu
 from .elementwise import add, mul
 from .index import take
-from .reduce import sum
+from .reduce import sum, sum_over
 from .shape import expand, permute, reshape, transpose
 
 LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast, and far from starting threads of its own
@@ -110,12 +111,24 @@ def linear(x, weight, bias=None):
 
 
 @linear.joint_vjp
-def _(g, x, weight, bias, wanted):
+def _linear_vjp(g, x, weight, bias, wanted):
     # With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
     g2, x2 = _rows(g), _rows(x)
     return [_multiply(g2, weight).reshape(x.shape) if wanted[0] else None,
             _multiply(g2.T, x2) if wanted[1] else None,
-            sum(g2, axis=0) if wanted[2] else None]
+            sum_over(g2, (0,), False) if wanted[2] else None]
+
+
+@fused(reference=lambda x, weight, bias=None: relu(linear(x, weight, bias)))
+def linear_relu(x, weight, bias=None):
+    """max(x W^T + b, 0), one layer of (7.22), with a single array for what are two ops. Shapes as in `linear`."""
+    y = linear.forward(x, weight, bias)
+    return kernels.elementwise.relu_in_place(y) if kernels.worth(y) else np.maximum(y, 0, out=y)
+
+
+@linear_relu.joint_vjp
+def _(g, x, weight, bias, out, wanted):
+    return _linear_vjp(keep_positive.forward(g, out), x, weight, bias, wanted)
 
 
 def _rows(x):

@@ -16,10 +16,28 @@ from .shape import cat, flip, permute, reshape
 # Sums ---------------------------------------------------------------------------------------------------------------
 
 
+def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
+    """np.sum(x, axis, keepdims=keepdim), by a kernel if the axes are the first or the last ones and x is worth it."""
+    n = len(axis)
+    if kernels.worth(x) and n:
+        if n == 1 and x.ndim == 2 and not keepdim:
+            return kernels.reduce.sum_columns(x) if axis[0] == 0 else kernels.reduce.sum_rows(x)
+        if n == x.ndim:
+            total = np.float32(kernels.reduce.sum_all(x))
+            return np.full((1,) * n, total) if keepdim else total
+        if sorted(axis) == list(range(n)):
+            columns = kernels.reduce.sum_columns(x.reshape(math.prod(x.shape[:n]), -1))
+            return columns.reshape((1,) * n * keepdim + x.shape[n:])
+        if sorted(axis) == list(range(x.ndim - n, x.ndim)):
+            rows = kernels.reduce.sum_rows(x.reshape(-1, math.prod(x.shape[-n:])))
+            return rows.reshape(x.shape[:-n] + (1,) * n * keepdim)
+    return np.add.reduce(x, axis=axis, keepdims=keepdim)
+
+
 @primitive
 def sum(x, *, axis=None, keepdim=False):
     """The sum over `axis` (all axes if None). Booleans and small integers are added up as int64."""
-    return kernels.sum_over(x, axes("sum", axis, x.ndim), keepdim)
+    return sum_over(x, axes("sum", axis, x.ndim), keepdim)
 
 
 @primitive
@@ -55,7 +73,7 @@ def mean(x, *, axis=None, keepdim=False):
     n = _count(x.shape, axis)
     if n == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
-    return kernels.sum_over(x, axis, keepdim) / n
+    return sum_over(x, axis, keepdim) / n
 
 
 mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
