@@ -48,9 +48,10 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
         return float(np.max([np.max(np.abs(a), initial=0) for a in arrays], initial=0))
     if p != 2:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
-    squares = sum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else float(np.sum(np.square(a))) for a in arrays)
+    squares = math.fsum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else float(np.sum(np.square(a)))
+                        for a in arrays)
     if squares == math.inf:  # float32 ends at 3e38, so the square of 2e19 is too much for it
-        squares = sum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
+        squares = math.fsum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)
 
 

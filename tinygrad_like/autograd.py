@@ -142,7 +142,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False) -> dict[A
         parents = node.parents
         if needed is not None:
             parents = [p if p in needed else None for p in parents]
-        for parent, c in zip(parents, node.op.pull(node, g, parents), strict=True):
+        for parent, c in zip(parents, node.op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue
             if parent not in table:

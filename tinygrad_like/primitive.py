@@ -59,6 +59,7 @@ class Primitive:
         self.rules: dict[int, tuple[Callable, list[int]]] = {}
         self.joint: tuple[Callable, list[int]] | None = None
         self.kept: list[str] = []
+        self.out: int | None = None  # the position of the output among what is kept
         self.keep: Callable | None = None  # set by the first rule: an op without rules is not differentiable
 
     def __repr__(self) -> str:
@@ -107,6 +108,7 @@ class Primitive:
                 return f"options[{name!r}] if {name!r} in options else defaults[{name!r}]"
             return f"residuals[{name!r}] if {name!r} in residuals else unknown({name!r})"
 
+        self.out = self.kept.index("out") if "out" in self.kept else None
         display = "".join(source(name) + ", " for name in self.kept)
         names = {"shape": np.shape, "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
@@ -257,21 +259,23 @@ class Primitive:
 
     def _saved(self, node: Node) -> list:
         """What the rules named: as arrays, or as Tensors on the graph while recording."""
-        values = []
+        graph, order, values = mode.recording, node.order, []
         for x in node.saved:
             if isinstance(x, Tensor):
-                if x.version is not None and x.version[0] > node.order:
+                version = x.version
+                if version is not None and version[0] > order:
                     self._changed(node, "an input")
-                values.append(x if mode.recording else x.data)
-            else:
-                values.append(x)
-        if "out" in self.kept:
-            if node.extra is not None and node.extra.version is not None and node.extra.version[0] > node.order:
+                if not graph:
+                    x = x.data
+            values.append(x)
+        if self.out is not None:
+            extra = node.extra
+            if extra is not None and extra.version is not None and extra.version[0] > order:
                 self._changed(node, "its output")
-            if mode.recording:
-                out = wrap(node.saved[self.kept.index("out")])
+            if graph:
+                out = wrap(values[self.out])
                 out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
-                values[self.kept.index("out")] = out
+                values[self.out] = out
         return values
 
     def _changed(self, node, what):

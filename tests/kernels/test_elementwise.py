@@ -7,7 +7,7 @@ import pytest
 
 from tinygrad_like.kernels import elementwise as k
 
-SMALL, LARGE = (7, 13), (300, 401)  # below and above k.PARALLEL_FROM; of odd lengths, so that loops have rests
+SMALL, LARGE = (7, 13), (300, 401)  # one task, several; of odd lengths, so that loops have rests
 
 
 def random(*shape, seed=0, scale=1.0):
@@ -104,9 +104,9 @@ SHAPES = {
     "same": (LARGE, LARGE),
     "row": (LARGE, (401,)),
     "row of two axes": ((64, 8, 100), (1, 8, 100)),
-    "narrow row": ((20_000, 3), (3,)),
+    "narrow row": ((20_001, 3), (3,)),
     "column": (LARGE, (300, 1)),
-    "narrow column": ((20_000, 3), (20_000, 1)),
+    "narrow column": ((20_001, 3), (20_001, 1)),
     "channels": ((8, 5, 33, 32), (5, 1, 1)),
     "number": (LARGE, (1,)),
     "no axes": (LARGE, ()),

@@ -29,6 +29,8 @@ CASES = {
     "log_softmax": (ops.log_softmax, 3 * real(300, 40)),
     "softmax of batches": (ops.softmax, real(5, 60, 40)),
     "softmax over the first axis": (lambda x: ops.softmax(x, axis=0), real(300, 40)),
+    "add": (ops.add, real(300, 120), real(300, 120)),
+    "mul": (ops.mul, real(300, 120), real(300, 120)),
     "sum": (lambda x: x.sum(), real(300, 40)),
     "sum columns": (lambda x: x.sum(axis=0), real(300, 40)),
     "sum rows": (lambda x: x.sum(axis=1, keepdim=True), real(300, 40)),

@@ -31,7 +31,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
         if sorted(axis) == list(range(x.ndim - n, x.ndim)):
             rows = kernels.reduce.sum_rows(x.reshape(-1, math.prod(x.shape[-n:])))
             return rows.reshape(x.shape[:-n] + (1,) * n * keepdim)
-    return np.add.reduce(x, axis=axis, keepdims=keepdim)
+    return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
 
 
 @primitive
