@@ -124,18 +124,17 @@ class Primitive:
         arrays, parents = [], []
         tensors = plain = differentiable = False
         for x in inputs:
+            parent = None
             if isinstance(x, Tensor):
                 tensors = True
-                arrays.append(x.data)
                 if x.requires_grad:
                     differentiable = True
-                    parents.append(x.node or x)
-                else:
-                    parents.append(None)
-            else:
-                plain = plain or type(x) not in _PLAIN
-                arrays.append(x)
-                parents.append(None)
+                    parent = x.node or x
+                x = x.data
+            elif type(x) not in _PLAIN:
+                plain = True
+            arrays.append(x)
+            parents.append(parent)
         if tensors and plain:
             inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
             arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]

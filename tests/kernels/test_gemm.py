@@ -177,7 +177,7 @@ def test_offset_tables_make_the_product_a_convolution():
         for i in range(0, len(out), rows):
             offsets = a.ctypes.data, r.ctypes.data + 8 * i, c.ctypes.data
             target = out.ctypes.data + 4 * n * i
-            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n)
+            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n, 0)
 
     size, kernel, channels, n = 9, 3, 2, simd.COLUMNS
     image, weights = random(channels, size, size), random(channels * kernel * kernel, n, seed=1)
@@ -291,3 +291,16 @@ print(json.dumps([floats(2), len(floats.stats.cache_hits)]))
     with (package / "simd.py").open("a") as file:
         file.write("FLOATS = 1000\n")
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == [2000, 0]
+
+
+def test_rectified_product_is_the_positive_part():
+    """Also where k takes several blocks: only the whole sum is cut off at 0. NaN stays NaN."""
+    rng = np.random.default_rng(2)
+    for m, k, n in (1, 1, 1), (7, 5, 33), (20, 1300, 40), (130, 600, 70):
+        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+        bias, out = rng.standard_normal(n, np.float32), np.empty((m, n), np.float32)
+        exact = np.maximum(a.astype(float) @ b + bias, 0)
+        gemm.product(a, b, out, bias, rectify=True)
+        np.testing.assert_allclose(out, exact, atol=1e-5 * np.sqrt(k) * 4)
+    a[3, 4] = np.nan
+    assert np.isnan(gemm.product(a, b, out, bias, rectify=True)[3]).all()

@@ -12,7 +12,7 @@ import numpy as np
 FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
 
 
-def worth(x, least: int = 8192) -> bool:
+def worth(x, least: int = 2048) -> bool:
     """Whether x is a C-contiguous float32 array of at least `least` numbers: what a kernel takes, and is faster at."""
     return type(x) is np.ndarray and x.size >= least and x.dtype is FLOAT32 and x.flags.c_contiguous
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from .tasks import FLOAT32, TASK, flat, flat_out, run
+from .simd import kernel
+from .tasks import FLOAT32, flat, flat_out, run
 from .vectormath import HALF, INNER, ONE, SCALAR, F, erf, exp, expm1, log1p_unit, sigmoid, tanh
 
 PARALLEL_FROM = 49152  # numbers; to start the threads costs as much as some 3 us of work
@@ -24,7 +25,7 @@ TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
 
 # --- Arithmetic: bound by memory, not by computing --------------------------------------------------------------------
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, RELU_IN_PLACE, KEEP_POSITIVE = range(8)
+ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
 SHORTEST = 32  # numbers in a loop that is worth starting
 
 
@@ -56,10 +57,6 @@ def _with_row(op, a, b, out):
         for k in range(m):
             for i in range(n):
                 out[k, i] = ZERO if a[k, i] <= ZERO else a[k, i]  # this way round, NaN stays NaN
-    elif op == RELU_IN_PLACE:
-        for k in range(m):
-            for i in range(n):
-                out[k, i] = ZERO if out[k, i] <= ZERO else out[k, i]
     elif op == KEEP_POSITIVE:
         for k in range(m):
             for i in range(n):
@@ -84,7 +81,7 @@ def _with_scalar(op, a, b, out):
             out[i] = a[i] / b
 
 
-@njit(**TASK)
+@kernel()
 def _arithmetic_task(op, a, b, repeat, out, task, tasks):
     """A share of out[i] = a[i] op b[i // repeat % b.size]."""
     if repeat > 1:
@@ -169,13 +166,6 @@ def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     x = flat(x)
     run(_arithmetic_task, x.size >= PARALLEL_FROM, RELU, x, x, 1, row)
     return y
-
-
-def relu_in_place(x: np.ndarray) -> np.ndarray:
-    """np.maximum(x, 0, out=x)"""
-    row = flat_out(x, x.shape)[1]
-    run(_arithmetic_task, x.size >= PARALLEL_FROM, RELU_IN_PLACE, row, row, 1, row)
-    return x
 
 
 def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -288,7 +278,7 @@ def elu_slope(x, alpha):
 LEAKY_RELU, GELU, GELU_TANH, SILU, SIGMOID, TANH, SOFTPLUS, ELU, EXP = range(9)
 
 
-@njit(**TASK)
+@kernel()
 def _forward_task(op, x, parameter, y, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
     n, parameter, x, y = stop - start, F(parameter), x[start:stop], y[start:stop]
@@ -321,7 +311,7 @@ def _forward_task(op, x, parameter, y, task, tasks):
             y[i] = exp(x[i])
 
 
-@njit(**TASK)
+@kernel()
 def _backward_task(op, g, s, parameter, dx, task, tasks):
     start, stop = task * g.size // tasks, (task + 1) * g.size // tasks
     n, parameter, g, s, dx = stop - start, F(parameter), g[start:stop], s[start:stop], dx[start:stop]

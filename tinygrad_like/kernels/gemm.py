@@ -97,8 +97,12 @@ def matmul(
     return product(a, b, out, start)
 
 
-def product(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: np.ndarray = _ZERO) -> np.ndarray:
-    """out = start + a @ b, unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
+def product(
+    a: np.ndarray, b: np.ndarray, out: np.ndarray, start: np.ndarray = _ZERO, rectify: bool = False
+) -> np.ndarray:
+    """out = start + a @ b, or its positive part if told to rectify.
+
+    Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
 
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. A linear layer is three products:
@@ -106,7 +110,7 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: np.ndarray = _
         product(x, w.T, y, bias)        product(g, w, x_gradient)        product(g.T, x, w_gradient)
     """
     with threads.pool:
-        _product(id(a), id(b), id(out), id(start), threads.count)
+        _product(id(a), id(b), id(out), id(start), int(rectify), threads.count)
     return out
 
 
@@ -213,7 +217,7 @@ def _packs_rows(a, n):
 
 
 @inner
-def _block(m, n, k, a, b, start, out, scratch):
+def _block(m, n, k, a, b, start, out, rectify, scratch):
     """out = start + a @ b on one core, with a of (m, k) and b of (k, n)."""
     r, c, a_panels, b_panel = scratch.r, scratch.c, _aligned(scratch.a), _aligned(scratch.b)
     m_step, k_step = r.size - ROWS, c.size
@@ -221,7 +225,7 @@ def _block(m, n, k, a, b, start, out, scratch):
         rows = min(m_step, m - m0)
         for k0 in range(0, max(k, 1), k_step):  # once even if k is 0: the sum of nothing is start
             depth = min(k_step, k - k0)
-            begin = start if k0 == 0 else out
+            begin, last = start if k0 == 0 else out, rectify if k0 + depth >= k else 0
             block = _from(a, m0, k0)
             if _packs_rows(a, n):
                 for i in range(0, rows, _STRIP):
@@ -244,7 +248,7 @@ def _block(m, n, k, a, b, start, out, scratch):
                     offsets = block.address, r.ctypes.data + 8 * i, c.ctypes.data
                     first, target = _at(begin, m0 + i, n0), _at(out, m0 + i, n0)
                     rows_in_memory = panel.address, panel.row, first, begin.row, target, out.row
-                    tile = (depth, *offsets, *rows_in_memory, rows - i, columns)
+                    tile = (depth, *offsets, *rows_in_memory, rows - i, columns, last)
                     if columns <= FLOATS:
                         _narrow_tile(*tile)
                     elif i == rows - 1:
@@ -268,7 +272,7 @@ def _cut(m, n, parts, packs_rows):
 
 
 @inner
-def _task(task, tasks, a, b, out, start):
+def _task(task, tasks, a, b, out, start, rectify):
     """One task's share: every matrix of the batch is cut into so many parts that tasks get equally many."""
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
     for axis in range(3, ndim_of(out) + 1):
@@ -294,17 +298,17 @@ def _task(task, tasks, a, b, out, start):
         if m1 > m0 and n1 > n0:
             rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
             first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
-            _block(m1 - m0, n1 - n0, k, rows, columns, first, target, scratch)
+            _block(m1 - m0, n1 - n0, k, rows, columns, first, target, rectify, scratch)
 
 
 @kernel(parallel=True)
-def _product(a, b, out, start, max_tasks):
+def _product(a, b, out, start, rectify, max_tasks):
     work = _size(a, 1)
     for axis in range(1, ndim_of(out) + 1):
         work *= _size(out, axis)
     tasks = max(1, min(max_tasks, work // _GRAIN))
     if tasks == 1:
-        _task(np.int64(0), tasks, a, b, out, start)
+        _task(np.int64(0), tasks, a, b, out, start, rectify)
     else:
         for task in prange(tasks):
-            _task(np.int64(task), tasks, a, b, out, start)
+            _task(np.int64(task), tasks, a, b, out, start, rectify)

@@ -6,18 +6,18 @@ one shape; one that is not used is EMPTY.
 """
 
 import numpy as np
-from numba import njit
 
-from .tasks import TASK, run
+from .simd import kernel
+from .tasks import run
 from .vectormath import F
 
 PARALLEL_FROM = 16384
 ZERO = F(0)
 EMPTY = np.empty(0, np.float32)
-UPDATE = dict(fastmath={"contract"}, **TASK)
 
 
-@njit(**UPDATE)
+
+@kernel(fastmath={"contract"})
 def _sgd_task(x, g, b, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
     x, g, b = x[start:stop], g[start:stop], b[start:stop]
@@ -36,7 +36,7 @@ def _sgd_task(x, g, b, lr, momentum, fresh, decay, nesterov, scale, task, tasks)
             x[i] -= lr * b[i]
 
 
-@njit(**UPDATE)
+@kernel(fastmath={"contract"})
 def _adam_task(x, g, m, v, lr, beta1, beta2, root, eps, decay, keep, scale, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
     x, g, m, v = x[start:stop], g[start:stop], m[start:stop], v[start:stop]
@@ -51,7 +51,7 @@ def _adam_task(x, g, m, v, lr, beta1, beta2, root, eps, decay, keep, scale, task
         x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
 
 
-@njit(**UPDATE)
+@kernel(fastmath={"contract"})
 def _rmsprop_task(x, g, v, a, b, lr, alpha, eps, decay, momentum, scale, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
     x, g, v, a, b = x[start:stop], g[start:stop], v[start:stop], a[start:stop], b[start:stop]

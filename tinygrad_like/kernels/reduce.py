@@ -8,14 +8,16 @@ The order of the additions depends on the shape alone, so the result does not ch
 import numpy as np
 from numba import njit
 
-from .elementwise import PARALLEL_FROM
-from .tasks import TASK, flat, flat_out, run
+from .simd import kernel
+from .tasks import flat, flat_out, run
 from .vectormath import INNER, F, I
 
+PARALLEL_FROM = 98304
 SUM, SUM_SQUARES, MAX = range(3)
 PIECE = 4096  # numbers added up in float32
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
-STRIP, BLOCK = 256, 128  # columns and rows of a part of a matrix whose columns are added up in float32
+SHORT = 64  # rows of fewer numbers are taken several together
+STRIP, BLOCK = 512, 128  # columns and rows of a part of a matrix whose columns are added up in float32
 
 
 @njit(fastmath={"reassoc", "contract"}, **INNER)
@@ -47,7 +49,7 @@ def _max(x):
     return I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
 
 
-@njit(**TASK)
+@kernel()
 def _rows_task(op, x, n, out, task, tasks):
     """One number for every n of x."""
     for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
@@ -68,7 +70,7 @@ def _add_rows(total, a, b, c, d, e, f, g, h):
         total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
 
 
-@njit(**TASK)
+@kernel()
 def _columns_task(x, partial, task, tasks):
     m, n = x.shape
     strips = -(-n // STRIP)
@@ -87,7 +89,7 @@ def _columns_task(x, partial, task, tasks):
                 total[c] += x[row, j + c]
 
 
-@njit(**TASK)
+@kernel()
 def _combine(partial, rest, out):
     total = np.zeros(out.size)
     for rows in (partial, rest):
@@ -121,11 +123,11 @@ def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """x.sum(0), for x (m, n)"""
     m, n = x.shape
     x = flat(x)
-    group = max(1, min(m, STRIP // max(n, 1)))  # short rows are taken `group` at a time, as if they were one
+    group = STRIP // n if 0 < n < SHORT and m > BLOCK else 1
     rows = m // group
     partial = np.zeros((-(-rows // BLOCK), group * n), np.float32)
     run(_columns_task, x.size >= PARALLEL_FROM, x[: rows * group * n].reshape(rows, group * n), partial)
-    if partial.size == n and out is None:
+    if out is None and group == len(partial) == 1:
         return partial[0]
     y, row = flat_out(out, (n,))
     _combine(partial.reshape(len(partial) * group, n), x[rows * group * n :].reshape(m - rows * group, n), row)

@@ -236,9 +236,10 @@ def copy_float(typing, source, target):
 def make_tile(rows: int, vectors: int) -> Callable:
     """The micro-kernel for tiles of rows x (vectors * FLOATS) outputs.
 
-    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left)``, with A[i, j] = a[r[i] + c[j]], is
+    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify)``, with
+    A[i, j] = a[r[i] + c[j]], is
 
-        out[:, :] = start + A[:, :k] @ B[:k]
+        out[:, :] = start + A[:, :k] @ B[:k],        and its positive part, max(., 0), if rectify is not 0
 
     r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
     out at start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a
@@ -248,8 +249,8 @@ def make_tile(rows: int, vectors: int) -> Callable:
     """
 
     @intrinsic
-    def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
-        def emit(build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
+    def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify):
+        def emit(build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify):
             sums = [[cgutils.alloca_once(build, VECTOR) for _ in range(vectors)] for _ in range(rows)]  # in registers
             offset = [integer(4 * FLOATS * j) for j in range(vectors)]
             last = build.sub(rows_left, integer(1))
@@ -278,9 +279,18 @@ def make_tile(rows: int, vectors: int) -> Callable:
                     x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
-            for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
+            lowest = build.select(build.icmp_signed("!=", rectify, integer(0)),
+                                  ir.Constant(F32, 0.0), ir.Constant(F32, float("-inf")))  # fmt: skip
+            floor = broadcast(build, lowest, FLOATS)
 
-        return procedure(emit, 12)
+            def finish(total, address, mask):
+                y = build.load(total)
+                y = build.select(build.fcmp_ordered("<", y, floor), floor, y)  # this way round, NaN stays NaN
+                store(build, y, address, mask)
+
+            for_each_vector(out, out_i, finish)
+
+        return procedure(emit, 13)
 
     return tile
 

@@ -11,7 +11,8 @@ from numba import njit
 
 from . import threads
 from .reduce import _max, _sum
-from .tasks import TASK, flat, flat_out, run
+from .simd import kernel
+from .tasks import flat, flat_out, run
 from .vectormath import INF, INNER, SCALAR, F, exp, log
 
 PARALLEL_FROM = 8192
@@ -66,7 +67,7 @@ def _exp_shifted(x, n, e, tops, totals):
             totals[row] = _sum(e[row * n : (row + 1) * n])
 
 
-@njit(**TASK)
+@kernel()
 def _forward_task(op, x, n, y, task, tasks):
     rows, block = x.size // n, max(1, BLOCK // n)
     work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
@@ -99,7 +100,7 @@ def _dot(a, b):
     return total
 
 
-@njit(**TASK)
+@kernel()
 def _backward_task(op, g, y, n, dx, task, tasks):
     rows = g.size // n
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
@@ -181,7 +182,7 @@ def _sum_terms(weight, x, top, log_total):
     return total
 
 
-@njit(**TASK)
+@kernel()
 def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
     """totals[task]: the sums of the losses and of the labels' weights; 1 + a row with a label out of range, or 0."""
     rows, n = labels.size, x.size // labels.size
@@ -208,7 +209,7 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
     totals[task, 0], totals[task, 1], totals[task, 2] = sum_losses, sum_weights, wrong
 
 
-@njit(**TASK)
+@kernel()
 def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks):
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)

@@ -5,14 +5,14 @@ kernels share one parallel loop, which calls them by address: a `prange` around 
 """
 
 import numpy as np
-from numba import njit, prange, typeof, types
+from numba import prange, typeof, types
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from . import threads
+from .simd import kernel
 
-TASK = dict(error_model="numpy", cache=True, no_cfunc_wrapper=True)
 FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
 
 
@@ -32,7 +32,7 @@ def _call(typing, address, arguments, task, tasks):
     return types.void(types.intp, arguments, types.intp, types.intp), codegen
 
 
-@njit(parallel=True, **TASK)
+@kernel(parallel=True)
 def _call_in_parallel(address, arguments, tasks):
     for task in prange(tasks):
         _call(address, arguments, task, tasks)

@@ -16,15 +16,19 @@ from ..primitive import primitive
 # Sums and products --------------------------------------------------------------------------------------------------
 
 
-def _large(a, b) -> bool:
-    """Whether all threads together add two arrays faster than NumPy does on one."""
-    return kernels.worth(a, 32768) and kernels.worth(b, 32768)
+LARGE = 65536  # numbers from which all threads together beat NumPy on one at arithmetic
+
+
+def _both_large(a, b) -> bool:
+    return kernels.worth(a, LARGE) and kernels.worth(b, LARGE)
 
 
 @primitive
 def add(a, b):
     """a + b."""
-    return kernels.elementwise.add(a, b) if _large(a, b) else np.add(a, b)
+    if getattr(a, "size", 0) >= LARGE and _both_large(a, b):
+        return kernels.elementwise.add(a, b)
+    return np.add(a, b)
 
 
 add.vjp(a=lambda g: g,
@@ -44,7 +48,9 @@ sub.vjp(a=lambda g: g,
 @primitive
 def mul(a, b):
     """a b, element by element."""
-    return kernels.elementwise.multiply(a, b) if _large(a, b) else np.multiply(a, b)
+    if getattr(a, "size", 0) >= LARGE and _both_large(a, b):
+        return kernels.elementwise.multiply(a, b)
+    return np.multiply(a, b)
 
 
 mul.vjp(a=lambda g, b: g * b,
@@ -227,13 +233,12 @@ def cosh(x):
 cosh.vjp(x=lambda g, x: g * sinh(x))
 
 
-_erf = np.frompyfunc(math.erf, 1, 1)  # NumPy has none
 
 
 @primitive
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    return np.asarray(_erf(x), np.result_type(x, np.float32))
+    return kernels.vectormath.erf_array(np.asarray(x))  # NumPy has none
 
 
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))

@@ -18,8 +18,8 @@ from .shape import expand, permute, reshape, transpose
 LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast, and far from starting threads of its own
 
 
-def _multiply(a, b, bias=None):
-    """a @ b + bias on arrays; all float32 products worth it run on our own kernel, and so on one thread pool."""
+def _multiply(a, b, bias=None, rectify=False):
+    """a @ b + bias on arrays, or its positive part; float32 products worth it run on our kernel, on one thread pool."""
     if a.dtype is FLOAT32 is b.dtype:
         if a.ndim == 2 == b.ndim:
             shape = a.shape[0], b.shape[1]
@@ -28,12 +28,12 @@ def _multiply(a, b, bias=None):
         if math.prod(shape) * a.shape[-1] >= LEAST:
             out = np.empty(shape, FLOAT32)
             if bias is None:
-                return kernels.gemm.product(a, b, out)
-            return kernels.gemm.product(a, b, out, np.ascontiguousarray(bias))
+                return kernels.gemm.product(a, b, out, rectify=rectify)
+            return kernels.gemm.product(a, b, out, np.ascontiguousarray(bias), rectify)
     out = np.matmul(a, b)
     if bias is not None:
         out += bias
-    return out
+    return np.maximum(out, 0, out=out) if rectify else out
 
 
 @primitive
@@ -105,8 +105,12 @@ def linear_reference(x, weight, bias=None):
 @fused(reference=linear_reference)
 def linear(x, weight, bias=None):
     """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
+    return _linear(x, weight, bias, rectify=False)
+
+
+def _linear(x, weight, bias, rectify):
     _check_linear(x, weight, bias)
-    y = _multiply(_rows(x), weight.T, bias)
+    y = _multiply(_rows(x), weight.T, bias, rectify)
     return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
 
 
@@ -122,8 +126,7 @@ def _linear_vjp(g, x, weight, bias, wanted):
 @fused(reference=lambda x, weight, bias=None: relu(linear(x, weight, bias)))
 def linear_relu(x, weight, bias=None):
     """max(x W^T + b, 0), one layer of (7.22), with a single array for what are two ops. Shapes as in `linear`."""
-    y = linear.forward(x, weight, bias)
-    return kernels.elementwise.relu_in_place(y) if kernels.worth(y) else np.maximum(y, 0, out=y)
+    return _linear(x, weight, bias, rectify=True)
 
 
 @linear_relu.joint_vjp
