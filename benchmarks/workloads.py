@@ -40,10 +40,9 @@ def _data(w: Workload):
 def ours(name: str, threads: int) -> Callable[[], float]:
     import nn
     import optim
-    from tinygrad_like import Tensor, manual_seed
-    from tinygrad_like.kernels import threads as pool
+    from tinygrad_like import Tensor, manual_seed, set_num_threads
 
-    pool.set_num_threads(threads)
+    set_num_threads(threads)
     manual_seed(0)
     w = WORKLOADS[name]
     model = (nn.ResNetS(w.sizes[0], w.sizes[1], w.sizes[2], w.sizes[3]) if name == "resnet_s"

@@ -19,9 +19,8 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import manual_seed, no_grad
+from tinygrad_like import get_num_threads, manual_seed, no_grad, set_num_threads
 from tinygrad_like.data import DataLoader, load_digits, load_mnist, random_shift, stratified_split
-from tinygrad_like.kernels.threads import get_num_threads, set_num_threads
 
 from .progress import Progress
 
