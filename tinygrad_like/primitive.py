@@ -38,6 +38,7 @@ class Residuals(dict):
 
 
 _NONE = Residuals()
+_new = Tensor.__new__
 
 
 class Primitive:
@@ -156,15 +157,20 @@ class Primitive:
             if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
                 inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
                           for x in inputs]
-        y = wrap(out)
+        y = _new(Tensor)  # wrap(out), without the call
+        y.data = out
         if out.base is not None:
             _share_version(y, inputs)
-        if differentiable and self.keep is not None and mode.recording and dtype.kind == "f":
-            node = Node()
-            node.op, node.parents, node.extra, node.shape, node.dtype = self, parents, None, out.shape, dtype
+        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
+            y.node = node = Node()
+            y.requires_grad = True
+            node.op = self
+            node.parents = parents
             node.saved = self.keep(inputs, out, options, residuals)
             node.order = tick()
-            y.node, y.requires_grad = node, True
+            node.shape = out.shape
+            node.dtype = dtype
+            node.extra = None
         if mode.anomaly:
             _check_finite(y, f"{self.name} made", y.node)
         return y
