@@ -151,6 +151,8 @@ def _check_linear(x, weight, bias):
     if x.dtype is not weight.dtype:
         raise TypeError(f"linear: the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
                         f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
+    if bias is not None and bias.dtype is not weight.dtype:
+        raise TypeError(f"linear: the bias is {bias.dtype} but the weight {weight.dtype}; cast one of them")
 
 
 # Einsum: permute, reshape and matmul in disguise ----------------------------------------------------------------------
