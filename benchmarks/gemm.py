@@ -1,21 +1,21 @@
 """Matrix products side by side: ours, PyTorch (MKL or its own) and NumPy (OpenBLAS), in GFLOP/s, bigger is better.
 
-    python benchmarks/gemm.py            every shape
-    python benchmarks/gemm.py --quick    fewer rounds
+    python -m benchmarks.gemm            every shape
+    python -m benchmarks.gemm --quick    fewer rounds
 
 Thread pools that meet in one process slow each other down, so each library has a process of its own. They run in turn,
 in rounds, so that a slow moment of the machine meets all of them. Figures are medians over rounds.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
+
+from .process import Worker
 
 LIBRARIES = "ours", "torch", "numpy"
 PAUSE = 0.15  # seconds, until the threads of the process that had its turn have stopped spinning
@@ -90,26 +90,19 @@ def serve(library: str) -> None:
 
 
 def compare(rounds: int, budget: float, only: str) -> None:
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, os.path.abspath(__file__), "--serve"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    workers = {
-        library: subprocess.Popen([*command, library], env={**os.environ, "PYTHONPATH": path}, **pipes)
-        for library in LIBRARIES
-    }
+    names = [name for name in cases() if only in name]
+    if not names:
+        raise SystemExit(f"no product's name contains {only!r}; they are:\n  " + "\n  ".join(cases()))
+    workers = {library: Worker("benchmarks.gemm", "--serve", library) for library in LIBRARIES}
     print(f"{'product':<42}" + "".join(f"{library:>8}" for library in LIBRARIES) + "   ours/torch  ours/numpy")
     ratios: dict[str, list[float]] = {"torch": [], "numpy": []}
-    for name, case in cases().items():
-        if only not in name:
-            continue
+    for name in names:
+        case = cases()[name]
         times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
         for _ in range(rounds):
             for library, worker in workers.items():
                 time.sleep(PAUSE)
-                worker.stdin.write(f"{name}\t{budget}\n")
-                worker.stdin.flush()
-                times[library].append(float(worker.stdout.readline()))
+                times[library].append(float(worker.ask(f"{name}\t{budget}")))
         rate = {library: flops(case) / statistics.median(t) / 1e9 for library, t in times.items()}
         for library in ratios:
             ratios[library].append(rate["ours"] / rate[library])
@@ -118,8 +111,7 @@ def compare(rounds: int, budget: float, only: str) -> None:
     means = {library: statistics.geometric_mean(r) for library, r in ratios.items()}
     print(f"{'geometric mean':<66}{means['torch']:13.2f}{means['numpy']:12.2f}")
     for worker in workers.values():
-        worker.stdin.close()
-        worker.wait()
+        worker.close()
 
 
 if __name__ == "__main__":

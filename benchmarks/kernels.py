@@ -8,9 +8,7 @@ directly, without autograd, and its fused optimizers. Both sides allocate what t
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.gemm import PAUSE, seconds
+
+from .process import Worker
 
 LIBRARIES = "ours", "torch"
 MLP, SMALL_MLP = (784, 512, 512, 10), (64, 128, 128, 10)
@@ -204,10 +204,9 @@ def serve(library: str) -> None:
 
 
 def compare(rounds: int, budget: float, only: str) -> None:
-    command = [sys.executable, "-m", "benchmarks.kernels", "--serve"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    workers = {library: subprocess.Popen([*command, library], cwd=root, **pipes) for library in LIBRARIES}
+    if not any(only in name for name in ours()):
+        raise SystemExit(f"no case's name contains {only!r}; they are:\n  " + "\n  ".join(ours()))
+    workers = {library: Worker("benchmarks.kernels", "--serve", library) for library in LIBRARIES}
     print(f"{'microseconds':<48}" + "".join(f"{library:>9}" for library in LIBRARIES) + "   torch/ours")
     ratios = []
     for i, name in enumerate(ours()):
@@ -217,17 +216,14 @@ def compare(rounds: int, budget: float, only: str) -> None:
         for _ in range(rounds):
             for library, worker in workers.items():
                 time.sleep(PAUSE)
-                worker.stdin.write(f"{i}\t{budget}\n")
-                worker.stdin.flush()
-                times[library].append(float(worker.stdout.readline()))
+                times[library].append(float(worker.ask(f"{i}\t{budget}")))
         median = {library: 1e6 * statistics.median(t) for library, t in times.items()}
         ratios.append(median["torch"] / median["ours"])
         columns = "".join(f"{median[library]:9.1f}" for library in LIBRARIES)
         print(f"{name:<48}{columns}{ratios[-1]:13.2f}", flush=True)
     print(f"{'geometric mean':<66}{statistics.geometric_mean(ratios):13.2f}")
     for worker in workers.values():
-        worker.stdin.close()
-        worker.wait()
+        worker.close()
 
 
 if __name__ == "__main__":

@@ -15,41 +15,25 @@ import math
 import os
 import platform
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
+from .process import Worker
 from .workloads import WORKLOADS
 
 
-class Worker:
-    def __init__(self, framework: str, workload: str, threads: int):
-        self.process = subprocess.Popen([sys.executable, "-m", "benchmarks.worker", framework, workload, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, steps: int) -> dict:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the worker {' '.join(map(str, self.process.args))} stopped; its message is above")
-        return json.loads(line)
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def measure(workload: str, against: str, threads: int, rounds: int, seconds: float) -> dict:
-    workers = {name: Worker(name, workload, threads) for name in (against, "ours")}
-    for worker in workers.values():
-        worker.run(5)  # compile, fill caches
-    steps = {name: max(5, int(seconds * 1e3 / worker.run(20)["ms"])) for name, worker in workers.items()}
+    workers = {name: Worker("benchmarks.worker", name, workload, str(threads)) for name in (against, "ours")}
+
+    def run(name: str, steps: int) -> dict:
+        return json.loads(workers[name].ask(str(steps)))
+
+    for name in workers:
+        run(name, 5)  # compile, fill caches
+    steps = {name: max(5, int(seconds * 1e3 / run(name, 20)["ms"])) for name in workers}
     found: dict[str, list] = {name: [] for name in workers}
     for _ in range(rounds + 1):
-        for name, worker in workers.items():
-            found[name].append(worker.run(steps[name]))
+        for name in workers:
+            found[name].append(run(name, steps[name]))
     for worker in workers.values():
         worker.close()
     ms = {name: [r["ms"] for r in results[1:]] for name, results in found.items()}

@@ -1,0 +1,34 @@
+"""A benchmark in a process of its own, so that two libraries' thread pools never meet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Worker:
+    """Runs a module of this project, which answers every line on its standard input with one on its standard output."""
+
+    def __init__(self, module: str, *arguments: str):
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        self.process = subprocess.Popen([sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
+
+    def ask(self, line: str) -> str:
+        """The answer to a line. Ends this program if the worker has stopped, whose own message then stands above."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit("a benchmark process stopped; its message is above")
+        return answer
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
