@@ -1,9 +1,5 @@
 """The product kernel against its plain reading, on every kind of operand; the parts it is made of."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -222,20 +218,6 @@ def test_transpose_in_registers(n):
     np.testing.assert_array_equal(target[:, n:], np.repeat(source[-1:].T, simd.FLOATS - n, axis=1))
 
 
-def python(code, **environment):
-    """Run a program, and return the JSON that it prints."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 OTHER_MACHINE = """
 import json, numpy as np
 from tinygrad_like.kernels import gemm, simd
@@ -251,7 +233,7 @@ print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 
 
 @pytest.mark.slow
-def test_other_machines_have_other_vectors_and_no_part_in_the_cache(tmp_path):
+def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_path):
     """AVX2 and SSE code run on this machine too, if it has AVX2; one cache directory serves all without mixing them."""
     if simd.FLOATS < 8 or "+fma" not in simd._FEATURES:
         pytest.skip("this machine cannot run AVX2")
@@ -273,7 +255,7 @@ def floats(n):
 """
 
 
-def test_a_change_of_any_kernel_source_empties_the_cache(tmp_path):
+def test_a_change_of_any_kernel_source_empties_the_cache(python, tmp_path):
     """numba alone looks at the file of the function only, but most of a kernel comes from simd.py."""
     package = tmp_path / "package"
     package.mkdir()

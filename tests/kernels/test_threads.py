@@ -1,9 +1,6 @@
 """The thread pool: its size, Python threads, forked processes, both threading layers."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +17,6 @@ def restored():
     before = threads.get_num_threads()
     yield
     threads.set_num_threads(before)
-
-
-def python(code, **environment):
-    """Run a program, and return the JSON that it prints."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_number_of_threads():
@@ -103,14 +86,14 @@ print(json.dumps([parent, child, [right(), threads.count]]))
 
 
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
-def test_python_threads_share_the_pool(layer):
+def test_python_threads_share_the_pool(python, layer):
     if layer == "omp":
         pytest.importorskip("numba.np.ufunc.omppool", reason="no OpenMP here")
     environment = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
     assert python(SETUP + PYTHON_THREADS, **environment) == [200, True, layer]
 
 
-def test_openmp_comes_first():
+def test_openmp_comes_first(python):
     pytest.importorskip("numba.np.ufunc.omppool", reason="no OpenMP here")
     environment = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "default"}
     assert python(SETUP + PYTHON_THREADS, **environment)[-1] == "omp"
@@ -118,7 +101,7 @@ def test_openmp_comes_first():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("layer", ["omp", "workqueue"])
-def test_a_forked_process_runs_kernels_on_one_thread(layer):
+def test_a_forked_process_runs_kernels_on_one_thread(python, layer):
     if layer == "omp":
         pytest.importorskip("numba.np.ufunc.omppool", reason="no OpenMP here")
     environment = {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"}
@@ -128,7 +111,7 @@ def test_a_forked_process_runs_kernels_on_one_thread(layer):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
-def test_products_start_one_pool():
+def test_products_start_one_pool(python):
     """With a pool of two, that is one thread more than this one."""
     code = """
 before = len(os.listdir("/proc/self/task"))

@@ -9,7 +9,7 @@ import importlib.util
 
 import numpy as np
 
-FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
+from ..dtypes import FLOAT32
 
 
 def worth(x, least: int = 2048) -> bool:

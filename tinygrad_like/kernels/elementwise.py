@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
+from ..dtypes import FLOAT32
 from .simd import kernel
-from .tasks import FLOAT32, flat, flat_out, run
+from .tasks import flat, flat_out, run
 from .vectormath import HALF, INNER, ONE, SCALAR, F, erf, exp, expm1, log1p_unit, sigmoid, tanh
 
 PARALLEL_FROM = 49152  # numbers; to start the threads costs as much as some 3 us of work

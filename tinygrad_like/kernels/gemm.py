@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
+from ..dtypes import FLOAT32
 from . import threads
 from .simd import (
     COLUMNS,
@@ -39,7 +40,6 @@ _STRIP = 4 * ROWS  # rows of A packed at a time: whole cache lines, where A is t
 _wide_tile, _narrow_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1), make_tile(1, VECTORS)
 _copy_columns, _copy_rows = make_copy(COLUMNS), make_copy(ROWS)
 
-_FLOAT32 = np.dtype(np.float32)
 _ZERO = np.zeros(COLUMNS, np.float32)[:1]  # broadcasts to any shape; a tile reads as many zeros as it is wide
 
 
@@ -63,7 +63,7 @@ def matmul(
     Raises TypeError if an array is not of float32, and ValueError if shapes do not fit.
     """
     for name, x in ("a", a), ("b", b), ("out", out), ("bias", bias):
-        if x is not None and x.dtype != _FLOAT32:
+        if x is not None and x.dtype != FLOAT32:
             raise TypeError(f"matmul: {name} has dtype {x.dtype}, but this kernel is for float32; cast it first")
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(

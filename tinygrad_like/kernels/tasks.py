@@ -10,10 +10,9 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from ..dtypes import FLOAT32
 from . import threads
 from .simd import kernel
-
-FLOAT32 = np.dtype(np.float32)  # NumPy keeps one object per dtype
 
 
 @intrinsic

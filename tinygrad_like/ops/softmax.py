@@ -140,13 +140,7 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
 
 
 def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    n, classes = input.shape
-    if target.dtype.kind == "f":
-        q = target * (1 - label_smoothing) + label_smoothing / classes
-        q = q if weight is None else q * weight
-        divisor = n
-    else:
-        q, divisor = _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
+    q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     # Where q is 0 the loss is 0, also if the logit is -inf, as of a masked class.
     losses = -sum(mul(q, where(q != 0, log_softmax(input, axis=-1), 0.0)), axis=-1)
     return reduced(losses, reduction, divisor, sum)
@@ -194,9 +188,10 @@ def _(g, input, target, weight, stats, divisor, ignore_index, reduction, label_s
 
 
 def _distribution(input, target, weight, ignore_index, label_smoothing):
+    """What log_softmax is weighed with, (rows, classes), and what a mean divides by; on arrays or on Tensors."""
     n, classes = input.shape
     if target.dtype.kind != "f":
-        return _soft_labels(target, classes, weight, ignore_index, label_smoothing, input.dtype)
+        return _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
     q = target * (1 - label_smoothing) + label_smoothing / classes
     return (q if weight is None else q * weight), n
 
