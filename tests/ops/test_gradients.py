@@ -30,6 +30,7 @@ def distinct(*shape):
 
 
 MASK = rng.random((3, 4)) < 0.5
+SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 UNARY = {
@@ -164,6 +165,17 @@ CASES = {
     "einsum trace": (lambda a: Tensor.einsum("bii->b", a), real(2, 3, 3)),
     "einsum ellipsis": (lambda a, b: Tensor.einsum("...ij,j->...i", a, b), real(2, 3, 4), real(4)),
     "einsum hadamard": (lambda a, b: Tensor.einsum("ij,ij->ij", a, b), real(3, 4), real(3, 4)),
+    # embedding and attention
+    "embedding": (lambda w: ops.embedding(Tensor([[2, 0], [2, 3]]), w), real(4, 3)),
+    "embedding, padding": (lambda w: ops.embedding(Tensor([2, 0, 2, 3]), w, padding_idx=1) * w, real(4, 3)),
+    "add_rows": (lambda x: ops.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4), real(2, 2, 3)),
+    "attention": (ops.scaled_dot_product_attention, real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
+    "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
+                          real(2, 2, 4, 3), real(2, 4, 3), real(1, 4, 3)),
+    "attention, masked": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, Tensor(SEEN)),
+                          real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
+    "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
+    "self_attention": (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), real(2, 3, 12)),
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),

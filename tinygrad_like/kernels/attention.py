@@ -469,6 +469,12 @@ def _parts(heads, length, width):
     return parts if length > width else 1
 
 
+def _laid_out_like(x, shape):
+    """A new array with the order of x's axes in memory, unless that puts another axis than the last innermost."""
+    y = np.empty_like(x, shape=shape)
+    return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
+
+
 def _work(q, k, v, heads):
     return heads * q.shape[-2] * k.shape[-2] * (q.shape[-1] + v.shape[-1])
 
@@ -481,7 +487,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     """
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     if out is None:
-        out = np.empty_like(q, shape=(*heads_shape, q.shape[-2], v.shape[-1]))
+        out = _laid_out_like(q, (*heads_shape, q.shape[-2], v.shape[-1]))
     heads, length = math.prod(heads_shape), q.shape[-2]
     stats = np.empty(2 * heads * length, np.float32)
     if out.size:
@@ -493,9 +499,10 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
 
 def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, into=None):
     """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
+    g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
     heads_shape = out.shape[:-2]
     heads, length = math.prod(heads_shape), q.shape[-2]
-    dq, dk, dv = into or [np.empty_like(x, shape=(*heads_shape, *x.shape[-2:])) for x in (q, k, v)]
+    dq, dk, dv = into or [_laid_out_like(x, (*heads_shape, *x.shape[-2:])) for x in (q, k, v)]
     if not out.size:
         for d in (dq, dk, dv):
             d[...] = 0

@@ -12,7 +12,8 @@ from .elementwise import (
     clone, contiguous, identity,
 )
 from .index import (
-    take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, one_hot, argsort, sort, topk,
+    take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, embedding, add_rows, one_hot, argsort,
+    sort, topk,
 )
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
@@ -30,6 +31,9 @@ from .activation import (
 )
 from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
+)
+from .attention import (
+    scaled_dot_product_attention, self_attention, attention_weights,
 )
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
