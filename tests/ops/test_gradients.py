@@ -31,6 +31,7 @@ def distinct(*shape):
 
 MASK = rng.random((3, 4)) < 0.5
 SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
+ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 UNARY = {
@@ -176,6 +177,7 @@ CASES = {
                           real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
     "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), real(2, 3, 12)),
+    "rotate_halves": (lambda x: ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)), real(2, 3, 4)),
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),

@@ -33,7 +33,7 @@ from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
 )
 from .attention import (
-    scaled_dot_product_attention, self_attention, attention_weights,
+    scaled_dot_product_attention, self_attention, attention_weights, rotate_halves,
 )
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import kernels, random
 from ..dtypes import BOOL, FLOAT32
-from ..primitive import Residuals, fused
+from ..primitive import Residuals, fused, primitive
 from .elementwise import mul, where
 from .matmul import matmul
 from .shape import permute, reshape, transpose
@@ -181,3 +181,17 @@ def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, w
     kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p,
                                          seed, _heads(dqkv, num_heads, 3))
     return [dqkv, None]
+
+
+@primitive
+def rotate_halves(x, cos, sin):
+    """The pairs (x[..., i], x[..., i + n]), n half the last axis, turned by angles whose cos and sin are (..., n)."""
+    n = x.shape[-1] // 2
+    a, b = x[..., :n], x[..., n:]
+    out = np.empty(x.shape, x.dtype)
+    out[..., :n] = a * cos - b * sin
+    out[..., n:] = a * sin + b * cos
+    return out
+
+
+rotate_halves.vjp(x=lambda g, cos, sin: rotate_halves(g, cos, -sin))
