@@ -490,7 +490,9 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
         out = _laid_out_like(q, (*heads_shape, q.shape[-2], v.shape[-1]))
     heads, length = math.prod(heads_shape), q.shape[-2]
     stats = np.empty(2 * heads * length, np.float32)
-    if out.size:
+    if k.shape[-2] == 0:
+        out[...] = 0
+    elif out.size:
         run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), 0 if mask is None else id(mask),
             id(out), stats, _parts(heads, length, COLUMNS), int(causal), float(scale), *_threshold_and_factor(dropout_p),
             seed)
@@ -503,7 +505,7 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
     heads_shape = out.shape[:-2]
     heads, length = math.prod(heads_shape), q.shape[-2]
     dq, dk, dv = into or [_laid_out_like(x, (*heads_shape, *x.shape[-2:])) for x in (q, k, v)]
-    if not out.size:
+    if not out.size or not k.size:
         for d in (dq, dk, dv):
             d[...] = 0
         return dq, dk, dv
