@@ -38,7 +38,7 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case what makes its inputs and returns a call without arguments that is timed."""
-    from tinygrad_like.kernels import elementwise, optim, reduce, softmax
+    from tinygrad_like.kernels import attention, embedding, elementwise, optim, reduce, softmax
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
@@ -60,6 +60,19 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
             return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
 
         return run
+
+    def attend(causal, *shape):
+        q, k, v, g = arrays(*[shape] * 4)
+
+        def run():
+            out, stats = attention.attention(q, k, v, None, causal, shape[-1] ** -0.5)
+            return attention.attention_backward(g, q, k, v, out, stats, None, causal, shape[-1] ** -0.5)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
+        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
 
     def two(function, *shapes):
         a, b = arrays(*shapes)
@@ -98,6 +111,13 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
         "cross-entropy, forward + backward (128, 10)": lambda: cross_entropy(128, 10),
         "cross-entropy, forward + backward (2048, 65)": lambda: cross_entropy(2048, 65),
+        "attention, forward + backward (32, 4, 64, 32) causal": lambda: attend(True, 32, 4, 64, 32),
+        "attention, forward + backward (4, 8, 256, 64)": lambda: attend(False, 4, 8, 256, 64),
+        "attention, forward + backward (4, 8, 256, 64) causal": lambda: attend(True, 4, 8, 256, 64),
+        "attention, forward + backward (1, 8, 1024, 64) causal": lambda: attend(True, 1, 8, 1024, 64),
+        "attention, forward + backward (8, 8, 1024, 64) causal": lambda: attend(True, 8, 8, 1024, 64),
+        "embedding, forward + backward (65, 128) by 2048": lambda: look_up(65, 128, 2048),
+        "embedding, forward + backward (32000, 256) by 2048": lambda: look_up(32000, 256, 2048),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
         "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
         "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
@@ -149,6 +169,20 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
+    def attend(causal, *shape):
+        q, k, v, g = tensors(*[shape] * 4)
+
+        def run():
+            out, logsumexp = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal)
+            return aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, logsumexp, 0.0, causal)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
+        return lambda: (aten.embedding(table, index),
+                        aten.embedding_dense_backward(g, index, rows, -1, False))
+
     def two(function, *shapes):
         a, b = tensors(*shapes)
         return lambda: function(a, b)
@@ -174,6 +208,13 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: probabilities(2048, 512),
         lambda: cross_entropy(128, 10),
         lambda: cross_entropy(2048, 65),
+        lambda: attend(True, 32, 4, 64, 32),
+        lambda: attend(False, 4, 8, 256, 64),
+        lambda: attend(True, 4, 8, 256, 64),
+        lambda: attend(True, 1, 8, 1024, 64),
+        lambda: attend(True, 8, 8, 1024, 64),
+        lambda: look_up(65, 128, 2048),
+        lambda: look_up(32000, 256, 2048),
         lambda: two(t.add, (1 << 20,), (1 << 20,)),
         lambda: two(t.add, (2048, 512), (512,)),
         lambda: two(t.mul, (2048, 512), (2048, 1)),
