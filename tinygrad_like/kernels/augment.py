@@ -33,6 +33,12 @@ def _unit(x):
 
 
 @njit(**INNER)
+def _copy(x, out):
+    for i in range(out.size):  # out[:] = x would compile strings, for an error message
+        out[i] = x[i]
+
+
+@njit(**INNER)
 def _compose(m, x):
     """Turn m, a warp of the image that the warp x makes of the first, into the warp of the first that does both."""
     a, b, d, e = m[0], m[1], m[3], m[4]
@@ -178,7 +184,8 @@ def _erase(box, image, channels, height, width):
     bottom, right = min(height, int(box[2])), min(width, int(box[3]))
     for k in range(channels):
         for row in range(k * height + top, k * height + bottom):
-            image[row * width + left : row * width + max(left, right)] = ZERO
+            for i in range(row * width + left, row * width + right):
+                image[i] = ZERO
 
 
 @njit(**INNER)
@@ -212,20 +219,20 @@ def _change(code, number, image, channels, grey, counts):
 @kernel()
 def _run(images, channels, height, width, codes, numbers, out):
     size, line = channels * height * width, width + 2
-    padded, grey = np.zeros(channels * (height + 2) * line + 1, np.float32), np.empty(height * width, np.float32)
+    padded, grey = np.zeros(channels * (height + 2) * line, np.float32), np.empty(height * width, np.float32)
     at, right, down = np.empty(width, np.int32), np.empty(width, np.float32), np.empty(width, np.float32)
     m, counts = np.empty(6), np.empty(256, np.int64)
     count = images.size // size
     length = codes.size // count
     for n in range(count):
         image, warps = out[n * size : (n + 1) * size], False
-        image[:] = images[n * size : (n + 1) * size]
+        _copy(images[n * size : (n + 1) * size], image)
         for k in range(n * length, (n + 1) * length):
             code, x = codes[k], numbers[6 * k : 6 * k + 6]
             if code == WARP and warps:
                 _compose(m, x)
             elif code == WARP:
-                m[:] = x
+                _copy(x, m)
             elif code != NOTHING and warps:
                 _warp(m, image, channels, height, width, padded, at, right, down)
             if code == ERASE:
