@@ -25,7 +25,8 @@ from .tasks import flat, run
 from .vectormath import INF, INNER, SCALAR, F
 
 PARALLEL_FROM = 32768
-BLOCK = 64  # rows whose gradients of weight and bias are added up in float32
+BLOCK = 64  # rows that are added up in float32
+SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
 # Inlined, since a slice handed to a function is counted, by atomic instructions that cost as much as a short row.
 LOOP = dict(fastmath={"contract"}, forceinline=True, **INNER)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
@@ -309,6 +310,141 @@ def _groups_backward_task(g, x, y, weight, bias, floor, given, runs, length, sta
                 _dx(g[here], x[here], centre, scale, shift, floor, F(level), F(slope), dx[here])
 
 
+# --- Columns ----------------------------------------------------------------------------------------------------------
+# Groups of batch norm with runs too short for a loop, such as single numbers: (batch, channels * run) as a matrix, of
+# which vectors run along the rows, over some columns at a time.
+
+
+@njit(**LOOP)
+def _add_moments(x, shift, total, squares):
+    for i in range(x.size):
+        d = x[i] - shift[i]
+        total[i] += d
+        squares[i] += d * d
+
+
+@njit(**LOOP)
+def _affine_columns(x, skip, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre[i]) * scale[i] + shift[i] + skip[i]
+        y[i] = floor if v < floor else v
+
+
+@njit(**LOOP)
+def _mask(g, y, floor, masked):
+    for i in range(g.size):
+        masked[i] = g[i] if y[i] > floor else F(0)
+
+
+@njit(**LOOP)
+def _add_sums(g, x, centre, total, slope):
+    for i in range(g.size):
+        total[i] += g[i]
+        slope[i] += g[i] * (x[i] - centre[i])
+
+
+@njit(**LOOP)
+def _columns_dx(g, x, centre, scale, level, slope, dx):
+    for i in range(g.size):
+        dx[i] = scale[i] * g[i] - level[i] - slope[i] * (x[i] - centre[i])
+
+
+@njit(**LOOP)
+def _add_channels(columns, length, total):
+    """Add up the columns of each channel."""
+    for c in range(total.size):
+        for j in range(c * length, (c + 1) * length):
+            total[c] += columns[j]
+
+
+@njit(**LOOP)
+def _zeros(n):
+    """Seven rows, each an array of its own: of rows of one array LLVM cannot tell that they do not overlap."""
+    return (np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F),
+            np.zeros(n, F))  # fmt: skip
+
+
+@kernel()
+def _columns_task(x, skip, weight, bias, floor, eps, given, length, stats, y, task, tasks):
+    channels = weight.size
+    n, share = channels * length, channels / x.size
+    part = max(1, COLUMNS // length)
+    parts, rows = -(-channels // part), x.size // n
+    for first in range(task * parts // tasks * part, min((task + 1) * parts // tasks * part, channels), part):
+        count = min(part, channels - first)
+        width, left = count * length, first * length
+        none, centre, scale, shift, a, b = _zeros(width)[:6]
+        for j in range(width):
+            centre[j] = x[left + j // length * length]
+        again = not given
+        for _ in range(2):  # as in _mean_and_variance
+            if not again:
+                break
+            again = False
+            total, squares = np.zeros((2, count))
+            for begin in range(0, rows, BLOCK):
+                a[:], b[:] = 0, 0
+                for row in range(begin, min(begin + BLOCK, rows)):
+                    i = row * n + left
+                    _add_moments(x[i : i + width], centre, a, b)
+                _add_channels(a, length, total)
+                _add_channels(b, length, squares)
+            for c in range(count):
+                off = total[c] * share
+                mean, variance = centre[c * length] + off, squares[c] * share - off * off
+                stats[0, first + c], stats[1, first + c] = mean, 1 / math.sqrt(max(variance, 0.0) + eps)
+                if off * off > 16 * variance:
+                    again = True
+                    centre[c * length : (c + 1) * length] = mean
+        for j in range(width):
+            c = first + j // length
+            centre[j], scale[j], shift[j] = _coefficients(stats[0, c], stats[1, c], weight[c], bias[c])
+        for row in range(rows):
+            here = slice(row * n + left, row * n + left + width)
+            added = skip[here] if skip.size else none
+            _affine_columns(x[here], added, centre, scale, shift, floor, y[here])
+
+
+@kernel()
+def _columns_backward_task(g, x, y, weight, floor, given, length, stats, dx, dskip, sums, task, tasks):
+    channels = weight.size
+    n, share = channels * length, channels / x.size
+    part = max(1, COLUMNS // length)
+    parts, rows = -(-channels // part), x.size // n
+    for first in range(task * parts // tasks * part, min((task + 1) * parts // tasks * part, channels), part):
+        count = min(part, channels - first)
+        width, left = count * length, first * length
+        masked, centre, scale, level, slope, a, b = _zeros(width)
+        for j in range(width):
+            c = first + j // length
+            centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
+        products, total = sums[0, first : first + count], sums[1, first : first + count]
+        for begin in range(0, rows, BLOCK):
+            a[:], b[:] = 0, 0
+            for row in range(begin, min(begin + BLOCK, rows)):
+                here = slice(row * n + left, row * n + left + width)
+                kept = dskip[here] if dskip.size else masked
+                _mask(g[here], y[here], floor, kept)
+                _add_sums(kept, x[here], centre, a, b)
+            _add_channels(a, length, total)
+            _add_channels(b, length, products)
+        for c in range(count):
+            mean, rstd, w = stats[0, first + c], stats[1, first + c], weight[first + c]
+            rest = mean - F(mean)
+            if not given:
+                low, steep = _corrections(w * total[c], w * products[c], rest, rstd, share)
+                level[c * length : (c + 1) * length] = low
+                slope[c * length : (c + 1) * length] = steep
+            products[c] = rstd * (products[c] - rest * total[c])
+        for row in range(rows):
+            here = slice(row * n + left, row * n + left + width)
+            _mask(g[here], y[here], floor, masked)
+            _columns_dx(masked, x[here], centre, scale, level, slope, dx[here])
+
+
+# --- Groups or columns ------------------------------------------------------------------------------------------------
+
+
 NONE = np.empty(0, np.float32)
 
 
@@ -337,23 +473,31 @@ def groups(
     y, given = np.empty(x.shape, np.float32), stats is not None
     if stats is None:
         stats = np.empty((2, batch * groups or channels))
-    run(_groups_task, x.size >= PARALLEL_FROM, flat(x), NONE if skip is None else flat(skip),
-        *_parameters(weight, bias, channels), F(0) if rectify else -INF, float(eps), given, *_layout(x, groups), stats,
-        y.ravel())
+    layout = _layout(x, groups)
+    task, layout = (_columns_task, layout[1:2]) if layout[1] < SHORT and not groups else (_groups_task, layout)
+    run(task, x.size >= PARALLEL_FROM, flat(x), NONE if skip is None else flat(skip),
+        *_parameters(weight, bias, channels), F(0) if rectify else -INF, float(eps), given, *layout, stats, y.ravel())
     return y, stats
 
 
 def groups_backward(
     g: np.ndarray, x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, stats: np.ndarray,
-    groups: int = 0, rectify: bool = False, y: np.ndarray | None = None, given: bool = False
+    groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """The gradients of x, weight, bias and skip, which is None unless y, the output, is passed: it is needed there."""
-    channels = x.shape[1]
-    dx, dskip = np.empty(x.shape, np.float32), None if y is None else np.empty(x.shape, np.float32)
+    """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
+    channels, layout = x.shape[1], _layout(x, groups)
+    dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))
-    run(_groups_backward_task, x.size >= PARALLEL_FROM, flat(g), flat(x), NONE if y is None else flat(y),
-        *_parameters(weight, bias, channels), F(0) if rectify else -INF, given, *_layout(x, groups), stats, dx.ravel(),
-        NONE if dskip is None else dskip.ravel(), sums)
+    parameters, floor = _parameters(weight, bias, channels), -INF if y is None else F(0)
+    rest = stats, dx.ravel(), NONE if dskip is None else dskip.ravel(), sums
+    g, x = flat(g), flat(x)
+    large = x.size >= PARALLEL_FROM
+    if layout[1] < SHORT and not groups:
+        y = x if y is None else flat(y)
+        run(_columns_backward_task, large, g, x, y, parameters[0], floor, given, layout[1], *rest)
+    else:
+        y = flat(y) if skipped else NONE
+        run(_groups_backward_task, large, g, x, y, *parameters, floor, given, *layout, *rest)
     if groups:
         sums = sums.reshape(2, -1, channels).sum(1)
     dweight, dbias = sums.astype(np.float32)

@@ -247,7 +247,7 @@ def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
     if moments is None or wanted[3] or wanted[4]:
         return NotImplemented
     dx, dweight, dbias, dskip = kernels.norm.groups_backward(
-        g, x, weight, bias, moments, rectify=True, y=None if skip is None else out, given=running_mean is not None)
+        g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)
     return [dx, dweight, dbias, None, None, dskip]
 
 
