@@ -36,6 +36,18 @@ from .loss import (
 )
 from .models import MLP, ResNetS
 from .module import Module, Parameter, functional_call
+from .norm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    LayerNorm,
+    RMSNorm,
+    fold_batch_norm,
+    freeze_batch_norm,
+    reestimate_batch_norm,
+)
 from .residual import Res, Residual
 from .summary import summary
 
@@ -49,6 +61,9 @@ __all__ = [
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",
+    # normalisation
+    "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+    "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
     # residual blocks
     "Residual", "Res",
     # losses

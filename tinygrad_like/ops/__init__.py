@@ -31,6 +31,9 @@ from .activation import (
 from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
 )
+from .normalization import (
+    layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm,
+)
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div,
