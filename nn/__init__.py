@@ -21,6 +21,15 @@ from .activation import (
     Tanh,
 )
 from .containers import ModuleDict, ModuleList, Sequential
+from .dropout import (
+    DropConnect,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    GaussianDropout,
+    MonteCarlo,
+    mc_predict,
+)
 from .linear import Flatten, Identity, Linear, Unflatten
 from .loss import (
     BCELoss,
@@ -35,6 +44,17 @@ from .loss import (
 )
 from .models import MLP, ResNetS
 from .module import Module, Parameter, functional_call
+from .pool import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AvgPool1d,
+    AvgPool2d,
+    MaxPool1d,
+    MaxPool2d,
+    Upsample,
+)
 from .residual import Res, Residual
 from .summary import summary
 
@@ -48,6 +68,11 @@ __all__ = [
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",
+    # pooling
+    "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "Upsample",
+    # dropout
+    "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res",
     # losses

@@ -7,18 +7,31 @@ from __future__ import annotations
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.ops import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     binary_step,
     cross_entropy,
+    dropout,
+    dropout1d,
+    dropout2d,
     elu,
+    gaussian_dropout,
     gelu,
     huber_loss,
+    interpolate,
     kl_div,
     l1_loss,
     leaky_relu,
     linear,
     logsigmoid,
+    max_pool1d,
+    max_pool2d,
     mse_loss,
     nll_loss,
     one_hot,
@@ -31,8 +44,10 @@ from tinygrad_like.ops import (
 )
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "elu", "gelu", "glu",
-    "huber_loss", "kl_div", "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
+    "avg_pool2d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "dropout",
+    "dropout1d", "dropout2d", "elu", "gaussian_dropout", "gelu", "glu", "huber_loss", "interpolate", "kl_div",
+    "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
     "one_hot", "relu", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
 ]
 
