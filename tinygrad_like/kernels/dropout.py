@@ -18,16 +18,19 @@ U32 = np.uint32
 def random_bits(i, low, high):
     """32 bits that depend on the position i, and on a seed of two halves, in no way that statistics would show.
 
-    A multiplication carries every bit to those above it, a shift brings them down again. (The constants are those of
-    Degski and Wellons, "hash prospector".) All is cast at once: numba would make 64 bits of every result.
+    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
+    ("hash prospector"), which with fewer rounds leaves neighbours correlated; the second half of the seed joins halfway,
+    so that no seed's bits are another's, shifted. All is cast at once: numba would make 64 bits of every result.
     """
     x = U32(i + low)
-    x = U32(x ^ (x >> U32(16)))
-    x = U32(x * U32(0x21F0AAAD))
-    x = U32(x ^ (x >> U32(15)))
+    x = U32(x ^ (x >> U32(17)))
+    x = U32(x * U32(0xED5AD4BB))
+    x = U32(x ^ (x >> U32(11)))
     x = U32(x + high)
-    x = U32(x * U32(0x735A2D97))
-    return U32(x ^ (x >> U32(15)))
+    x = U32(x * U32(0xAC4C1B51))
+    x = U32(x ^ (x >> U32(15)))
+    x = U32(x * U32(0x31848BAB))
+    return U32(x ^ (x >> U32(14)))
 
 
 @kernel()

@@ -360,7 +360,8 @@ def _each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
     try:
         numbers = tuple(operator.index(v) for v in values)
     except TypeError:
-        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}") from None
+        instead = "; give size instead" if name == "scale_factor" else ""
+        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}{instead}") from None
     if len(numbers) != rank or min(numbers) < least:
         wanted = "a number" if rank == 1 else "a number or a pair of numbers"
         raise ValueError(f"{who}: {name} must be {wanted}, at least {least}, got {value!r}")
