@@ -90,8 +90,8 @@ class MonteCarlo(NamedTuple):
 def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -> MonteCarlo:
     """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and how far they disagree (002).
 
-    mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim with fresh dropout masks;
-    with dim=None p_k = model(x), as for regression. Both have the shape of the model's output; the others lack axis dim:
+    mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with fresh masks for
+    each k; for regression dim=None makes p_k = model(x). Both have the shape of model(x); the others lack axis dim:
 
     entropy = H[mean], with H[p] = -sum_c p_c log p_c in nats: all of the uncertainty.
     mutual_information = H[mean] - 1/K sum_k H[p_k] >= 0: what more data could remove (Houlsby et al. 2011); the

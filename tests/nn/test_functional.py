@@ -33,6 +33,7 @@ def test_the_names_and_arguments_are_those_of_pytorch():
                  lambda f, x: f.max_pool1d(x, kernel_size=2, stride=1, padding=1, dilation=1, ceil_mode=True),
                  lambda f, x: f.avg_pool1d(x, 2, 1, padding=1, ceil_mode=False, count_include_pad=False),
                  lambda f, x: f.adaptive_avg_pool1d(x, 3), lambda f, x: f.dropout(x, p=0.3, training=False),
-                 lambda f, x: f.interpolate(x[None], size=7, mode="nearest"), lambda f, x: f.linear(x, x), lambda f, x: f.huber_loss(x, 3 * x, delta=0.5)]:
+                 lambda f, x: f.interpolate(x[None], size=7, mode="nearest"),
+                 lambda f, x: f.linear(x, x), lambda f, x: f.huber_loss(x, 3 * x, delta=0.5)]:
         y, u = call(F, Tensor(X)), call(theirs, torch.tensor(X))
         np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-5, atol=1e-6)

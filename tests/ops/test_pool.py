@@ -140,12 +140,12 @@ def test_adjoint_pairs(data, dtype):
     h, w = (max(1, a.extent - 2 * a.padding + data.draw(st.integers(0, 3))) for a in windows)
     rng = np.random.default_rng(1)
     x = rng.integers(-4, 5, (70, h, w)).astype(dtype)
-    g = rng.integers(-4, 5, (70, rows.count, columns.count)).astype(dtype)
+    g = rng.integers(-4, 5, (70, rows.number, columns.number)).astype(dtype)
     inside = [[t for t in range(a.kernel) if 0 <= i * a.stride - a.padding + t * a.dilation < n]
-              for a, n in ((rows, h), (columns, w)) for i in range(a.count)]
+              for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
     pairs = [(ops.sum_windows(x, windows=windows), ops.spread_windows(g, shape=x.shape, windows=windows))]
     if all(inside):
-        index = np.array([[a[0] * columns.kernel + b[-1] for b in inside[rows.count :]] for a in inside[: rows.count]],
+        index = np.array([[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]],
                          np.uint8)
         index = np.broadcast_to(index, g.shape)
         pairs.append((ops.take_taps(x, index=index, windows=windows),

@@ -19,14 +19,13 @@ def random_bits(i, low, high):
     """32 bits that depend on the position i, and on a seed of two halves, in no way that statistics would show.
 
     A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
-    ("hash prospector"), which with fewer rounds leaves neighbours correlated; the second half of the seed joins halfway,
-    so that no seed's bits are another's, shifted. All is cast at once: numba would make 64 bits of every result.
+    ("hash prospector"); with a round less, neighbours are correlated. The second half of the seed joins after the first
+    round, so that no seed's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
     """
     x = U32(i + low)
     x = U32(x ^ (x >> U32(17)))
-    x = U32(x * U32(0xED5AD4BB))
+    x = U32(x * U32(0xED5AD4BB) + high)
     x = U32(x ^ (x >> U32(11)))
-    x = U32(x + high)
     x = U32(x * U32(0xAC4C1B51))
     x = U32(x ^ (x >> U32(15)))
     x = U32(x * U32(0x31848BAB))

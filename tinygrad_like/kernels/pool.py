@@ -1,6 +1,6 @@
 """Pooling over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
-The windows of an axis are five integers (kernel, stride, padding, dilation, count): window i of `count` sees the
+The windows of an axis are five integers (kernel, stride, padding, dilation, number): window i of `number` sees the
 positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are called taps and numbered row by
 row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which leaves no edge to care for.
 """
@@ -16,7 +16,7 @@ PARALLEL_FROM = 32768
 MOST_TAPS = 256  # in a window, as numbered by one byte
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
 
-Axis = tuple[int, int, int, int, int]  # kernel, stride, padding, dilation, count
+Axis = tuple[int, int, int, int, int]  # kernel, stride, padding, dilation, number
 
 
 @njit(**INNER)
@@ -29,8 +29,8 @@ def _axes(windows):
 @njit(**INNER)
 def _extent(axis):
     """How far the windows of an axis reach, from the first position of the first to the last of the last."""
-    kernel, stride, _, dilation, count = axis
-    return (count - 1) * stride + (kernel - 1) * dilation + 1
+    kernel, stride, _, dilation, number = axis
+    return (number - 1) * stride + (kernel - 1) * dilation + 1
 
 
 @njit(**INNER)
@@ -69,7 +69,7 @@ def _larger(x, tap, best, at):
 
 
 # With the stride a constant, LLVM vectorises: it takes every second number out of two vectors by a shuffle. `first`
-# holds bytes, as `index` does: mixed with wider integers, the loop would get shorter vectors and be several times slower.
+# holds bytes, as `index` does: with wider integers in it, the loop would get shorter vectors and be 3 times slower.
 
 
 @njit(**INNER)

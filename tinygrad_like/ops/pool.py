@@ -25,23 +25,23 @@ Sizes = int | tuple[int, ...]
 
 
 class Axis(NamedTuple):
-    """The windows along one axis: number i of `count` sees the positions i * stride - padding + tap * dilation."""
+    """The windows along one axis: window i of `number` sees the positions i * stride - padding + tap * dilation."""
 
     kernel: int
     stride: int
     padding: int
     dilation: int
-    count: int
+    number: int
 
     @property
     def extent(self) -> int:
         """How far they reach, from the first position of the first window to the last of the last."""
-        return (self.count - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+        return (self.number - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
 
     def at(self, tap: int) -> slice:
         """Where all windows have this tap, counted from the first position of the first window."""
         start = tap * self.dilation
-        return slice(start, start + (self.count - 1) * self.stride + 1, self.stride)
+        return slice(start, start + (self.number - 1) * self.stride + 1, self.stride)
 
     def inside(self, n: int) -> slice:
         """Where the part of an axis of n elements lies that windows reach, counted likewise."""
@@ -49,11 +49,11 @@ class Axis(NamedTuple):
 
     def first_taps(self) -> np.ndarray:
         """The first tap of each window that is not in the padding."""
-        return np.maximum(0, -((np.arange(self.count) * self.stride - self.padding) // self.dilation))
+        return np.maximum(0, -((np.arange(self.number) * self.stride - self.padding) // self.dilation))
 
     def lengths(self, start: int, stop: int) -> np.ndarray:
         """How many positions of each window, without dilation, lie between start and stop."""
-        first = np.arange(self.count) * self.stride - self.padding
+        first = np.arange(self.number) * self.stride - self.padding
         return np.minimum(first + self.kernel, stop) - np.maximum(first, start)
 
 
@@ -110,7 +110,7 @@ def max_windows(x, *, windows):
         y, index = kernels.pool.max_forward(x, rows, columns, first_rows.astype(np.uint8),
                                             first_columns.astype(np.uint8))
         return y, Residuals(index=index)
-    y = np.full((*x.shape[:-2], rows.count, columns.count), -np.inf, x.dtype)
+    y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
     # Where all elements are -inf none is larger than what y starts with: it is the first, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
     index[...] = first_rows[:, None] * columns.kernel + first_columns
@@ -151,7 +151,7 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and so for columns; with ceil_mode
     rounded up, but no window starts beyond the image and its left padding. Padding is -inf. The arguments are numbers,
-    or (vertical, horizontal) pairs; stride is kernel_size unless given. Without a batch axis: (channels, height, width).
+    or (vertical, horizontal) pairs; stride is kernel_size unless given. The batch axis may be missing.
 
     The cotangent goes to the largest element, the first in the order of rows if several tie, as in PyTorch.
 
@@ -176,7 +176,7 @@ def sum_windows(x, *, windows):
     rows, columns = windows
     if kernels.worth(x):
         return kernels.pool.sum_forward(x, rows, columns)
-    y = np.zeros((*x.shape[:-2], rows.count, columns.count), x.dtype)
+    y = np.zeros((*x.shape[:-2], rows.number, columns.number), x.dtype)
     for _, values in _taps(_framed(x, windows, 0), windows):
         y += values
     return y
@@ -279,7 +279,7 @@ def adaptive_max_pool1d(x, output_size):
 
 def _adaptive_max(x, size: tuple[int, int]):
     windows = _tiles(x.shape[-2:], size)
-    if windows is None:  # lay the windows out side by side; the shorter ones repeat their last element, which wins no tie
+    if windows is None:  # lay them out side by side; shorter ones repeat their last element, which wins no tie
         for axis, m in zip((-2, -1), size, strict=True):
             bounds = _bounds(x.shape[axis], m)
             longest = max(stop - start for start, stop in bounds)
@@ -398,15 +398,15 @@ def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: 
     count = (-(-room // stride) if ceil_mode else room // stride) + 1
     if count < 1:
         dilated = f" with dilation {dilation} spans {span}, which" if dilation > 1 else ""
-        raise ValueError(f"{who}: kernel_size {kernel}{dilated} exceeds size {n} + 2 * padding {padding} of axis {axis} "
-                         f"of shape {shape}")
+        raise ValueError(f"{who}: kernel_size {kernel}{dilated} exceeds size {n} + 2 * padding {padding} "
+                         f"of axis {axis} of shape {shape}")
     if (count - 1) * stride >= n + padding:  # rounded up to a window that starts beyond the image
         count -= 1
     windows = Axis(kernel, stride, padding, dilation, count)
     first = windows.first_taps()
     if (first >= kernel).any() or (np.arange(count) * stride - padding + first * dilation >= n).any():
-        raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation {dilation} "
-                         f"a window sees nothing but padding along axis {axis} of shape {shape}")
+        raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation "
+                         f"{dilation} a window sees nothing but padding along axis {axis} of shape {shape}")
     return windows
 
 
