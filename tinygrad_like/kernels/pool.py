@@ -199,6 +199,13 @@ def max_backward(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], rows:
 
 
 # --- Sums -------------------------------------------------------------------------------------------------------------
+# The sum over a window is that of its columns' sums: first rows are added up, as vectors, then the taps within a row.
+
+
+@njit(**INNER)
+def _add(x, y):
+    for j in range(y.size):
+        y[j] += x[j]
 
 
 @njit(**INNER)
@@ -245,6 +252,7 @@ def _sum_task(x, h, w, windows, y, task, tasks):
     bordered = _bordered(h, w, rows, columns)
     width = _extent(columns) if bordered else w
     frame = np.zeros(_extent(rows) * width if bordered else 0, np.float32)
+    line = np.empty(_extent(columns), np.float32)
     planes = y.size // (oh * ow)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         image = x[plane * h * w : (plane + 1) * h * w]
@@ -253,10 +261,12 @@ def _sum_task(x, h, w, windows, y, task, tasks):
             image = frame
         for i in range(oh):
             y_i = y[(plane * oh + i) * ow : (plane * oh + i + 1) * ow]
-            y_i[:] = ZERO
+            line[:] = ZERO
             for a in range(kh):
-                for b in range(kw):
-                    _add_tap(image[(i * sh + a * dh) * width + b * dw :], sw, y_i)
+                _add(image[(i * sh + a * dh) * width :], line)
+            y_i[:] = ZERO
+            for b in range(kw):
+                _add_tap(line[b * dw :], sw, y_i)
 
 
 @kernel()
@@ -267,7 +277,7 @@ def _spread_task(g, h, w, windows, x, task, tasks):
     planes = x.size // (h * w)
     tiles = kh == sh and kw == sw and ph == pw == 0 and dh == dw == 1 and h == kh * oh and w == kw * ow
     width = _extent(columns)
-    frame = np.empty(0 if tiles else _extent(rows) * width, np.float32)
+    frame, line = np.empty(0 if tiles else _extent(rows) * width, np.float32), np.empty(width, np.float32)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
         image = x[plane * h * w : (plane + 1) * h * w]
         frame[:] = ZERO
@@ -279,9 +289,12 @@ def _spread_task(g, h, w, windows, x, task, tasks):
                 for a in range(1, kh):
                     image[(i * kh + a) * w : (i * kh + a + 1) * w] = first
             else:
+                line[:] = ZERO
+                for b in range(kw):
+                    _spread_tap(g_i, sw, line[b * dw :])
                 for a in range(kh):
-                    for b in range(kw):
-                        _spread_tap(g_i, sw, frame[(i * sh + a * dh) * width + b * dw :])
+                    start = (i * sh + a * dh) * width
+                    _add(line, frame[start : start + width])
         if not tiles:
             _out_of_frame(frame, h, w, rows, columns, image)
 
