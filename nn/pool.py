@@ -22,7 +22,7 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, count)."""
+    """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.max_pool1d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
@@ -46,7 +46,7 @@ class _AvgPool(_Pool):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of every window of a signal: (batch, channels, length) -> (batch, channels, count)."""
+    """The mean of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)

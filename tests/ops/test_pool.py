@@ -145,8 +145,8 @@ def test_adjoint_pairs(data, dtype):
               for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
     pairs = [(ops.sum_windows(x, windows=windows), ops.spread_windows(g, shape=x.shape, windows=windows))]
     if all(inside):
-        index = np.array([[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]],
-                         np.uint8)
+        index = [[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]]
+        index = np.array(index, np.uint8)
         index = np.broadcast_to(index, g.shape)
         pairs.append((ops.take_taps(x, index=index, windows=windows),
                       ops.put_taps(g, index=index, shape=x.shape, windows=windows)))
@@ -208,3 +208,11 @@ def test_empty_batches(shape):
         assert y.shape[:2] == shape[:2]
         y.backward(np.ones(y.shape))
         assert x.grad.shape == shape
+
+
+def test_a_dilation_that_no_byte_can_count():
+    x = np.random.default_rng(0).standard_normal((1, 3000))
+    expected = define(x[:, None], [[0]], positions(3000, 4, 100, 2, 300), lambda w, *_: max(v for *_, v in w))
+    for dtype in (np.float32, np.float64):
+        y = ops.max_pool1d(Tensor(x.astype(dtype)), 4, 100, 2, 300).numpy()
+        np.testing.assert_allclose(y, expected[:, 0], rtol=1e-6)

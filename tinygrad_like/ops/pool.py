@@ -6,6 +6,7 @@ over the taps (a, b) of a window. For one tap, the elements that all windows see
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from .matmul import matmul
 from .reduce import mean
 from .shape import reshape, transpose, unsqueeze
 
-Sizes = int | tuple[int, ...]
+LEAST = 64  # numbers from which the kernels beat NumPy
 
 
 class Axis(NamedTuple):
@@ -47,10 +48,6 @@ class Axis(NamedTuple):
         """Where the part of an axis of n elements lies that windows reach, counted likewise."""
         return slice(self.padding, min(self.padding + n, self.extent))
 
-    def first_taps(self) -> np.ndarray:
-        """The first tap of each window that is not in the padding."""
-        return np.maximum(0, -((np.arange(self.number) * self.stride - self.padding) // self.dilation))
-
     def lengths(self, start: int, stop: int) -> np.ndarray:
         """How many positions of each window, without dilation, lie between start and stop."""
         first = np.arange(self.number) * self.stride - self.padding
@@ -59,6 +56,13 @@ class Axis(NamedTuple):
 
 Windows = tuple[Axis, Axis]  # along height and width
 ONE = Axis(1, 1, 0, 1, 1)
+
+
+@functools.lru_cache
+def _first_taps(axis: Axis) -> np.ndarray:
+    """The first tap of each window that is not in the padding before the image."""
+    first = np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
+    return first.astype(np.min_scalar_type(axis.kernel - 1))
 
 
 def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> np.ndarray:
@@ -104,16 +108,15 @@ def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray
 def max_windows(x, *, windows):
     """The largest element of every window; NaN if it has one."""
     rows, columns = windows
-    first_rows, first_columns = rows.first_taps(), columns.first_taps()
+    first_rows, first_columns = _first_taps(rows), _first_taps(columns)
     taps = rows.kernel * columns.kernel
-    if kernels.worth(x) and taps <= kernels.pool.MOST_TAPS:
-        y, index = kernels.pool.max_forward(x, rows, columns, first_rows.astype(np.uint8),
-                                            first_columns.astype(np.uint8))
+    if kernels.worth(x, LEAST) and taps <= kernels.pool.MOST_TAPS:
+        y, index = kernels.pool.max_forward(x, rows, columns, first_rows, first_columns)
         return y, Residuals(index=index)
     y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
     # Where all elements are -inf none is larger than what y starts with: it is the first, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
-    index[...] = first_rows[:, None] * columns.kernel + first_columns
+    index[...] = first_rows[:, None].astype(index.dtype) * columns.kernel + first_columns
     for tap, values in _taps(_framed(x, windows, -np.inf), windows):
         larger = ~(values <= y) & (y == y)  # unlike values > y, true of the first NaN
         y[larger], index[larger] = values[larger], tap
@@ -124,7 +127,7 @@ def max_windows(x, *, windows):
 def put_taps(g, *, index, shape, windows):
     """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
     rows, columns = windows
-    if kernels.worth(g, 1) and math.prod(shape) >= 2048 and index.dtype == np.uint8:
+    if kernels.worth(g, 1) and math.prod(shape) >= LEAST and index.dtype == np.uint8:
         return kernels.pool.max_backward(g, index, shape, rows, columns)
     frame = _frame(shape, windows, 0, g.dtype)
     for tap, values in _taps(frame, windows):
@@ -162,9 +165,9 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
 
 def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-    """`max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, count)."""
+    """`max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
     windows = _windows("max_pool1d", x, 1, kernel_size, stride, padding, dilation, ceil_mode)
-    return _row(max_windows(_image(x), windows=windows))
+    return _signal(max_windows(_image(x), windows=windows))
 
 
 # Sums and means: every element of a window gets its cotangent --------------------------------------------------------
@@ -174,7 +177,7 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 def sum_windows(x, *, windows):
     """The sum of every window."""
     rows, columns = windows
-    if kernels.worth(x):
+    if kernels.worth(x, LEAST):
         return kernels.pool.sum_forward(x, rows, columns)
     y = np.zeros((*x.shape[:-2], rows.number, columns.number), x.dtype)
     for _, values in _taps(_framed(x, windows, 0), windows):
@@ -186,7 +189,7 @@ def sum_windows(x, *, windows):
 def spread_windows(g, *, shape, windows):
     """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
     rows, columns = windows
-    if kernels.worth(g, 1) and math.prod(shape) >= 2048:
+    if kernels.worth(g, 1) and math.prod(shape) >= LEAST:
         return kernels.pool.sum_backward(g, shape, rows, columns)
     frame = _frame(shape, windows, 0, g.dtype)
     for _, values in _taps(frame, windows):
@@ -209,20 +212,22 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
 
 
 def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """`avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, count)."""
+    """`avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
     windows = _windows("avg_pool1d", x, 1, kernel_size, stride, padding, 1, ceil_mode)
-    return _row(_mean(_image(x), windows, count_include_pad))
+    return _signal(_mean(_image(x), windows, count_include_pad))
 
 
 def _mean(x, windows: Windows, count_include_pad: bool):
-    lengths = []
-    for axis, n in zip(windows, x.shape[-2:], strict=True):
-        padding = axis.padding if count_include_pad else 0
-        lengths.append(axis.lengths(-padding, n + padding))
-    size = np.outer(*lengths)
-    if (size == size[0, 0]).all():
-        return mul(sum_windows(x, windows=windows), 1 / int(size[0, 0]))
-    return mul(sum_windows(x, windows=windows), (1 / size).astype(x.dtype))
+    share = _share(windows, x.shape[-2:], count_include_pad)
+    return mul(sum_windows(x, windows=windows), share if isinstance(share, float) else share.astype(x.dtype))
+
+
+@functools.lru_cache
+def _share(windows: Windows, shape: tuple[int, int], count_include_pad: bool) -> float | np.ndarray:
+    """1 / (number of elements) of each window; one number if it is the same for all."""
+    paddings = [axis.padding if count_include_pad else 0 for axis in windows]
+    share = 1 / np.outer(*(axis.lengths(-p, n + p) for axis, n, p in zip(windows, shape, paddings, strict=True)))
+    return float(share[0, 0]) if (share == share[0, 0]).all() else share
 
 
 # Adaptive pooling: the windows follow from the size of the output -----------------------------------------------------
@@ -239,7 +244,7 @@ def adaptive_avg_pool2d(x, output_size):
 
 def adaptive_avg_pool1d(x, output_size):
     """`adaptive_avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
-    return _row(_adaptive_mean(_image(x), (1, *_output_size("adaptive_avg_pool1d", x, 1, output_size))))
+    return _signal(_adaptive_mean(_image(x), (1, *_output_size("adaptive_avg_pool1d", x, 1, output_size))))
 
 
 def _adaptive_mean(x, size: tuple[int, int]):
@@ -274,7 +279,7 @@ def adaptive_max_pool2d(x, output_size):
 
 def adaptive_max_pool1d(x, output_size):
     """`adaptive_max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
-    return _row(_adaptive_max(_image(x), (1, *_output_size("adaptive_max_pool1d", x, 1, output_size))))
+    return _signal(_adaptive_max(_image(x), (1, *_output_size("adaptive_max_pool1d", x, 1, output_size))))
 
 
 def _adaptive_max(x, size: tuple[int, int]):
@@ -326,7 +331,7 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest"):
     if 0 in spatial:
         raise ValueError(f"interpolate: nothing to repeat in the spatial axes of shape {x.shape}")
     if rank == 1:
-        return _row(_nearest(_image(x), (1, *size)))
+        return _signal(_nearest(_image(x), (1, *size)))
     return _nearest(x, size)
 
 
@@ -350,7 +355,8 @@ def _image(x):
     return unsqueeze(x, -2)
 
 
-def _row(x):
+def _signal(x):
+    """Images of height 1 as signals."""
     return reshape(x, shape=(*x.shape[:-2], x.shape[-1]))
 
 
@@ -387,6 +393,7 @@ def _windows(who: str, x, rank: int, kernel_size, stride, padding, dilation, cei
     return rows, columns
 
 
+@functools.lru_cache
 def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: int, stride: int, padding: int,
           dilation: int) -> Axis:
     n = shape[axis]
@@ -403,8 +410,7 @@ def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: 
     if (count - 1) * stride >= n + padding:  # rounded up to a window that starts beyond the image
         count -= 1
     windows = Axis(kernel, stride, padding, dilation, count)
-    first = windows.first_taps()
-    if (first >= kernel).any() or (np.arange(count) * stride - padding + first * dilation >= n).any():
+    if (np.arange(count) * stride - padding + _first_taps(windows).astype(int) * dilation >= n).any():
         raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation "
                          f"{dilation} a window sees nothing but padding along axis {axis} of shape {shape}")
     return windows
