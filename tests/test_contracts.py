@@ -90,6 +90,16 @@ OPS |= {
     "smooth_l1_loss": (ops.smooth_l1_loss, (X, Y)),
     "binary_cross_entropy": (ops.binary_cross_entropy, (X, Y)),
     "binary_cross_entropy_with_logits": (ops.binary_cross_entropy_with_logits, (X, Y)),
+    "max_pool2d": (lambda x: ops.max_pool2d(x, 2, 1), (BATCH,)),
+    "max_pool1d": (lambda x: ops.max_pool1d(x, 3, 2, 1), (X,)),
+    "avg_pool2d": (lambda x: ops.avg_pool2d(x, 2, 1, 1), (BATCH,)),
+    "avg_pool1d": (lambda x: ops.avg_pool1d(x, 2), (X,)),
+    "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (2, 3)), (BATCH,)),
+    "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (2, 3)), (BATCH,)),
+    "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), (BATCH,)),
+    "interpolate to a size": (lambda x: ops.interpolate(x, size=5), (BATCH,)),
+    "drop": (lambda x: ops.drop(x, p=0.4, seed=3), (X,)),
+    "dropout, p=1": (lambda x: ops.dropout(x, 1.0), (X,)),
     "kl_div": (ops.kl_div, (np.log(X), Y)),
 }
 
