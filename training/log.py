@@ -55,8 +55,9 @@ class Log:
         if tqdm is not None and not self.quiet:  # disable=None: on a terminal only
             self.bar = tqdm(total=steps, initial=done, desc=self.title, unit="step", leave=False, disable=None)
         if self.tensorboard is not None:
-            after = rows[-1]["epoch"] + 1 if rows else 0  # what a killed run has logged after its checkpoint is dropped
-            self.writer = _summary_writer()(os.fspath(self.tensorboard), purge_step=after or None)
+            # Each start writes a file of its own. What a killed run logged after its checkpoint is to be dropped.
+            purge = dict(purge_step=rows[-1]["epoch"] + 1, filename_suffix=f".{rows[-1]['epoch']}") if rows else {}
+            self.writer = _summary_writer()(os.fspath(self.tensorboard), **purge)
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.unlink(missing_ok=True)

@@ -153,7 +153,7 @@ def _groups(loader: Iterable, size: int) -> Iterator[list]:
 
 
 def _watched(row: Mapping[str, float], monitor: str | None) -> float:
-    if monitor not in row:
+    if monitor is None or monitor not in row:
         raise ValueError(f"fit: monitor={monitor!r} names none of the numbers of a row: {', '.join(row)}")
     return row[monitor]
 
