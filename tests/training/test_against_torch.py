@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
-pytestmark = pytest.mark.torch
-
-import safetensors.torch
-
 import nn
 from tinygrad_like import Tensor
 from training import load_weights, save_weights
+
+torch = pytest.importorskip("torch")
+files = pytest.importorskip("safetensors.torch")
+pytestmark = pytest.mark.torch
 
 
 class Ours(nn.Module):
@@ -39,7 +37,7 @@ def outputs(ours, theirs):
 
 def test_from_there(tmp_path):
     ours, theirs = Ours(), Theirs()
-    safetensors.torch.save_file(theirs.state_dict(), tmp_path / "w.safetensors", {"format": "pt"})
+    files.save_file(theirs.state_dict(), tmp_path / "w.safetensors", {"format": "pt"})
     assert load_weights(ours, tmp_path / "w.safetensors") == ([], [])
     np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
 
@@ -47,7 +45,7 @@ def test_from_there(tmp_path):
 def test_to_there(tmp_path):
     ours, theirs = Ours(), Theirs()
     save_weights(ours, tmp_path / "w.safetensors")
-    theirs.load_state_dict(safetensors.torch.load_file(tmp_path / "w.safetensors"))
+    theirs.load_state_dict(files.load_file(tmp_path / "w.safetensors"))
     np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
 
 
@@ -55,7 +53,7 @@ def test_tied_weights_from_there(tmp_path):
     """`save_model` writes a shared tensor once."""
     ours, theirs = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.nn.Sequential(*[torch.nn.Linear(4, 4)] * 2)
     ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
-    safetensors.torch.save_model(theirs, str(tmp_path / "w.safetensors"))
+    files.save_model(theirs, str(tmp_path / "w.safetensors"))
     load_weights(ours, tmp_path / "w.safetensors")
     assert np.array_equal(ours[1].weight.numpy(), theirs[0].weight.detach().numpy())
 
@@ -63,7 +61,7 @@ def test_tied_weights_from_there(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_from_there(tmp_path, dtype):
     ours, theirs = Ours(), Theirs().to(dtype)
-    safetensors.torch.save_file(theirs.state_dict(), tmp_path / "w.safetensors")
+    files.save_file(theirs.state_dict(), tmp_path / "w.safetensors")
     load_weights(ours, tmp_path / "w.safetensors")
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert p.dtype == np.float32 and np.array_equal(p.numpy(), q.detach().float().numpy())
