@@ -20,7 +20,7 @@ import numpy as np
 import nn
 import optim
 from tinygrad_like import get_num_threads, manual_seed, no_grad, set_num_threads
-from tinygrad_like.data import DataLoader, load_digits, load_mnist, random_shift, stratified_split
+from tinygrad_like.data import DataLoader, RandomShift, load_digits, load_fashion_mnist, load_mnist, stratified_split
 
 from .progress import Progress
 
@@ -103,7 +103,7 @@ def load(args: argparse.Namespace, split_seed: int) -> Data:
         train, test = stratified_split(labels, 0.2, split_seed)
         data = Data(images[train], labels[train], images[test], labels[test])
     else:
-        data = Data(*load_mnist(args.data_dir))
+        data = Data(*(load_mnist if args.data == "mnist" else load_fashion_mnist)(args.data_dir))
     if args.limit:
         data = Data(data.x_train[:args.limit], data.y_train[:args.limit], data.x_test, data.y_test)
     return data
@@ -136,7 +136,7 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
     manual_seed(args.seed)
     model = build_model(name, math.prod(data.x_train.shape[1:]), options["width"], options["depth"])
     criterion = nn.CrossEntropyLoss(label_smoothing=args.label_smoothing)
-    shift = (lambda x, y: (random_shift(x, args.shift), y)) if args.shift else None
+    shift = RandomShift(args.shift) if args.shift else None
     loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, transform=shift)
     steps = options["epochs"] * len(loader)
     optimizer = build_optimizer(args, model, options["lr"], steps)
