@@ -10,8 +10,13 @@ from tinygrad_like.ops import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     binary_step,
+    conv1d,
+    conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
     cross_entropy,
     elu,
+    fold,
     gelu,
     huber_loss,
     kl_div,
@@ -28,12 +33,15 @@ from tinygrad_like.ops import (
     smooth_l1_loss,
     softplus,
     tanh,
+    unfold,
 )
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "elu", "gelu", "glu",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d", "conv2d",
+    "conv_transpose1d", "conv_transpose2d", "cross_entropy", "elu", "fold", "gelu", "glu",
     "huber_loss", "kl_div", "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss",
     "one_hot", "relu", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
+    "unfold",
 ]
 
 

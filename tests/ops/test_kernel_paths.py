@@ -60,6 +60,15 @@ CASES = {
         lambda x: ops.cross_entropy(x, Tensor(np.full(300, -100)), reduction="sum"), real(300, 40)),
     "cross_entropy probabilities": (
         lambda x, t: ops.cross_entropy(x, t.softmax()), 3 * real(300, 40), real(300, 40)),
+    "conv2d": (lambda x, w, b: ops.conv2d(x, w, b, padding=1), real(5, 6, 16, 16), real(9, 6, 3, 3), real(9)),
+    "conv2d strided": (lambda x, w: ops.conv2d(x, w, stride=2, padding=1), real(5, 6, 13, 14), real(20, 6, 3, 3)),
+    "conv2d depthwise": (lambda x, w, b: ops.conv2d(x, w, b, padding=3, groups=12), real(3, 12, 11, 9),
+                         real(12, 1, 7, 7), real(12)),
+    "conv2d of patches": (lambda x, w, b: ops.conv2d(x, w, b, stride=4), real(5, 3, 16, 16), real(24, 3, 4, 4),
+                          real(24)),
+    "conv1d": (lambda x, w, b: ops.conv1d(x, w, b, padding="same", dilation=2), real(4, 6, 70), real(8, 6, 5), real(8)),
+    "conv_transpose2d": (lambda x, w, b: ops.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1),
+                         real(3, 12, 7, 8), real(12, 7, 3, 3), real(7)),
     "a non-contiguous input": (lambda x: ops.gelu(x.T).softmax(), real(40, 300)),
 }
 

@@ -35,3 +35,6 @@ from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div,
 )
+from .conv import (
+    unfold, fold, conv2d, conv1d, conv_matrix, conv_transpose2d, conv_transpose1d,
+)
