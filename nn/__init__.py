@@ -56,6 +56,7 @@ from .norm import (
     fold_batch_norm,
     freeze_batch_norm,
     reestimate_batch_norm,
+)
 from .pool import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,

@@ -443,6 +443,9 @@ CONVOLUTIONS = {
                partial(F.unfold, kernel_size=(2, 3), dilation=2, padding=1, stride=(1, 2)), some(2, 3, 6, 7)),
     "fold": (partial(ops.fold, output_size=(6, 7), kernel_size=2, padding=1, stride=2),
              partial(F.fold, output_size=(6, 7), kernel_size=2, padding=1, stride=2), some(2, 12, 16)),
+}
+
+
 # Pooling --------------------------------------------------------------------------------------------------------------
 
 POOLS = {
@@ -463,6 +466,9 @@ POOLS = {
 def test_convolutions(name, dtype):
     ours, theirs, *inputs = CONVOLUTIONS[name]
     compare(ours, theirs, *inputs, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", POOLS)
 def test_pooling(case, dtype):
     name = case.split(",")[0]

@@ -40,6 +40,7 @@ from .loss import (
 )
 from .conv import (
     unfold, fold, conv2d, conv1d, conv_matrix, conv_transpose2d, conv_transpose1d,
+)
 from .pool import (
     max_windows, put_taps, take_taps, max_pool2d, max_pool1d, sum_windows, spread_windows, avg_pool2d, avg_pool1d,
     adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, interpolate,
