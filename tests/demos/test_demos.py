@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from demos import activations, augmentations, figures, moons, train
 from demos.progress import Progress
+
+from demos import activations, augmentations, figures, moons, train
 from tinygrad_like import manual_seed
 
 PNG = b"\x89PNG\r\n\x1a\n"
