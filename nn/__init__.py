@@ -20,7 +20,19 @@ from .activation import (
     SwiGLU,
     Tanh,
 )
+from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .containers import ModuleDict, ModuleList, Sequential
+from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from .dropout import (
+    DropConnect,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    GaussianDropout,
+    MonteCarlo,
+    mc_predict,
+)
+from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Unflatten
 from .loss import (
     BCELoss,
@@ -33,10 +45,41 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .models import MLP, ResNetS
+from .models import MLP, LanguageModel, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Module, Parameter, functional_call
+from .norm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    LayerNorm,
+    RMSNorm,
+    fold_batch_norm,
+    freeze_batch_norm,
+    reestimate_batch_norm,
+)
+from .pool import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AvgPool1d,
+    AvgPool2d,
+    MaxPool1d,
+    MaxPool2d,
+    Upsample,
+)
+from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .residual import Res, Residual
 from .summary import summary
+from .transformer import (
+    FeedForward,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     # the base
@@ -44,17 +87,29 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict",
     # layers
-    "Linear", "Identity", "Flatten", "Unflatten",
+    "Linear", "Identity", "Flatten", "Unflatten", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",
+    # normalisation
+    "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+    "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
+    # pooling
+    "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "Upsample",
+    # dropout
+    "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res",
+    # attention and Transformers
+    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
+    "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNetS",
+    "MLP", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary",
 ]
