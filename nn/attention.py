@@ -41,8 +41,8 @@ class MultiheadAttention(Module):
     the query alone, or with the same Tensor three times, it is self-attention.
 
     in_proj_weight: (3 embed_dim, embed_dim), the W^Q, W^K and W^V of all heads on top of each other, or q_proj_weight,
-    k_proj_weight and v_proj_weight (embed_dim, ...) if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,);
-    out_proj: a Linear. Names, initial values and the meaning of arguments are PyTorch's.
+    k_proj_weight and v_proj_weight if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,); out_proj: a
+    Linear. Names, initial values and the meaning of arguments are PyTorch's.
 
     dropout: the probability with which an attention weight is dropped in training.
     rotary: a RotaryEncoding of the heads' size, which turns queries and keys (self-attention only).
@@ -77,9 +77,9 @@ class MultiheadAttention(Module):
             if weight is not None:
                 init.xavier_uniform_(weight)
         self.out_proj.reset_parameters()
-        if self.in_proj_bias is not None:
-            init.zeros_(self.in_proj_bias)
-            init.zeros_(self.out_proj.bias)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
                 key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
