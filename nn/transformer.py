@@ -17,7 +17,8 @@ from .module import Module
 from .norm import LayerNorm
 from .position import RotaryEncoding
 
-_ACTIVATIONS: dict[str, Callable[..., Any]] = {"relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
 Activation = str | Callable[..., Any]
 
 
