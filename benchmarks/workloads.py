@@ -115,6 +115,7 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
             self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
             self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
             nn.init.normal_(self.embedding.weight, std=0.02)
+            nn.init.normal_(self.positions.weight, std=0.02)
             self.head.weight = self.embedding.weight
 
         def forward(self, tokens):

@@ -124,7 +124,7 @@ class MultiheadAttention(Module):
             q, k, v = (self._heads(x) for x in self._project(query, key, value))
             y = self._merge(ops.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout_p, is_causal=is_causal))
         if need_weights:
-            weights = ops.attention_weights(q, k, mask, is_causal, self.head_dim**-0.5)
+            weights = ops.attention_weights(q, k, mask, is_causal)
             weights = weights.mean(axis=-3) if average_attn_weights else weights
         y = self.out_proj(y)
         return y.transpose(0, 1) if turned else y, weights
