@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,15 @@ def save(fig: Figure, path: Path) -> Path:
     return path
 
 
+def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
+    """Draw loss and accuracy by epoch, of a run that is not over."""
+    with rc_context(STYLE):
+        fig = figure(8, 3.9)
+        fig.suptitle(f"{title}: {len(rows)} epochs", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        draw_curves(*fig.subplots(1, 2), rows, least_loss)
+        return save(fig, path)
+
+
 def bare(axes: Any) -> None:
     """Leave only the picture: no ticks, grid or frame."""
     axes.set(xticks=[], yticks=[])
@@ -53,11 +62,11 @@ def bare(axes: Any) -> None:
         spine.set_visible(False)
 
 
-def training_report(path: Path, title: str, epochs: Sequence[Any], images: np.ndarray, labels: np.ndarray,
+def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], images: np.ndarray, labels: np.ndarray,
                     predictions: np.ndarray, names: Sequence[str], least_loss: float = 0.0) -> Path:
     """Draw one run: loss and accuracy by epoch, the confusion matrix, and test images that were misread.
 
-    epochs: rows with epoch, loss, train_accuracy, test_accuracy; images: (n, 1, height, width), of the test.
+    rows: each with epoch, loss, train_accuracy, test_accuracy; images: (n, 1, height, width), of the test.
     least_loss: what the training loss cannot fall below.
     """
     wrong = np.flatnonzero(predictions != labels)
@@ -68,22 +77,22 @@ def training_report(path: Path, title: str, epochs: Sequence[Any], images: np.nd
                      fontsize=14, fontweight="bold", color=INK)
         top, bottom = fig.subfigures(2, 1, height_ratios=[3.7, 1.35])
         loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.15])
-        draw_curves(loss, accuracies, epochs, least_loss)
+        draw_curves(loss, accuracies, rows, least_loss)
         draw_confusion(confusion, labels, predictions, names)
         draw_misread(bottom, images, labels, predictions, wrong, names)
         return save(fig, path)
 
 
-def draw_curves(loss: Any, accuracies: Any, epochs: Sequence[Any], least_loss: float) -> None:
-    x = [row.epoch for row in epochs]
-    loss.plot(x, [row.loss for row in epochs], color=BLUE)
+def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], least_loss: float) -> None:
+    x = [row["epoch"] for row in rows]
+    loss.plot(x, [row["loss"] for row in rows], color=BLUE)
     if least_loss > 0:
         loss.axhline(least_loss, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
         loss.annotate(f"least possible with label smoothing: {least_loss:.2f}", (1, least_loss), (-2, -4),
                       xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", va="top", color=MUTED,
                       fontsize=8)
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
-    train, test = [100 * row.train_accuracy for row in epochs], [100 * row.test_accuracy for row in epochs]
+    train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
         accuracies.plot(x, values, color=colour, label=f"{name}, at last {values[-1]:.1f} %")
     # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.

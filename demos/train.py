@@ -1,17 +1,19 @@
-"""Train an MLP or a ResNet-S on the embedded digits, MNIST or Fashion-MNIST.
+"""Train a net on the embedded digits, MNIST, Fashion-MNIST or CIFAR-10.
 
-Without --model, both are trained one after the other. Each run prints a line per epoch and leaves, in --out, its curves
-(<model>_<data>.csv) and a picture of them with the confusion matrix and misread images (<model>_<data>.png).
+Without --model, an MLP and a ResNet-S are trained one after the other. Each run prints a line per epoch and leaves in
+--out, as <model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png,
+drawn anew while it trains), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import math
+import difflib
+import sys
 import time
+import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,11 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import get_num_threads, manual_seed, no_grad, set_num_threads
-from tinygrad_like.data import DataLoader, load_digits, load_mnist, random_shift, stratified_split
+from tinygrad_like import get_num_threads, manual_seed, set_num_threads
+from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
+from training import EarlyStopping, Log, accuracy, fit, predict, previous
 
-from .progress import Progress
+from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, save_net
 
 try:
     from . import figures
@@ -39,173 +42,135 @@ examples:
       both models on the digits: a few seconds once the kernels are compiled
   python -m demos.train --model resnet_s --repeat-splits 0,1,2
       mean held-out accuracy over three splits
-  python -m demos.train --model mlp --data mnist --data-dir ~/mnist --threads 2
-      --data-dir holds the four IDX files (train-images-idx3-ubyte.gz, ...)
+  python -m demos.train --model mlp --data mnist --augment light --early-stop 3
+      the data set is downloaded, unless --data-dir has it
+  python -m demos.train --model mlp --resume
+      goes on where that run was interrupted
+  python -m demos.train --config run.toml --seed 1
+      options from a file, as lines like batch_size = 32; those of the command line go before
 """
-
-# The digits' were chosen by accuracy on parts of the training sets that were held out for it. Fashion-MNIST: as MNIST.
-DEFAULTS = {
-    ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
-    ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
-    ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
-    ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
-}
-LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
-MODELS = ("mlp", "resnet_s")
-
-TITLES = {"mlp": "MLP", "resnet_s": "ResNet-S", "digits": "8x8 digits", "mnist": "MNIST", "fashion": "Fashion-MNIST"}
-DIGITS = [str(i) for i in range(10)]
-CLOTHES = ["T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"]
 
 
 @dataclass
 class Data:
-    """Images (n, 1, height, width) and labels (n,), for training and for the test."""
+    """Images (n, channels, height, width) and labels (n,), for training and for the test.
+
+    x_val: held out of the training images if something is to be decided by it, else empty.
+    """
 
     x_train: np.ndarray
     y_train: np.ndarray
     x_test: np.ndarray
     y_test: np.ndarray
-
-
-@dataclass
-class Epoch:
-    """One row of the curves. Training loss and accuracy are means over the epoch's batches, as they were trained on."""
-
-    epoch: int
-    loss: float
-    train_accuracy: float
-    test_accuracy: float
-    lr: float
-    seconds: float
-    images_per_second: float
+    x_val: np.ndarray
+    y_val: np.ndarray
 
 
 @dataclass
 class Result:
-    """What a run gives: the curves, and what the trained model reads in each test image."""
+    """What a run gives: a row of numbers per epoch, and what the trained net reads in each test image."""
 
     model: str
     split: str
     parameters: int
     seconds: float
-    epochs: list[Epoch]
+    rows: list[dict[str, Any]]
     predictions: np.ndarray
-
-    @property
-    def accuracy(self) -> float:
-        return self.epochs[-1].test_accuracy
+    accuracy: float
 
 
-def load(args: argparse.Namespace, split_seed: int) -> Data:
-    if args.data == "digits":
-        images, labels = load_digits()
-        train, test = stratified_split(labels, 0.2, split_seed)
-        data = Data(images[train], labels[train], images[test], labels[test])
-    else:
-        data = Data(*load_mnist(args.data_dir))
-    if args.limit:
-        data = Data(data.x_train[:args.limit], data.y_train[:args.limit], data.x_test, data.y_test)
-    return data
+def load(args: argparse.Namespace, split: int) -> Data:
+    x, y, x_test, y_test = DATA[args.data].load(args.data_dir, split)
+    x, y = x[:args.limit], y[:args.limit]
+    held = np.zeros(0, dtype=np.int64)
+    if validates(args):  # never the test set: what is chosen by it is no longer tested by it
+        kept, held = stratified_split(y, args.validation, split)
+        return Data(x[kept], y[kept], x_test, y_test, x[held], y[held])
+    return Data(x, y, x_test, y_test, x[held], y[held])
 
 
-def build_model(name: str, in_features: int, width: int, depth: int) -> nn.Module:
-    if name == "mlp":
-        body = nn.MLP([in_features, *[width] * depth, 10])
-    else:
-        body = nn.ResNetS(in_features, width, depth, 10)
-    return nn.Sequential(nn.Flatten(), body)
+def validates(args: argparse.Namespace) -> bool:
+    return args.early_stop is not None or args.schedule == "plateau"
 
 
-def build_optimizer(args: argparse.Namespace, model: nn.Module, lr: float, steps: int) -> optim.Optimizer:
-    rate: float | optim.schedule.Schedule = lr
-    if args.schedule == "one_cycle":
-        rate = optim.schedule.one_cycle(lr, steps)
-    elif args.schedule == "cosine":
-        rate = optim.schedule.cosine(lr, steps)
-    decay = args.weight_decay
-    if args.optimizer == "sgd":
-        return optim.SGD(model.parameters(), lr=rate, momentum=0.9, nesterov=True, weight_decay=decay)
-    kind = {"adam": optim.Adam, "adamw": optim.AdamW, "rmsprop": optim.RMSProp}[args.optimizer]
-    return kind(model.parameters(), lr=rate, weight_decay=decay)
+def build_optimizer(options: dict[str, Any], model: nn.Module, steps: int) -> optim.Optimizer:
+    lr = options["lr"]
+    rate = {
+        "one_cycle": lambda: optim.schedule.one_cycle(lr, steps),
+        "cosine": lambda: optim.schedule.cosine(lr, steps),
+        "warmup_cosine": lambda: optim.schedule.warmup(max(1, steps // 20), optim.schedule.cosine(lr, steps)),
+        "plateau": lambda: optim.schedule.ReduceOnPlateau(lr, "max", factor=0.3, patience=4),
+        "constant": lambda: lr,
+    }[options["schedule"]]()
+    groups = optim.decay_groups(model, options["weight_decay"])
+    if options["optimizer"] == "sgd":
+        return optim.SGD(groups, lr=rate, momentum=0.9, nesterov=True)
+    return {"adam": optim.Adam, "adamw": optim.AdamW, "rmsprop": optim.RMSProp}[options["optimizer"]](groups, lr=rate)
 
 
 def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result:
-    """Train the model called `name` on `data`, from `args.seed`, printing a line per epoch."""
-    options = settings(args, name)
+    """Train the model called `name` on `data`, from `args.seed`, printing a line per epoch; write and draw it."""
+    options, dataset = settings(args, name), DATA[args.data]
+    path = args.out / f"{name}_{args.data}{split and f'_split{split}'}"
     manual_seed(args.seed)
-    model = build_model(name, math.prod(data.x_train.shape[1:]), options["width"], options["depth"])
-    criterion = nn.CrossEntropyLoss(label_smoothing=args.label_smoothing)
-    shift = (lambda x, y: (random_shift(x, args.shift), y)) if args.shift else None
-    loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, transform=shift)
-    steps = options["epochs"] * len(loader)
-    optimizer = build_optimizer(args, model, options["lr"], steps)
+    model = MODELS[name].build(data.x_train.shape[1:], len(dataset.classes), options["width"], options["depth"])
+    mix = (MixUp(len(dataset.classes), args.mixup) if args.mixup else
+           CutMix(len(dataset.classes), args.cutmix) if args.cutmix else None)
+    loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, mix=mix,
+                        transform=AUGMENTATIONS[options["augment"]](dataset))
+    optimizer = build_optimizer(options, model, options["epochs"] * len(loader))
+    rate = optimizer.param_groups[0]["lr"]
     parameters = sum(p.size for p in model.parameters())
     print(f"\n{name} on {args.data}{split and f', split {split}'}: {len(data.x_train):,} training images, "
-          f"{len(data.x_test):,} test images, {parameters:,} parameters")
-    print("epoch    loss  train acc   test acc        lr  seconds   images/s", flush=True)
+          f"{len(data.x_test):,} test images, {parameters:,} parameters", flush=True)
 
-    epochs: list[Epoch] = []
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        row = {"test_accuracy": accuracy(predict(model, data.x_test), data.y_test)}
+        return row if not len(data.x_val) else {"val_accuracy": accuracy(predict(model, data.x_val), data.y_val)} | row
+
+    title, least = f"{MODELS[name].title} on {dataset.title}", least_loss(options["label_smoothing"],
+                                                                          len(dataset.classes))
     start = time.perf_counter()
-    with Progress(steps, f"{name} on {args.data}") as progress:
-        for number in range(1, options["epochs"] + 1):
-            began, lr = time.perf_counter(), optimizer.lr
-            loss, accuracy = train_epoch(model, criterion, optimizer, loader, progress)
-            seconds = time.perf_counter() - began
-            predictions = predict(model, data.x_test)
-            row = Epoch(number, loss, accuracy, float((predictions == data.y_test).mean()), lr, seconds,
-                        len(data.x_train) / seconds)
-            epochs.append(row)
-            progress.write(f"{row.epoch:5d}  {row.loss:6.4f}   {row.train_accuracy:8.2%}   {row.test_accuracy:8.2%}  "
-                           f"{row.lr:8.2e}  {row.seconds:7.3f}  {row.images_per_second:9,.0f}")
+    with Log(path.with_suffix(".csv"), f"{name} on {args.data}",
+             tensorboard=args.out / "tensorboard" / path.name if args.tensorboard else None,
+             picture=figures and (lambda rows: figures.training_curves(path.with_suffix(".png"), title, rows, least)),
+             picture_seconds=10) as log:
+        rows = fit(model, loader, nn.CrossEntropyLoss(label_smoothing=options["label_smoothing"]), optimizer,
+                   options["epochs"], evaluate=evaluate, monitor="val_accuracy" if validates(args) else None,
+                   stopper=EarlyStopping(model, args.early_stop) if args.early_stop else None,
+                   plateau=rate if isinstance(rate, optim.schedule.ReduceOnPlateau) else None,
+                   ema=optim.EMA(model, args.ema) if args.ema else None, checkpoint=path.with_suffix(".ckpt"),
+                   resume=checkpoint_to_resume(args, path.with_suffix(".ckpt")), log=log,
+                   settings={k: v for k, v in {**vars(args), **options}.items() if k not in NOT_SETTINGS})
     seconds = time.perf_counter() - start
-    print(f"test accuracy {epochs[-1].test_accuracy:.2%} after {seconds:.1f} s", flush=True)
-    return Result(name, split, parameters, seconds, epochs, predictions)
-
-
-def train_epoch(model: nn.Module, criterion: nn.Module, optimizer: optim.Optimizer, loader: DataLoader,
-                progress: Progress) -> tuple[float, float]:
-    """One pass over the training set; returns mean loss and accuracy of the batches, each taken before its step."""
-    loss_sum, correct, count = 0.0, 0, 0
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        loss_sum += loss.item() * len(y)
-        correct += int((logits.numpy().argmax(axis=1) == y.numpy()).sum())
-        count += len(y)
-        progress.update()
-    return loss_sum / count, correct / count
-
-
-def predict(model: nn.Module, images: np.ndarray) -> np.ndarray:
-    """The class with the largest logit, for each image."""
-    model.eval()
-    with no_grad():
-        logits = [model(x).numpy() for (x,) in DataLoader(images, batch_size=1000)]
-    model.train()
-    return np.concatenate(logits).argmax(axis=1)
-
-
-def report(args: argparse.Namespace, result: Result, data: Data) -> None:
-    """Write the curves as CSV and, where matplotlib is installed, the picture; print where they are."""
-    path = args.out / f"{result.model}_{args.data}{result.split and f'_split{result.split}'}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Epoch)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in result.epochs)
-    print(f"curves:  {path}")
+    predictions = predict(model, data.x_test).argmax(axis=1)
+    result = Result(name, split, parameters, seconds, rows, predictions, accuracy(predictions, data.y_test))
+    print(f"test accuracy {result.accuracy:.2%} after {seconds:.1f} s and {len(rows)} epochs")
+    weights = path.with_suffix(".safetensors")
+    save_net(weights, model, name, data.x_train.shape[1:], dataset.classes, options)
+    print(f"weights: {weights}")
+    print(f"curves:  {path.with_suffix('.csv')}")
     if figures is None:
         print("picture: none, as matplotlib is not installed (pip install 'tinygrad-like[demos]')")
-        return
-    title = f"{TITLES[result.model]} on {TITLES[args.data]}"
-    picture = figures.training_report(path.with_suffix(".png"), title, result.epochs, data.x_test, data.y_test,
-                                      result.predictions, CLOTHES if args.data == "fashion" else DIGITS,
-                                      least_loss(args.label_smoothing, 10))
-    print(f"picture: {picture}", flush=True)
+    else:
+        picture = figures.training_report(path.with_suffix(".png"), title, rows, data.x_test, data.y_test, predictions,
+                                          dataset.classes, least)
+        print(f"picture: {picture}", flush=True)
+    return result
+
+
+# What may differ between a run and its continuation.
+NOT_SETTINGS = {"config", "data_dir", "model", "out", "repeat_splits", "resume", "split_seed", "tensorboard", "threads"}
+
+
+def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
+    if args.resume is None:
+        return None
+    path = previous(path) if args.resume == "previous" else path
+    if path.exists():
+        return path
+    print(f"nothing to resume: there is no {path}; starting anew")
+    return None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
@@ -231,27 +196,31 @@ def print_table(results: list[Result]) -> None:
 
 
 def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The options whose default depends on other options: as given, else that default."""
-    chosen = {**DEFAULTS["digits" if args.data == "digits" else "mnist", name], "lr": LEARNING_RATES[args.optimizer]}
-    return {k: default if getattr(args, k) is None else getattr(args, k) for k, default in chosen.items()}
+    """The options whose default depends on data, model or optimizer: as given, else that default."""
+    recipe = {**COMMON, **RECIPES[args.data, name]}
+    given = {k: v for k, v in vars(args).items() if v is not None}
+    optimizer = given.get("optimizer", recipe["optimizer"])
+    lr = LEARNING_RATES[optimizer] if optimizer != recipe["optimizer"] else recipe.get("lr", LEARNING_RATES[optimizer])
+    return {k: given.get(k, default) for k, default in {**recipe, "lr": lr}.items()}
 
 
-def parse(argv: list[str] | None) -> argparse.Namespace:
+def make_parser() -> argparse.ArgumentParser:
     defaults = "\n".join(f"  {data:8} {name:9} {d['width']:7}  {d['depth']:5}  {d['epochs']:6}  {d['batch_size']:10}"
-                         for (data, name), d in DEFAULTS.items())
+                         for (data, name), d in RECIPES.items())
     parser = argparse.ArgumentParser(prog="python -m demos.train", description=__doc__,
-                                     epilog=EPILOG.format(defaults=defaults),
+                                     epilog=EPILOG.format(defaults=defaults), allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     at_least_1, at_least_0 = _whole(1), _whole(0)
 
     what = parser.add_argument_group("what to train, on what")
-    what.add_argument("--model", choices=MODELS, help="(default: mlp, then resnet_s)")
-    what.add_argument("--data", choices=("digits", "mnist", "fashion"), default="digits", help="(default: digits)")
+    what.add_argument("--model", choices=tuple(MODELS), help="(default: mlp, then resnet_s)")
+    what.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     what.add_argument("--data-dir", type=Path, metavar="DIR",
-                      help="folder with the four IDX files of MNIST or Fashion-MNIST")
+                      help="folder with the data set's files; those that are missing are downloaded into it "
+                           "(default: a cache folder of yours)")
     what.add_argument("--limit", type=at_least_1, metavar="N", help="train on the first N images only (default: all)")
     what.add_argument("--split-seed", type=at_least_0, default=0, metavar="N",
-                      help="which stratified 80/20 split of the digits; MNIST has its own (default: 0)")
+                      help="which stratified 80/20 split of the digits; the others have their own (default: 0)")
     what.add_argument("--repeat-splits", type=_seeds, metavar="N,N,...",
                       help="train anew on each of these splits, and print the mean accuracy")
 
@@ -264,32 +233,74 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     how = parser.add_argument_group("how to train it")
     how.add_argument("--epochs", type=at_least_1, metavar="N", help="passes over the training set (default: below)")
     how.add_argument("--batch-size", type=at_least_1, metavar="N", help="images in a step (default: below)")
-    how.add_argument("--optimizer", choices=tuple(LEARNING_RATES), default="adamw",
+    how.add_argument("--optimizer", choices=tuple(LEARNING_RATES),
                      help="sgd has Nesterov momentum 0.9 (default: adamw)")
-    how.add_argument("--lr", type=float, metavar="RATE",
-                     help=f"highest learning rate (default: {rates})")
-    how.add_argument("--schedule", choices=("one_cycle", "cosine", "constant"), default="one_cycle",
-                     help="of the learning rate, by step (default: one_cycle)")
-    how.add_argument("--weight-decay", type=float, default=0.01, metavar="X", help="(default: 0.01)")
-    how.add_argument("--label-smoothing", type=float, default=0.1, metavar="X",
+    how.add_argument("--lr", type=float, metavar="RATE", help=f"highest learning rate (default: {rates})")
+    how.add_argument("--schedule", choices=("one_cycle", "cosine", "warmup_cosine", "plateau", "constant"),
+                     help="of the learning rate, by step; plateau: smaller when the validation accuracy stands still "
+                          "(default: one_cycle)")
+    how.add_argument("--weight-decay", type=float, metavar="X", help="of matrices, not of biases (default: 0.01)")
+    how.add_argument("--label-smoothing", type=float, metavar="X",
                      help="probability spread evenly over all classes (default: 0.1)")
-    how.add_argument("--shift", type=at_least_0, default=0, metavar="PIXELS",
-                     help="move each training image at random, by up to so many pixels (default: 0)")
+    how.add_argument("--augment", choices=tuple(AUGMENTATIONS),
+                     help="change training images at random; light: shifts, crops or flips, as suits the data "
+                          "(default: none)")
+    mixing = how.add_mutually_exclusive_group()
+    mixing.add_argument("--mixup", type=float, metavar="ALPHA", help="blend pairs of images, and their labels")
+    mixing.add_argument("--cutmix", type=float, metavar="ALPHA",
+                        help="put a box of one image into another, and mix their labels")
+    how.add_argument("--ema", type=float, metavar="DECAY",
+                     help="test an average of the weights, with this decay, as 0.999 (default: no)")
+    how.add_argument("--early-stop", type=at_least_1, metavar="EPOCHS",
+                     help="stop when the validation accuracy has not risen in so many epochs, and go back to the best")
+    how.add_argument("--validation", type=float, default=0.1, metavar="PART",
+                     help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
 
     run = parser.add_argument_group("the run")
     run.add_argument("--seed", type=at_least_0, default=0, metavar="N",
-                     help="of initial weights, order of batches and shifts: same seed, same numbers (default: 0)")
+                     help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
     run.add_argument("--threads", type=at_least_1, metavar="N",
                      help=f"threads of the kernels (default: all, {get_num_threads()})")
     run.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR",
-                     help="folder for curves and pictures (default: runs)")
+                     help="folder for curves, pictures and weights (default: runs)")
+    run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
+                     help="go on from the checkpoint in --out, or from the one before it if that is damaged")
+    run.add_argument("--tensorboard", action=argparse.BooleanOptionalAction, default=False,
+                     help="log to --out/tensorboard as well (default: no)")
+    run.add_argument("--config", type=Path, metavar="FILE.toml", help="more options, by the names they have here")
+    return parser
 
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = make_parser()
     args = parser.parse_args(argv)
-    if args.data != "digits" and args.data_dir is None:
-        parser.error(f"--data {args.data} needs --data-dir, the folder with its four IDX files")
+    if args.config is not None:
+        args = parser.parse_args([*options_from_file(parser, args.config), *(sys.argv[1:] if argv is None else argv)])
     if args.data != "digits" and args.repeat_splits:
         parser.error(f"--repeat-splits is for the digits: {args.data} comes with a test set of its own")
+    if args.model is not None and (args.data, args.model) not in RECIPES:
+        parser.error(f"there is no recipe for {args.model} on {args.data}")
     return args
+
+
+def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
+    """The options in a TOML file as they would stand on the command line, where the parser checks them."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        parser.error(f"--config {path}: {error}")
+    known = {name for action in parser._actions for name in action.option_strings} - {"--help", "--config"}
+    words = []
+    for key, value in table.items():
+        name = "--" + key.replace("_", "-")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            parser.error(f"--config {path}: unknown key {key!r}" + (f"; did you mean {near[0][2:]!r}?" if near else ""))
+        if isinstance(value, bool):
+            words.append(name if value else f"--no-{name[2:]}")
+        else:
+            words.append(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}")
+    return words
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -310,11 +321,12 @@ def main(argv: list[str] | None = None) -> list[Result]:
     if args.threads is not None:
         set_num_threads(args.threads)
     results = []
-    for name in [args.model] if args.model else MODELS:
-        for seed in args.repeat_splits or [args.split_seed]:
-            data = load(args, seed)
-            results.append(train(args, name, data, str(seed) if args.data == "digits" else ""))
-            report(args, results[-1], data)
+    try:
+        for name in [args.model] if args.model else ("mlp", "resnet_s"):
+            for split in args.repeat_splits or [args.split_seed]:
+                results.append(train(args, name, load(args, split), str(split) if args.data == "digits" else ""))
+    except (ConnectionError, FileNotFoundError, ImportError, ValueError) as error:  # each says what to do
+        raise SystemExit(f"error: {error}") from None
     print_table(results)
     return results
 

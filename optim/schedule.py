@@ -3,14 +3,16 @@
     SGD(params, lr=warmup(100, cosine(0.1, 900)))
 
 A schedule keeps no state: the optimizer counts the steps, and saves the count. One that has an end stays at its last
-value. Where PyTorch has the same schedule, the values are its.
+value. `ReduceOnPlateau` alone has a state, since it depends on how training goes. Where PyTorch has the same schedule,
+the values are its.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 Schedule = Callable[[int], float]
 
@@ -80,6 +82,68 @@ def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule
         return schedules[i](step - starts[i])
 
     return schedule
+
+
+class ReduceOnPlateau:
+    """A schedule, times a factor that shrinks each time a metric has not improved for more than `patience` updates.
+
+        plateau = ReduceOnPlateau(0.1, mode="max", patience=3)
+        optimizer = SGD(model.parameters(), lr=plateau)
+        ...
+        plateau.update(accuracy)        # after each epoch
+
+    lr: a number, or another schedule, which is followed all the while.
+    mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
+    threshold: an improvement is one by more than this part of the best value, or, if not relative, by this much.
+    cooldown: so many updates after each reduction are not held against the metric.
+    least: the factors leave the rate at or above this.
+    """
+
+    def __init__(self, lr: float | Schedule, mode: str = "min", factor: float = 0.1, patience: int = 10,
+                 threshold: float = 1e-4, relative: bool = True, cooldown: int = 0, least: float = 0.0):
+        if mode not in ("min", "max"):
+            raise ValueError(f"ReduceOnPlateau: mode={mode!r} must be 'min' or 'max'")
+        if not 0 < factor < 1:
+            raise ValueError(f"ReduceOnPlateau: factor={factor!r} must lie between 0 and 1")
+        self.schedule = lr if callable(lr) else constant(lr)
+        self.mode, self.factor, self.patience, self.cooldown, self.least = mode, factor, patience, cooldown, least
+        self.threshold, self.relative = threshold, relative
+        self.best: float | None = None
+        self.scale, self.waited, self.cooling = 1.0, 0, 0
+
+    def __call__(self, step: int) -> float:
+        rate = self.schedule(step)
+        return rate if self.scale == 1 else max(rate * self.scale, min(self.least, rate))
+
+    def update(self, metric: float) -> bool:
+        """Take note of the metric's latest value; returns whether it made the rate smaller."""
+        metric = float(metric)
+        if self._improves(metric):
+            self.best, self.waited = metric, 0
+        else:
+            self.waited += 1
+        if self.cooling > 0:
+            self.cooling, self.waited = self.cooling - 1, 0
+        if self.waited <= self.patience:
+            return False
+        self.scale *= self.factor
+        self.waited, self.cooling = 0, self.cooldown
+        return True
+
+    def _improves(self, metric: float) -> bool:
+        if self.best is None or not math.isfinite(metric):
+            return math.isfinite(metric)
+        margin = self.threshold * (abs(self.best) if self.relative else 1)
+        return (metric - self.best if self.mode == "max" else self.best - metric) > margin
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs, as numbers."""
+        return {name: getattr(self, name) for name in ("best", "scale", "waited", "cooling")}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        self.best, self.scale = state["best"], float(state["scale"])
+        self.waited, self.cooling = int(state["waited"]), int(state["cooling"])
 
 
 def _between(start: float, end: float, t: float) -> float:

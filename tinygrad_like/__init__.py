@@ -19,13 +19,13 @@ _keep_freed_memory()
 __all__ = [
     "Residuals", "Tensor", "bool_", "detect_anomaly", "dtypes", "enable_grad", "float32", "float64", "fused",
     "get_num_threads", "get_rng_state", "gradcheck", "gradgradcheck", "int64", "is_grad_enabled", "manual_seed", "nn",
-    "no_grad", "ops", "optim", "primitive", "set_num_threads", "set_rng_state",
+    "no_grad", "ops", "optim", "primitive", "set_num_threads", "set_rng_state", "training",
 ]
 
 
 def __getattr__(name: str):
-    """The packages `nn` and `optim`, and the size of the kernels' thread pool: imported when first named."""
-    if name in ("nn", "optim"):
+    """The packages `nn`, `optim`, `training`, and the size of the kernels' thread pool: imported when first named."""
+    if name in ("nn", "optim", "training"):
         return _importlib.import_module(name)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)

@@ -30,8 +30,12 @@ def distinct(*shape):
 
 
 MASK = rng.random((3, 4)) < 0.5
+SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
+ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
+WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
+TAPS = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
 UNARY = {
     "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus "
             "logsigmoid elu leaky_relu softmax log_softmax clone contiguous identity",
@@ -164,6 +168,23 @@ CASES = {
     "einsum trace": (lambda a: Tensor.einsum("bii->b", a), real(2, 3, 3)),
     "einsum ellipsis": (lambda a, b: Tensor.einsum("...ij,j->...i", a, b), real(2, 3, 4), real(4)),
     "einsum hadamard": (lambda a, b: Tensor.einsum("ij,ij->ij", a, b), real(3, 4), real(3, 4)),
+    # convolution
+    "unfold": (lambda x: ops.unfold(x, kernel_size=(2, 3), dilation=(2, 1), padding=1, stride=(1, 2)),
+               real(2, 2, 4, 5)),
+    "fold": (lambda x: ops.fold(x, output_size=(4, 5), kernel_size=(2, 3), padding=(0, 1), stride=2), real(2, 12, 6)),
+    "conv2d": (lambda x, w, b: ops.conv2d(x, w, b, padding=1), real(2, 3, 4, 5), real(2, 3, 3, 3), real(2)),
+    "conv2d strided, dilated": (lambda x, w: ops.conv2d(x, w, stride=(2, 1), padding=(1, 2), dilation=(1, 2)),
+                                real(1, 2, 5, 4), real(3, 2, 3, 2)),
+    "conv2d grouped": (lambda x, w, b: ops.conv2d(x, w, b, groups=2), real(2, 4, 3, 3), real(2, 2, 2, 2), real(2)),
+    "conv2d same": (lambda x, w: ops.conv2d(x, w, padding="same"), real(1, 1, 3, 4), real(1, 1, 2, 4)),
+    "conv1d": (lambda x, w, b: ops.conv1d(x, w, b, stride=2, padding=1), real(2, 2, 5), real(3, 2, 3), real(3)),
+    "conv_matrix": (lambda w: ops.conv_matrix(w, 4), real(3)),
+    "conv_transpose2d": (lambda x, w, b: ops.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=(1, 0)),
+                         real(2, 2, 2, 3), real(2, 3, 3, 3), real(3)),
+    "conv_transpose2d grouped": (lambda x, w: ops.conv_transpose2d(x, w, groups=2, dilation=2),
+                                 real(1, 2, 2, 3), real(2, 2, 2, 2)),
+    "conv_transpose1d": (lambda x, w, b: ops.conv_transpose1d(x, w, b, stride=2),
+                         real(2, 2, 3), real(2, 1, 3), real(1)),
     # normalisation
     "layer_norm": (ops.layer_norm, real(3, 5), real(5), real(5)),
     "layer_norm over two axes": (ops.layer_norm, real(2, 3, 4), real(3, 4), real(3, 4)),
@@ -178,6 +199,18 @@ CASES = {
     "batch_norm_relu": (ops.batch_norm_relu, real(3, 2, 4), real(2), real(2)),
     "batch_norm_relu with a skip": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, skip=s),
                                     real(3, 2, 4), real(2), real(2), real(3, 2, 4)),
+    # embedding and attention
+    "embedding": (lambda w: ops.embedding(Tensor([[2, 0], [2, 3]]), w), real(4, 3)),
+    "embedding, padding": (lambda w: ops.embedding(Tensor([2, 0, 2, 3]), w, padding_idx=1) * w, real(4, 3)),
+    "add_rows": (lambda x: ops.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4), real(2, 2, 3)),
+    "attention": (ops.scaled_dot_product_attention, real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
+    "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
+                          real(2, 2, 4, 3), real(2, 4, 3), real(1, 4, 3)),
+    "attention, masked": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, Tensor(SEEN)),
+                          real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
+    "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
+    "self_attention": (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), real(2, 3, 12)),
+    "rotate_halves": (lambda x: ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)), real(2, 3, 4)),
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),
@@ -199,6 +232,32 @@ CASES = {
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
+}
+CASES |= {
+    # pooling
+    "max_pool2d": (lambda x: ops.max_pool2d(x, 2), distinct(2, 3, 4, 6)),
+    "max_pool2d overlapping": (lambda x: ops.max_pool2d(x, 3, 2, 1), distinct(1, 2, 5, 6)),
+    "max_pool2d dilated": (lambda x: ops.max_pool2d(x, (2, 3), (1, 2), (1, 0), (2, 1)), distinct(2, 5, 6)),
+    "max_pool2d ceil": (lambda x: ops.max_pool2d(x, 2, ceil_mode=True), distinct(1, 1, 3, 5)),
+    "max_pool1d": (lambda x: ops.max_pool1d(x, 3, 2, 1), distinct(2, 3, 7)),
+    "put_taps": (lambda g: ops.put_taps(g, index=TAPS, shape=(2, 5), windows=WINDOWS), real(2, 3)),
+    "take_taps": (lambda x: ops.take_taps(x, index=TAPS, windows=WINDOWS), real(2, 5)),
+    "avg_pool2d": (lambda x: ops.avg_pool2d(x, 2), real(2, 3, 4, 6)),
+    "avg_pool2d padded": (lambda x: ops.avg_pool2d(x, 3, 2, 1, ceil_mode=True), real(1, 2, 5, 6)),
+    "avg_pool2d without padding": (lambda x: ops.avg_pool2d(x, 3, 2, 1, count_include_pad=False), real(1, 2, 5, 6)),
+    "avg_pool1d": (lambda x: ops.avg_pool1d(x, 3, 2, 1), real(3, 7)),
+    "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (2, 3)), real(1, 2, 5, 4)),
+    "adaptive_avg_pool2d tiles": (lambda x: ops.adaptive_avg_pool2d(x, (2, None)), real(1, 2, 4, 3)),
+    "adaptive_avg_pool2d global": (lambda x: ops.adaptive_avg_pool2d(x, 1), real(2, 3, 4, 5)),
+    "adaptive_avg_pool1d": (lambda x: ops.adaptive_avg_pool1d(x, 3), real(2, 3, 5)),
+    "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (2, 3)), distinct(1, 2, 5, 4)),
+    "adaptive_max_pool1d": (lambda x: ops.adaptive_max_pool1d(x, 1), distinct(2, 3, 5)),
+    "interpolate": (lambda x: ops.interpolate(x, scale_factor=(2, 3)), real(1, 2, 3, 2)),
+    "interpolate to a size": (lambda x: ops.interpolate(x, size=(5, 2)), real(1, 2, 3, 3)),
+    "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
+    # dropout
+    "drop": (lambda x: ops.drop(x, p=0.4, seed=11), real(5, 6)),
+    "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
 }
 for domain, names in UNARY.items():
     for name in names.split():

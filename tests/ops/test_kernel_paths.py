@@ -8,6 +8,7 @@ from tinygrad_like import Tensor, kernels, ops
 rng = np.random.default_rng(3)
 LABELS = rng.integers(0, 40, 300)
 IGNORED = np.where(rng.random(300) < 0.2, -100, LABELS)
+SEEN = Tensor(rng.random((2, 1, 70, 40)) < 0.3)
 
 
 def real(*shape):
@@ -60,6 +61,15 @@ CASES = {
         lambda x: ops.cross_entropy(x, Tensor(np.full(300, -100)), reduction="sum"), real(300, 40)),
     "cross_entropy probabilities": (
         lambda x, t: ops.cross_entropy(x, t.softmax()), 3 * real(300, 40), real(300, 40)),
+    "conv2d": (lambda x, w, b: ops.conv2d(x, w, b, padding=1), real(5, 6, 16, 16), real(9, 6, 3, 3), real(9)),
+    "conv2d strided": (lambda x, w: ops.conv2d(x, w, stride=2, padding=1), real(5, 6, 13, 14), real(20, 6, 3, 3)),
+    "conv2d depthwise": (lambda x, w, b: ops.conv2d(x, w, b, padding=3, groups=12), real(3, 12, 11, 9),
+                         real(12, 1, 7, 7), real(12)),
+    "conv2d of patches": (lambda x, w, b: ops.conv2d(x, w, b, stride=4), real(5, 3, 16, 16), real(24, 3, 4, 4),
+                          real(24)),
+    "conv1d": (lambda x, w, b: ops.conv1d(x, w, b, padding="same", dilation=2), real(4, 6, 70), real(8, 6, 5), real(8)),
+    "conv_transpose2d": (lambda x, w, b: ops.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1),
+                         real(3, 12, 7, 8), real(12, 7, 3, 3), real(7)),
     "layer_norm": (ops.layer_norm, 3 * real(300, 240) + 1, real(240), real(240)),
     "layer_norm over two axes": (ops.layer_norm, real(30, 20, 40), real(20, 40), real(20, 40)),
     "layer_norm of long rows": (ops.layer_norm, real(3, 9000), real(9000), real(9000)),
@@ -87,6 +97,40 @@ CASES = {
     "batch_norm_relu, running statistics": (
         lambda x, s, w, b, m, v: ops.batch_norm_relu(x, w, b, m.detach(), (v * v + 0.5).detach(), s),
         *real(2, 20, 16, 9, 15), *real(4, 16)),
+    "max_pool2d 2x2": (lambda x: ops.max_pool2d(x, 2), real(40, 3, 32, 34)),
+    "max_pool2d 2x2 with a rest": (lambda x: ops.max_pool2d(x, 2), real(4, 3, 31, 33)),
+    "max_pool2d 3x3": (lambda x: ops.max_pool2d(x, 3, 2, 1), real(40, 3, 32, 31)),
+    "max_pool2d 2x2, padded": (lambda x: ops.max_pool2d(x, 2, 2, 1), real(4, 3, 31, 32)),
+    "max_pool2d, any": (lambda x: ops.max_pool2d(x, (5, 3), (3, 1), (2, 1), (1, 2), True), real(4, 3, 29, 32)),
+    "max_pool1d": (lambda x: ops.max_pool1d(x, 3, 1, 1), real(4, 30, 100)),
+    "max_pool2d of more taps than a byte counts": (lambda x: ops.max_pool2d(x, 17), real(2, 3, 34, 51)),
+    "avg_pool2d": (lambda x: ops.avg_pool2d(x, 2), real(40, 3, 32, 34)),
+    "avg_pool2d, overlapping": (lambda x: ops.avg_pool2d(x, 3, 2, 1, count_include_pad=False), real(4, 3, 32, 31)),
+    "avg_pool2d, any": (lambda x: ops.avg_pool2d(x, (5, 3), (3, 1), (2, 1), True), real(4, 3, 29, 32)),
+    "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (8, 4)), real(4, 3, 32, 32)),
+    "adaptive_avg_pool2d, unequal": (lambda x: ops.adaptive_avg_pool2d(x, (7, 5)), real(4, 3, 32, 32)),
+    "global average": (lambda x: ops.adaptive_avg_pool2d(x, 1), real(4, 30, 16, 16)),
+    "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (7, 5)), real(4, 3, 32, 32)),
+    "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), real(4, 3, 32, 32)),
+    "interpolate by three and four": (lambda x: ops.interpolate(x, scale_factor=(3, 4)), real(4, 3, 32, 32)),
+    "drop": (lambda x: ops.drop(x, p=0.3, seed=2**62 + 5), real(300, 140)),
+    "drop, small": (lambda x: ops.drop(x, p=0.3, seed=7), real(5, 20)),
+    "attention": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)),
+    "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True),
+                          real(6, 200, 16), real(6, 200, 16), real(6, 200, 16)),
+    "attention of views": (
+        lambda q, k, v: ops.scaled_dot_product_attention(*[x.transpose(1, 2) for x in (q, k, v)], SEEN),
+        real(2, 70, 3, 16), real(2, 40, 3, 16), real(2, 40, 3, 16)),
+    "attention of views of columns": (
+        lambda q, k, v: ops.scaled_dot_product_attention(q, k.T, v.T), real(70, 16), real(16, 40), real(20, 40)),
+    "attention, broadcast heads": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 1, 40, 16),
+                                   real(3, 40, 16)),
+    "attention, added mask": (ops.scaled_dot_product_attention, real(2, 70, 16), real(2, 40, 16), real(2, 40, 16),
+                              real(70, 40)),
+    "self_attention": (lambda x: ops.self_attention(x, num_heads=4, is_causal=True), real(3, 100, 96)),
+    "embedding": (lambda w: ops.embedding(Tensor(LABELS), w), real(40, 64)),
+    "embedding, padding": (lambda w: ops.embedding(Tensor(IGNORED.clip(0)), w, padding_idx=0), real(40, 64)),
+    "rows by index": (lambda x: x[IGNORED.clip(-40)], real(40, 64)),
     "a non-contiguous input": (lambda x: ops.gelu(x.T).softmax(), real(40, 300)),
 }
 

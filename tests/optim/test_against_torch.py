@@ -139,6 +139,24 @@ def test_schedules(name):
     assert [ours(n) for n in range(30)] == pytest.approx(torch_rates(theirs, 0.3, 30), rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.parametrize("ours, theirs", [
+    ({}, {}),
+    (dict(mode="max", factor=0.5, patience=2), dict(mode="max", factor=0.5, patience=2)),
+    (dict(patience=1, cooldown=2, least=1e-3), dict(patience=1, cooldown=2, min_lr=1e-3)),
+    (dict(patience=1, threshold=0.1, relative=False), dict(patience=1, threshold=0.1, threshold_mode="abs")),
+    (dict(mode="max", patience=1, threshold=0.1), dict(mode="max", patience=1, threshold=0.1)),
+])
+def test_reduce_on_plateau(ours, theirs):
+    metrics = np.random.default_rng(0).uniform(0.1, 1, 200)
+    plateau, optimizer = schedule.ReduceOnPlateau(0.1, **ours), torch.optim.SGD([torch.zeros(1)], lr=0.1)
+    scheduler = lrs.ReduceLROnPlateau(optimizer, eps=0, **theirs)
+    for metric in metrics:
+        plateau.update(metric)
+        scheduler.step(metric)
+        assert plateau(0) == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-9)
+    assert plateau(0) < 0.1
+
+
 @pytest.mark.parametrize("norm_type", [2.0, 1.0, 3.5, float("inf")])
 @pytest.mark.parametrize("max_norm", [0.5, 1e4])
 def test_clip_grad_norm(norm_type, max_norm):

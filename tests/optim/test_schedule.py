@@ -43,7 +43,51 @@ def test_joined_counts_anew_at_each_boundary():
     assert values(f, range(6)) == [1, 1, 0.5, 0.25, 3, 3]
 
 
+def rates(plateau, metrics):
+    result = []
+    for step, metric in enumerate(metrics):
+        plateau.update(metric)
+        result.append(plateau(step))
+    return result
+
+
+def test_plateau_waits_and_then_reduces():
+    plateau = schedule.ReduceOnPlateau(1.0, factor=0.5, patience=2)
+    assert rates(plateau, [3, 2, 2, 2, 2, 1, 1, 1, 1]) == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25]
+
+
+def test_plateau_modes_threshold_cooldown_and_least():
+    assert rates(schedule.ReduceOnPlateau(1.0, "max", 0.5, 0), [1, 2, 3, 3, 4]) == [1, 1, 1, 0.5, 0.5]
+    assert rates(schedule.ReduceOnPlateau(1.0, factor=0.5, patience=0, threshold=0.5), [8, 5, 4, 1]) == [1, 0.5, 0.25,
+                                                                                                         0.25]
+    assert rates(schedule.ReduceOnPlateau(1.0, "max", 0.5, 0, threshold=1, relative=False), [0, 1, 2]) == [1, 0.5, 0.5]
+    assert rates(schedule.ReduceOnPlateau(1.0, factor=0.5, patience=0, cooldown=2), [1] * 6) == [1, 0.5, 0.5, 0.5, 0.25,
+                                                                                                 0.25]
+    assert rates(schedule.ReduceOnPlateau(1.0, factor=0.5, patience=0, least=0.3), [1] * 4) == [1, 0.5, 0.3, 0.3]
+
+
+def test_plateau_knows_that_nan_and_infinity_are_no_improvement():
+    plateau = schedule.ReduceOnPlateau(1.0, factor=0.5, patience=0)
+    assert rates(plateau, [float("inf"), 5, float("nan"), 4, float("-inf")]) == [0.5, 0.5, 0.25, 0.25, 0.125]
+
+
+def test_plateau_scales_another_schedule():
+    plateau = schedule.ReduceOnPlateau(schedule.linear(1.0, 0.0, 10), factor=0.5, patience=0)
+    assert rates(plateau, [1, 0, 0, -1]) == pytest.approx([1, 0.9, 0.4, 0.35])
+
+
+def test_plateau_goes_on_from_its_state():
+    metrics = [3, 2, 2, 2, 1, 1, 1, 1, 0]
+    whole = rates(schedule.ReduceOnPlateau(1.0, factor=0.5, patience=1, cooldown=1), metrics)
+    first, second = (schedule.ReduceOnPlateau(1.0, factor=0.5, patience=1, cooldown=1) for _ in range(2))
+    start = rates(first, metrics[:4])
+    second.load_state_dict(first.state_dict())
+    assert start + rates(second, metrics[4:]) == whole
+
+
 @pytest.mark.parametrize("make, message", [
+    (lambda: schedule.ReduceOnPlateau(1.0, "up"), "mode='up' must be 'min' or 'max'"),
+    (lambda: schedule.ReduceOnPlateau(1.0, factor=1.0), "factor=1.0 must lie between 0 and 1"),
     (lambda: schedule.linear(0, 1, 0), "linear: steps=0 must be > 0"),
     (lambda: schedule.warmup(0, schedule.constant(1)), "warmup: steps=0 must be > 0"),
     (lambda: schedule.cosine(1, -1), "cosine: steps=-1 must be > 0"),

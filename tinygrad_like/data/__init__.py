@@ -1,8 +1,32 @@
-"""Data sets as NumPy arrays, a loader that makes batches of Tensors from them, and augmentation."""
+"""Data sets as NumPy arrays, scaling, augmentation, and a loader that makes batches of Tensors."""
 
-from .augment import random_shift
+from .augment import (
+    RANDAUGMENT,
+    Compose,
+    CutMix,
+    Cutout,
+    GaussianNoise,
+    MixUp,
+    RandAugment,
+    RandomBrightness,
+    RandomContrast,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomRotation,
+    RandomShift,
+    RandomZoom,
+)
+from .cifar import load_cifar10
 from .digits import load_digits, stratified_split
-from .idx import load_mnist, read_idx
+from .download import data_folder
+from .idx import read_idx
 from .loader import DataLoader
+from .mnist import load_fashion_mnist, load_mnist
+from .scale import MinMaxScaler, StandardScaler
 
-__all__ = ["DataLoader", "load_digits", "load_mnist", "random_shift", "read_idx", "stratified_split"]
+__all__ = [
+    "RANDAUGMENT", "Compose", "CutMix", "Cutout", "DataLoader", "GaussianNoise", "MinMaxScaler", "MixUp", "RandAugment",
+    "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip", "RandomRotation", "RandomShift",
+    "RandomZoom", "StandardScaler", "data_folder", "load_cifar10", "load_digits", "load_fashion_mnist",
+    "load_mnist", "read_idx", "stratified_split",
+]

@@ -1,22 +1,412 @@
-"""Augmentation: random changes of training images that leave what they show the same."""
+"""Augmentation: random changes of training images that leave what they show the same.
+
+A transform is called on images, float32 of shape (batch, channels, height, width), and returns new ones; it never
+changes those it was given. Each image is changed by itself. All chance comes from the NumPy Generator given as the last
+argument, or, without one, from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
 import numpy as np
 
-from .. import random
+from .. import kernels, random
+
+Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+Range = float | tuple[float, float]
 
 
-def random_shift(images: np.ndarray, pixels: int = 1) -> np.ndarray:
-    """Move each image by up to `pixels` along both axes, independently and uniformly, filling with 0.
+class Instructed:
+    """A transform that is a program for each image (kernels/augment.py), which Compose joins to its neighbours'.
 
-    images: (batch, channels, height, width); returns a new array of that shape. Raises ValueError otherwise.
+    p: the probability that an image is changed at all. Raises ValueError if it is none.
     """
-    if images.ndim != 4 or pixels < 0:
-        raise ValueError("random_shift: images must be (batch, channels, height, width) and pixels >= 0, got shape "
-                         f"{images.shape} and pixels={pixels}")
-    batch, _, height, width = images.shape
-    padded = np.pad(images, ((0, 0), (0, 0), (pixels, pixels), (pixels, pixels)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (height, width), axis=(2, 3))
-    down, right = random.generator.integers(0, 2 * pixels + 1, (2, batch))
-    return windows[np.arange(batch), :, down, right]
+
+    def __init__(self, p: float = 1.0):
+        _check_probability(type(self).__name__, p)
+        self.p = p
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        """The code of an instruction, and its numbers for each image, (batch, 6)."""
+        raise NotImplementedError
+
+    def program(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Codes (batch, instructions) and numbers (batch, instructions, 6) for images of this shape."""
+        code, numbers = self.draw(shape, generator)
+        chosen = generator.random(shape[0]) < self.p
+        return np.where(chosen, code, kernels.augment.NOTHING)[:, None], numbers[:, None]
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        return _run([self], images, _generator(generator))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
+
+
+def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    _check(type(transforms[0]).__name__, images)
+    programs = [t.program(images.shape, generator) for t in transforms]
+    codes, numbers = (np.concatenate(parts, axis=1) for parts in zip(*programs, strict=True))
+    return kernels.augment.run(images, codes, numbers)
+
+
+def _generator(generator: np.random.Generator | None) -> np.random.Generator:
+    return random.generator if generator is None else generator
+
+
+def _check(who: str, images: np.ndarray) -> None:
+    if not isinstance(images, np.ndarray) or images.ndim != 4:
+        raise ValueError(f"{who}: images must be an array (batch, channels, height, width), got "
+                         f"{getattr(images, 'shape', type(images).__name__)}")
+    if images.dtype != np.float32:
+        raise TypeError(f"{who}: images must be float32, got {images.dtype}; cast with .astype(np.float32), and divide "
+                        "colours from 0 to 255 by 255")
+
+
+def _check_probability(who: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{who}: p={p} must be a probability, from 0 to 1")
+
+
+def _numbers(batch: int, *values: float | np.ndarray) -> np.ndarray:
+    numbers = np.zeros((batch, 6))
+    for column, value in enumerate(values):
+        numbers[:, column] = value
+    return numbers
+
+
+def _range(who: str, value: Range, centre: float, least: float) -> tuple[float, float]:
+    """(low, high) as given, or centre -+ value."""
+    low, high = (centre - value, centre + value) if isinstance(value, int | float) else value
+    if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
+        raise ValueError(f"{who}: {value} means from {low:g} to {high:g}; it must be a number or (low, high), "
+                         f"low <= high{f', and not below {least:g}' if math.isfinite(least) else ''}")
+    return low, high
+
+
+class RandomHorizontalFlip(Instructed):
+    """Mirror left and right: out[..., j] = image[..., width - 1 - j], with probability p."""
+
+    def __init__(self, p: float = 0.5):
+        super().__init__(p)
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        return kernels.augment.WARP, _numbers(shape[0], -1, 0, 0, 0, 1, 0)
+
+
+class RandomShift(Instructed):
+    """Move by a whole number of pixels from -pixels to pixels along both axes, uniformly; what comes in is 0."""
+
+    def __init__(self, pixels: int, p: float = 1.0):
+        super().__init__(p)
+        if not isinstance(pixels, int) or pixels < 0:
+            raise ValueError(f"RandomShift: pixels={pixels} must be a whole number of at least 0")
+        self.pixels = pixels
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        down, right = generator.integers(-self.pixels, self.pixels + 1, (2, shape[0]))
+        return kernels.augment.WARP, _numbers(shape[0], 1, 0, -right, 0, 1, -down)
+
+
+class RandomRotation(Instructed):
+    """Turn about the centre by t degrees, uniform in (low, high) or, given one number, in (-degrees, degrees).
+
+    Counter-clockwise, like np.rot90: with x to the right and y down, from the centre,
+    out(x, y) = image(x cos t - y sin t, x sin t + y cos t), bilinear between pixels, 0 outside.
+    """
+
+    def __init__(self, degrees: Range, p: float = 1.0):
+        super().__init__(p)
+        self.degrees = _range("RandomRotation: degrees", degrees, 0, -math.inf)
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        angle = np.deg2rad(generator.uniform(*self.degrees, shape[0]))
+        cos, sin = np.cos(angle), np.sin(angle)
+        return kernels.augment.WARP, _numbers(shape[0], cos, -sin, 0, sin, cos, 0)
+
+
+class RandomZoom(Instructed):
+    """Magnify about the centre by f, uniform in (low, high) or, given one number, in (1 - factor, 1 + factor).
+
+    out(x, y) = image(x / f, y / f) from the centre, bilinear between pixels, 0 outside.
+    """
+
+    def __init__(self, factor: Range, p: float = 1.0):
+        super().__init__(p)
+        self.factor = _range("RandomZoom: factor", factor, 1, 0.01)
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        scale = 1 / generator.uniform(*self.factor, shape[0])
+        return kernels.augment.WARP, _numbers(shape[0], scale, 0, 0, 0, scale, 0)
+
+
+class RandomBrightness(Instructed):
+    """f image, kept within 0 ... 1; f is uniform in (low, high) or, given one number, in (1 - factor, 1 + factor)."""
+
+    def __init__(self, factor: Range, p: float = 1.0):
+        super().__init__(p)
+        self.factor = _range("RandomBrightness: factor", factor, 1, 0)
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        return kernels.augment.BRIGHTNESS, _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+
+
+class RandomContrast(Instructed):
+    """m + f (image - m), kept within 0 ... 1, where m is the mean of the image in grey; f as for RandomBrightness.
+
+    Grey is 0.299 red + 0.587 green + 0.114 blue; the mean of the channels, if there are not three.
+    """
+
+    def __init__(self, factor: Range, p: float = 1.0):
+        super().__init__(p)
+        self.factor = _range("RandomContrast: factor", factor, 1, 0)
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        return kernels.augment.CONTRAST, _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+
+
+class Cutout(Instructed):
+    """Set a square of size x size pixels to 0, centred on a pixel drawn uniformly; it may reach beyond the edge.
+
+    Source: T. DeVries, G. Taylor, Improved Regularization of Convolutional Neural Networks with Cutout, 2017.
+    """
+
+    def __init__(self, size: int, p: float = 1.0):
+        super().__init__(p)
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"Cutout: size={size} must be a whole number of at least 1")
+        self.size = size
+
+    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
+        batch, _, height, width = shape
+        top = generator.integers(0, height, batch) - self.size // 2
+        left = generator.integers(0, width, batch) - self.size // 2
+        return kernels.augment.ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
+
+
+def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
+    """The instruction that each operation of RandAugment is at a strength from -1 to 1."""
+    k, s, size = kernels.augment, strength, abs(strength)
+    cos, sin = math.cos(math.radians(30 * s)), math.sin(math.radians(30 * s))
+    return {
+        "identity": (k.NOTHING,),
+        "shear_x": (k.WARP, 1, 0.3 * s, 0, 0, 1, 0),
+        "shear_y": (k.WARP, 1, 0, 0, 0.3 * s, 1, 0),
+        "translate_x": (k.WARP, 1, 0, 150 / 331 * width * s, 0, 1, 0),
+        "translate_y": (k.WARP, 1, 0, 0, 0, 1, 150 / 331 * height * s),
+        "rotate": (k.WARP, cos, -sin, 0, sin, cos, 0),
+        "brightness": (k.BRIGHTNESS, 1 + 0.9 * s),
+        "color": (k.COLOR, 1 + 0.9 * s),
+        "contrast": (k.CONTRAST, 1 + 0.9 * s),
+        "sharpness": (k.SHARPNESS, 1 + 0.9 * s),
+        "posterize": (k.POSTERIZE, 8 - round(4 * size)),
+        "solarize": (k.SOLARIZE, 1 - size),
+        "auto_contrast": (k.AUTO_CONTRAST,),
+        "equalize": (k.EQUALIZE,),
+    }
+
+
+RANDAUGMENT = ("identity", "shear_x", "shear_y", "translate_x", "translate_y", "rotate", "brightness", "color",
+               "contrast", "sharpness", "posterize", "solarize", "auto_contrast", "equalize")
+
+
+class RandAugment(Instructed):
+    """n operations for each image, drawn uniformly, with replacement, from a list; all of one magnitude, 0 to 30.
+
+    At magnitude m, with s = m / 30 and a sign drawn for each (but for the last four of the list):
+    shear by 0.3 s, translation by 0.45 s of the side, rotation by 30 s degrees, brightness, color, contrast and
+    sharpness by a factor 1 -+ 0.9 s, posterize to 8 - round(4 s) bits, solarize above 1 - s; auto-contrast and
+    equalisation have no strength. operations: names out of RANDAUGMENT.
+
+    Source: E. Cubuk, B. Zoph, J. Shlens, Q. Le, RandAugment, 2020; strengths as in torchvision.
+    """
+
+    def __init__(self, n: int = 2, magnitude: float = 9, operations: Sequence[str] = RANDAUGMENT):
+        super().__init__()
+        if not isinstance(n, int) or n < 0 or not 0 <= magnitude <= 30:
+            raise ValueError(f"RandAugment: n={n} must be a whole number of at least 0, magnitude={magnitude} lie from "
+                             "0 to 30")
+        if unknown := sorted({*operations} - {*RANDAUGMENT}) or not operations:
+            raise ValueError(f"RandAugment: operations={operations!r} must be some of {', '.join(RANDAUGMENT)}"
+                             f"{f'; unknown: {unknown}' if operations else ''}")
+        self.n, self.magnitude, self.operations = n, magnitude, tuple(operations)
+
+    def program(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        batch, _, height, width = shape
+        table = np.zeros((2, len(self.operations), 7))
+        for sign in (0, 1):
+            instructions = _randaugment((2 * sign - 1) * self.magnitude / 30, height, width)
+            for row, name in zip(table[sign], self.operations, strict=True):
+                row[:len(instructions[name])] = instructions[name]
+        drawn = table[generator.integers(0, 2, (batch, self.n)),
+                      generator.integers(0, len(self.operations), (batch, self.n))]
+        return drawn[..., 0].astype(np.int64), drawn[..., 1:]
+
+
+class RandomCrop:
+    """A window of `size` pixels (one number, or height and width) at a place drawn uniformly, for each image.
+
+    The images, (batch, channels, height, width), are first surrounded by `padding` zeros; the result is
+    (batch, channels, *size). Raises ValueError if the window is larger than that.
+    """
+
+    def __init__(self, size: int | tuple[int, int], padding: int = 0):
+        self.size = (size, size) if isinstance(size, int) else tuple(size)
+        self.padding = padding
+        if len(self.size) != 2 or min(self.size) < 1 or padding < 0:
+            raise ValueError(f"RandomCrop: size={size} must be one or two numbers of at least 1, and "
+                             f"padding={padding} not negative")
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        _check("RandomCrop", images)
+        batch, _, *sides = images.shape
+        places = [side + 2 * self.padding - size + 1 for side, size in zip(sides, self.size, strict=True)]
+        if min(places) < 1:
+            raise ValueError(f"RandomCrop: a window of size {self.size} does not fit images of shape {images.shape} "
+                             f"with padding={self.padding}")
+        generator = _generator(generator)
+        top, left = (generator.integers(0, n, batch) for n in places)
+        padded = np.pad(images, ((0, 0), (0, 0), *[(self.padding, self.padding)] * 2))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, self.size, axis=(2, 3))
+        return windows[np.arange(batch), :, top, left]
+
+    def __repr__(self) -> str:
+        return f"RandomCrop(size={self.size}, padding={self.padding})"
+
+
+class GaussianNoise:
+    """image + std n, where n is standard normal for each number, with probability p for each image."""
+
+    def __init__(self, std: float = 0.1, p: float = 1.0):
+        _check_probability("GaussianNoise", p)
+        if not 0 <= std < math.inf:
+            raise ValueError(f"GaussianNoise: std={std} must not be negative")
+        self.std, self.p = std, p
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        _check("GaussianNoise", images)
+        generator = _generator(generator)
+        chosen = generator.random(len(images)) < self.p
+        noise = generator.standard_normal(images.shape, dtype=np.float32)
+        noise *= np.where(chosen, self.std, 0).astype(np.float32)[:, None, None, None]
+        noise += images
+        return noise
+
+    def __repr__(self) -> str:
+        return f"GaussianNoise(std={self.std}, p={self.p})"
+
+
+class Compose:
+    """Transforms one after the other.
+
+    Neighbours that are programs of instructions (all here but crop and noise) are joined: each image is then read and
+    written once, and turning, shifting, zooming and flipping it blurs it only once.
+    """
+
+    def __init__(self, transforms: Sequence[Transform]):
+        self.transforms = list(transforms)
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        generator = _generator(generator)
+        for instructed, group in groupby(self.transforms, lambda t: isinstance(t, Instructed)):
+            if instructed:
+                images = _run(list(group), images, generator)  # type: ignore[arg-type]
+            else:
+                for transform in group:
+                    images = transform(images, generator)
+        return images
+
+    def __repr__(self) -> str:
+        return f"Compose({self.transforms})"
+
+
+class _Mix:
+    def __init__(self, num_classes: int, alpha: float, p: float = 1.0):
+        who = type(self).__name__
+        _check_probability(who, p)
+        if num_classes < 1 or not 0 < alpha < math.inf:
+            raise ValueError(f"{who}: num_classes={num_classes} must be at least 1, alpha={alpha} positive")
+        self.num_classes, self.alpha, self.p = num_classes, alpha, p
+
+    def __call__(self, images: np.ndarray, labels: np.ndarray,
+                 generator: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+        _check(type(self).__name__, images)
+        generator, batch = _generator(generator), len(images)
+        labels = self._probabilities(np.asarray(labels), batch)
+        partner = generator.permutation(batch)
+        share = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
+        images, share = self.mix(images, images[partner], share.astype(np.float32), generator)
+        share = share[:, None]
+        return images, share * labels + (1 - share) * labels[partner]
+
+    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Mixed images, and the share of the first in each, near the `share` wanted."""
+        raise NotImplementedError
+
+    def _probabilities(self, labels: np.ndarray, batch: int) -> np.ndarray:
+        who = type(self).__name__
+        if labels.shape == (batch, self.num_classes) and labels.dtype.kind == "f":
+            return labels.astype(np.float32, copy=False)
+        if labels.shape != (batch,) or labels.dtype.kind not in "iu":
+            raise ValueError(f"{who}: labels must be integers ({batch},) or probabilities ({batch}, "
+                             f"{self.num_classes}), got {labels.dtype} of shape {labels.shape}")
+        if batch and not 0 <= labels.min() <= labels.max() < self.num_classes:
+            raise IndexError(f"{who}: labels from {labels.min()} to {labels.max()} are out of range for "
+                             f"{self.num_classes} classes")
+        return np.eye(self.num_classes, dtype=np.float32)[labels]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(num_classes={self.num_classes}, alpha={self.alpha}, p={self.p})"
+
+
+class MixUp(_Mix):
+    """w x_i + (1 - w) x_j, of images and of labels, w ~ Beta(alpha, alpha) drawn for each image, j a permutation.
+
+    Called as mix(images, labels, generator) -> (images, labels). Labels: integers (batch,) or probabilities
+    (batch, num_classes); returned are probabilities, which cross_entropy takes. p: the probability for each image to be
+    mixed. Raises ValueError for other labels, IndexError for labels out of range.
+    Source: H. Zhang, M. Cisse, Y. Dauphin, D. Lopez-Paz, mixup: Beyond Empirical Risk Minimization, 2018.
+    """
+
+    def __init__(self, num_classes: int, alpha: float = 0.2, p: float = 1.0):
+        super().__init__(num_classes, alpha, p)
+
+    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        others -= images
+        others *= (1 - share)[:, None, None, None]
+        others += images
+        return others, share
+
+
+class CutMix(_Mix):
+    """Image i, with a box of it replaced by what another image j shows there; labels are mixed by area.
+
+    With w ~ Beta(alpha, alpha) drawn for each image, the box is sqrt(1 - w) of the height and of the width, centred on
+    a pixel drawn uniformly and cut off at the edge; the label is (1 - a) y_i + a y_j, a the part of the area that the
+    box covers. Called as, and labels, p and errors as for, MixUp.
+    Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
+    """
+
+    def __init__(self, num_classes: int, alpha: float = 1.0, p: float = 1.0):
+        super().__init__(num_classes, alpha, p)
+
+    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        batch, _, height, width = images.shape
+        side = np.sqrt(1 - share)[:, None]
+        rows, columns = (self._inside(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
+        area = rows.sum(axis=1) * columns.sum(axis=1) / (height * width)
+        box = rows[:, None, :, None] & columns[:, None, None, :]
+        return np.where(box, others, images), (1 - area).astype(np.float32)
+
+    @staticmethod
+    def _inside(n: int, side: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """Which of n positions lie within `side` n around `centre`, both (batch, 1): (batch, n)."""
+        length = np.rint(side * n).astype(np.int64)
+        first = centre - length // 2
+        return (np.arange(n) >= first) & (np.arange(n) < first + length)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,34 +17,68 @@ class DataLoader:
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
     arrays: one or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...).
-    shuffle: a new order each time it is iterated, drawn from the package's generator (`manual_seed`).
+    shuffle: a new order each time it is iterated.
     drop_last: leave out a last batch that is smaller than the others.
-    transform: called on the arrays of each batch (augmentation); returns as many arrays.
+    transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
+    mix: changes the first two arrays afterwards, `images, labels = mix(images, labels, generator)`: MixUp, CutMix.
+    prefetch: make so many batches ahead, in a thread, while the caller computes. Transforms that are NumPy or numba run
+    beside Python; those of this package use one core. The thread ends with the loop, however that ends; what a
+    transform raises is raised by the loop.
 
     A batch is a copy: changing it leaves the data set alone. `len(loader)` is the number of batches.
+
+    Randomness: an iteration takes one number from the package's generator (none, if nothing is left to chance), and
+    from it makes the order and a generator for each batch. So batches depend on `manual_seed` alone, whatever prefetch
+    is and whatever the loop draws meanwhile; to resume between epochs, restore what `get_rng_state` returned there.
+
     Raises ValueError for no arrays, arrays of different lengths, or a batch size below 1.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
-                 transform: Callable[..., tuple] | None = None):
+                 transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+                 mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0):
         self.arrays = [x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
         if not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
                              f"{[x.shape for x in self.arrays]}")
-        if batch_size < 1:
-            raise ValueError(f"DataLoader: batch_size={batch_size} must be at least 1")
-        self.batch_size, self.shuffle, self.drop_last, self.transform = batch_size, shuffle, drop_last, transform
+        if batch_size < 1 or prefetch < 0:
+            raise ValueError(f"DataLoader: batch_size={batch_size} must be at least 1, and prefetch={prefetch} not "
+                             "negative")
+        if mix is not None and len(arrays) < 2:
+            raise ValueError("DataLoader: mix needs two arrays, images and labels")
+        self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
+        self.transform, self.mix, self.prefetch = transform, mix, prefetch
 
     def __len__(self) -> int:
         whole, rest = divmod(len(self.arrays[0]), self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
-        n = len(self.arrays[0])
-        order = random.generator.permutation(n) if self.shuffle else np.arange(n)
-        for i in range(len(self)):
-            rows = order[i * self.batch_size:(i + 1) * self.batch_size]
-            batch = tuple(x[rows] for x in self.arrays)
+        n, chance = len(self.arrays[0]), self.shuffle or self.transform is not None or self.mix is not None
+        seed = int(random.generator.integers(2**63)) if chance else 0
+        order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
+        return self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
+
+    def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
+        rows = order[i * self.batch_size:(i + 1) * self.batch_size]
+        batch = [x[rows] for x in self.arrays]
+        if self.transform is not None or self.mix is not None:
+            generator = np.random.default_rng((seed, i))
             if self.transform is not None:
-                batch = self.transform(*batch)
-            yield tuple(wrap(x) for x in batch)
+                batch[0] = self.transform(batch[0], generator)
+            if self.mix is not None:
+                batch[:2] = self.mix(*batch[:2], generator)
+        return tuple(wrap(x) for x in batch)
+
+    def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
+        worker = ThreadPoolExecutor(1, "DataLoader")
+        try:
+            waiting = deque(worker.submit(self._batch, order, seed, i) for i in range(min(self.prefetch, len(self))))
+            for i in range(len(self)):
+                batch = waiting.popleft().result()
+                if i + self.prefetch < len(self):
+                    waiting.append(worker.submit(self._batch, order, seed, i + self.prefetch))
+                yield batch
+                del batch  # else it would live until the next is ready
+        finally:
+            worker.shutdown(cancel_futures=True)

@@ -1,0 +1,151 @@
+"""Teach a trained net new classes from a handful of examples, and compare with training from scratch on the same.
+
+A net is trained on the digits 0 to 4. It has never seen 5 to 9, of which there are now 1, 2, 5, ... examples each:
+
+    new head      the head is replaced by a new one, which alone is trained; the body is frozen
+    whole net     the head is replaced, and all is trained, the body at a tenth of the learning rate
+    from scratch  a new net of the same kind is trained
+
+Prints the accuracy on the test images of the new classes, averaged over seeds, and draws it. With --net, a net that
+demos.train has saved takes the place of the one trained here.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from tqdm import tqdm
+
+import nn
+import optim
+from tinygrad_like import manual_seed
+from tinygrad_like.data import DataLoader
+from training import accuracy, fit, predict, replace_head
+
+from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
+from .recipes import DATA, MODELS, RECIPES, load_net
+
+LR = 3e-3
+METHODS = {"new head": BLUE, "whole net": ORANGE, "from scratch": MUTED}
+
+
+def train(model: nn.Module, optimizer: optim.Optimizer, x: np.ndarray, y: np.ndarray, epochs: int) -> None:
+    loader = DataLoader(x, y, batch_size=32, shuffle=True)
+    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optimizer, epochs)
+
+
+def fresh(name: str, shape: tuple[int, ...], classes: int, width: int, depth: int) -> nn.Module:
+    return MODELS[name].build(shape, classes, width, depth)
+
+
+def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarray, y: np.ndarray,
+          steps: int) -> nn.Module:
+    """A net for the new classes, by one of METHODS, from the examples x and y."""
+    model = fresh(net["model"], tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    epochs = -(-steps // -(-len(x) // 32))
+    if method == "from scratch":
+        replace_head(model, classes)
+        optimizer = optim.AdamW(model.parameters(), lr=LR)
+    else:
+        model.load_state_dict(trained.state_dict())
+        model.requires_grad_(method == "whole net")
+        head = replace_head(model, classes)
+        groups = [{"params": head.parameters(), "lr": LR}]
+        if method == "whole net":
+            groups.append({"params": [p for p in model.parameters() if p not in set(head.parameters())], "lr": LR / 10})
+        optimizer = optim.AdamW(groups)
+    train(model, optimizer, x, y, epochs)
+    return model
+
+
+def examples(y: np.ndarray, classes: list[int], each: int, seed: int) -> np.ndarray:
+    """Indices of so many random examples of each class."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.choice(np.flatnonzero(y == c), each, replace=False) for c in classes])
+
+
+def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
+    parser = argparse.ArgumentParser(prog="python -m demos.finetune", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", type=Path, metavar="FILE",
+                        help="a net saved by demos.train, for images of the size of --data's")
+    parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where its files are, or are downloaded to")
+    parser.add_argument("--classes", type=int, nargs="+", default=[5, 6, 7, 8, 9], metavar="N",
+                        help="the new ones, by number (default: 5 6 7 8 9)")
+    parser.add_argument("--examples", type=int, nargs="+", default=[1, 2, 5, 10, 20, 50], metavar="N",
+                        help="of each new class (default: 1 2 5 10 20 50)")
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="of training (default: 200)")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="average over N draws (default: 5)")
+    parser.add_argument("--out", type=Path, default=Path("runs/finetune.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    data = DATA[args.data]
+    x, y, x_test, y_test = data.load(args.data_dir, 0)
+    old = [c for c in range(len(data.classes)) if c not in args.classes]
+    manual_seed(0)
+    if args.net is not None:
+        trained, net = load_net(args.net)
+        if tuple(net["shape"]) != x.shape[1:]:
+            parser.error(f"--net is for images of shape {tuple(net['shape'])}, but those of --data are {x.shape[1:]}")
+        trained.train()
+    else:
+        recipe = RECIPES[args.data, "mlp"]
+        net = {"model": "mlp", "shape": x.shape[1:], "classes": old, "width": recipe["width"], "depth": recipe["depth"]}
+        trained = fresh("mlp", x.shape[1:], len(old), recipe["width"], recipe["depth"])
+        member, member_test = np.isin(y, old), np.isin(y_test, old)
+        train(trained, optim.AdamW(trained.parameters(), lr=1e-3), x[member], np.searchsorted(old, y[member]), 20)
+        right = accuracy(predict(trained, x_test[member_test]), np.searchsorted(old, y_test[member_test]))
+        print(f"a net that reads {', '.join(data.classes[c] for c in old)}: {right:.1%} of {member_test.sum():,} test "
+              "images", flush=True)
+
+    new = sorted(args.classes)
+    of_new = np.isin(y_test, new)
+    scores = {method: np.zeros((args.seeds, len(args.examples))) for method in METHODS}
+    with tqdm(total=args.seeds * len(args.examples), unit="draw", leave=False, disable=None) as bar:
+        for seed in range(args.seeds):
+            for i, each in enumerate(args.examples):
+                chosen = examples(y, new, each, seed)
+                for method in METHODS:
+                    manual_seed(seed)
+                    model = learn(method, trained, net, len(new), x[chosen], np.searchsorted(new, y[chosen]),
+                                  args.steps)
+                    scores[method][seed, i] = accuracy(predict(model, x_test[of_new]),
+                                                       np.searchsorted(new, y_test[of_new]))
+                bar.update()
+
+    print(f"accuracy on {of_new.sum():,} test images of {', '.join(data.classes[c] for c in new)}, by examples of each")
+    print(f"{'':14}" + "".join(f"{each:8d}" for each in args.examples))
+    for method, values in scores.items():
+        print(f"{method:14}" + "".join(f"{value:8.1%}" for value in values.mean(axis=0)))
+    print(f"picture: {draw(args.out, args.examples, scores, args.seeds)}", flush=True)
+    return scores
+
+
+def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], seeds: int) -> Path:
+    with rc_context(STYLE):
+        fig = figure(7.4, 4.6)
+        axes = fig.subplots()
+        ends = []
+        for method, colour in METHODS.items():
+            mean, spread = 100 * scores[method].mean(axis=0), 100 * scores[method].std(axis=0)
+            axes.fill_between(each, mean - spread, mean + spread, color=colour, alpha=0.13, linewidth=0)
+            axes.plot(each, mean, color=colour, marker="o", markersize=4.5)
+            ends.append((mean[0], method, colour))
+        for value, method, colour in ends:
+            axes.annotate(method, (each[0], value), (-8, 0), textcoords="offset points", ha="right", va="center",
+                          color=colour, fontweight="bold")
+        axes.set(xscale="log", xlabel="examples of each new class", xticks=each, xticklabels=each, ylim=(None, 100),
+                 xlim=(each[0] * 0.42, each[-1] * 1.1))
+        axes.minorticks_off()
+        fig.suptitle("Five new classes from a few examples", x=0.012, ha="left", fontsize=14, fontweight="bold",
+                     color=INK)
+        axes.set_title(f"test accuracy, %: mean and standard deviation over {seeds} draws", color=MUTED, fontsize=9.5)
+        return save(fig, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What the demos train on what, and how: one entry for each data set, each model, and each pair of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nn
+from tinygrad_like.data import (
+    Compose,
+    RandAugment,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomRotation,
+    RandomShift,
+    load_cifar10,
+    load_digits,
+    load_fashion_mnist,
+    load_mnist,
+    stratified_split,
+)
+from training import load_weights, read_metadata, save_weights
+
+Shape = tuple[int, ...]
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """load(folder, split) gives images (n, channels, height, width), labels (n,), and those of the test set.
+
+    augment: the changes that leave such images what they are; used with --augment light.
+    """
+
+    title: str
+    classes: list[str]
+    load: Callable[[Path | None, int], Arrays]
+    augment: Callable
+
+
+@dataclass(frozen=True)
+class Model:
+    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width)."""
+
+    title: str
+    build: Callable[[Shape, int, int, int], nn.Module]
+
+
+def split_digits(folder: Path | None, split: int) -> Arrays:
+    images, labels = load_digits()
+    train, test = stratified_split(labels, 0.2, split)
+    return images[train], labels[train], images[test], labels[test]
+
+
+DIGITS = [str(i) for i in range(10)]
+CLOTHES = ["T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"]
+THINGS = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+DATA = {
+    "digits": DataSet("8x8 digits", DIGITS, split_digits, RandomShift(1)),
+    "mnist": DataSet("MNIST", DIGITS, lambda folder, split: load_mnist(folder),
+                     Compose([RandomShift(2), RandomRotation(10)])),
+    "fashion": DataSet("Fashion-MNIST", CLOTHES, lambda folder, split: load_fashion_mnist(folder),
+                       Compose([RandomShift(2), RandomHorizontalFlip()])),
+    "cifar10": DataSet("CIFAR-10", THINGS, lambda folder, split: load_cifar10(folder),
+                       Compose([RandomCrop(32, padding=4), RandomHorizontalFlip()])),
+}
+
+
+def mlp(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.MLP([math.prod(shape), *[width] * depth, classes]))
+
+
+def resnet_s(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.ResNetS(math.prod(shape), width, depth, classes))
+
+
+MODELS = {
+    "mlp": Model("MLP", mlp),
+    "resnet_s": Model("ResNet-S", resnet_s),
+}
+
+# Any option of demos.train may stand in a recipe; what does not is as in COMMON. The recipes of the digits were chosen
+# by accuracy on parts of the training sets that were held out for it.
+COMMON = dict(optimizer="adamw", schedule="one_cycle", weight_decay=0.01, label_smoothing=0.1, augment="none")
+LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
+RECIPES: dict[tuple[str, str], dict[str, Any]] = {
+    ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
+    ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
+    ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
+    ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
+    ("fashion", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
+    ("fashion", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
+    ("cifar10", "mlp"): dict(width=1024, depth=2, epochs=10, batch_size=128, lr=1e-3),
+    ("cifar10", "resnet_s"): dict(width=512, depth=4, epochs=10, batch_size=128, lr=1e-3),
+}
+
+AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
+    "none": lambda data: None,
+    "light": lambda data: data.augment,
+    "randaugment": lambda data: Compose([data.augment, RandAugment()]),
+}
+
+
+# Trained nets on disk -------------------------------------------------------------------------------------------------
+
+
+def save_net(path: Path, model: nn.Module, name: str, shape: Shape, classes: list[str],
+             options: Mapping[str, Any]) -> None:
+    """Write the weights, with what it takes to build the net again."""
+    net = {"model": name, "shape": shape, "classes": classes, "width": options["width"], "depth": options["depth"]}
+    save_weights(model, path, {"net": json.dumps(net)})
+
+
+def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The net that `save_net` wrote, in evaluation mode, and its description: "shape", "classes" and so on."""
+    metadata = read_metadata(path)
+    if "net" not in metadata:
+        raise ValueError(f"{path} does not say what net its weights are of; use a file that demos.train has written")
+    net = json.loads(metadata["net"])
+    model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    load_weights(model, path)
+    return model.eval(), net

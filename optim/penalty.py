@@ -1,0 +1,63 @@
+"""What keeps weights small: penalties to add to a loss, and the choice of the parameters to which decay applies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tinygrad_like import Tensor, ops
+
+# By name, as the optimizers do not know the layers; subclasses count as their bases.
+UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d",
+             "Embedding"}
+
+
+def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:
+    """sum |w| over all entries of all parameters: favours weights that are exactly zero (002)."""
+    return _total("l1_penalty", parameters, lambda w: ops.abs(w).sum())
+
+
+def l2_penalty(parameters: Iterable[Tensor]) -> Tensor:
+    """sum w^2 over all entries of all parameters (002).
+
+    Added to the loss with a factor c, it is for SGD the weight decay 2 c. Adam rescales its gradient as it does the
+    loss's, which AdamW's decoupled decay avoids.
+    """
+    return _total("l2_penalty", parameters, lambda w: (w * w).sum())
+
+
+def elastic_penalty(parameters: Iterable[Tensor], l1: float, l2: float) -> Tensor:
+    """l1 sum |w| + l2 sum w^2, the elastic net. Source: Zou and Hastie 2005."""
+    parameters = list(parameters)
+    return l1 * l1_penalty(parameters) + l2 * l2_penalty(parameters)
+
+
+def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Two parameter groups for an optimizer: those with weight_decay, and those with none.
+
+    Not decayed are biases, scales and every other parameter of fewer than two axes, the parameters of norms and
+    embeddings, whose size says nothing of how far the output swings, and those whose dotted name contains one of the
+    strings in `skip`. Frozen parameters are left out, and so is an empty group.
+
+        optim.AdamW(optim.decay_groups(model, 0.05, skip=["pos_embed"]), lr=1e-3)
+    """
+    exempt = {p for module in model.modules() if UNDECAYED & {kind.__name__ for kind in type(module).__mro__}
+              for p in module.parameters(recurse=False)}
+    decayed: list[Tensor] = []
+    rest: list[Tensor] = []
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            free = p.ndim < 2 or p in exempt or any(part in name for part in skip)
+            (rest if free else decayed).append(p)
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+
+
+def _total(who: str, parameters: Iterable[Tensor], of: Any) -> Tensor:
+    terms = [of(w) for w in ([parameters] if isinstance(parameters, Tensor) else parameters)]
+    if not terms:
+        raise ValueError(f"{who}: no parameters; a generator like model.parameters() can be read only once")
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

@@ -1,0 +1,167 @@
+"""Downloading, from a server on this machine."""
+
+import hashlib
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from tinygrad_like.data import download as module
+from tinygrad_like.data.download import data_folder, download
+
+CONTENT = np.random.default_rng(0).bytes(600_000)
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def get(server, tmp_path):
+    """Download "x" into a new folder, from the server unless other mirrors are named; returns its path."""
+    server.files["x"] = CONTENT
+
+    def get(*mirrors):
+        download(tmp_path / "new" / "folder", {"x": DIGEST}, mirrors or [server.url])
+        return tmp_path / "new" / "folder" / "x"
+
+    return get
+
+
+def left_behind(path):
+    return sorted(p.name for p in path.parent.iterdir())
+
+
+def test_download_once(server, get):
+    path = get()
+    assert path.read_bytes() == CONTENT and left_behind(path) == ["x"]
+    assert get() == path
+    assert server.requests == [("x", None)]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_an_interrupted_download_is_continued(server, get, tmp_path, ranges):
+    server.ranges = ranges
+    (tmp_path / "new" / "folder").mkdir(parents=True)
+    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT[:250_000])
+    path = get()
+    assert path.read_bytes() == CONTENT and left_behind(path) == ["x"]
+    assert server.requests == [("x", "bytes=250000-")]
+
+
+def test_a_connection_that_breaks_off_is_taken_up_again(server, get):
+    server.breaks.extend([100_000, 50_000])
+    assert get().read_bytes() == CONTENT
+    assert server.requests == [("x", None), ("x", "bytes=100000-"), ("x", "bytes=150000-")]
+
+
+def test_what_was_fetched_before_giving_up_is_kept(server, get, tmp_path):
+    server.breaks.extend([100_000, 0])
+    with pytest.raises(ConnectionError, match="broke off after 100,000 of 600,000 bytes"):
+        get()
+    assert left_behind(tmp_path / "new" / "folder" / "x") == ["x.part"]
+    assert get().read_bytes() == CONTENT
+    assert server.requests[-1] == ("x", "bytes=100000-")
+
+
+def test_a_whole_part_needs_no_more_than_its_name(get, tmp_path):
+    (tmp_path / "new" / "folder").mkdir(parents=True)
+    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT)
+    assert left_behind(get()) == ["x"]
+
+
+@pytest.mark.parametrize("part", [b"?" * 1000, CONTENT + b"?"])
+def test_a_spoiled_part_is_fetched_anew(get, tmp_path, part):
+    (tmp_path / "new" / "folder").mkdir(parents=True)
+    (tmp_path / "new" / "folder" / "x.part").write_bytes(part)
+    assert get().read_bytes() == CONTENT
+
+
+def test_a_wrong_file_is_refused(server, get, tmp_path):
+    server.files["x"] = CONTENT[:-1] + b"?"
+    with pytest.raises(ConnectionError, match=f"not the file that was published: its SHA-256 is .*, not {DIGEST}"):
+        get()
+    assert left_behind(tmp_path / "new" / "folder" / "x") == []
+
+
+def test_the_next_mirror_is_tried(server, get):
+    server.files["wrong/x"] = b"wrong"
+    assert get(f"{server.url}none/", f"{server.url}wrong/", server.url).read_bytes() == CONTENT
+    assert [name for name, _ in server.requests] == ["none/x", "wrong/x", "x"]
+
+
+def test_a_mirror_continues_what_another_began(server, get):
+    server.files["slow/x"] = CONTENT
+    server.breaks.extend([100_000, 0])
+    assert get(f"{server.url}slow/", server.url).read_bytes() == CONTENT
+    assert server.requests[-1] == ("x", "bytes=100000-")
+
+
+def test_offline_it_says_what_to_do(server, tmp_path):
+    server.files["a"] = b"a"
+    offline = "http://127.0.0.1:1/"
+    digests = {"a": hashlib.sha256(b"a").hexdigest(), "b": DIGEST, "c": DIGEST}
+    with pytest.raises(ConnectionError) as caught:
+        download(tmp_path, digests, [offline, server.url])
+    reason, first, second, missing, where, folder = str(caught.value).splitlines()
+    assert reason == "b could not be downloaded:"
+    assert first.startswith(f"  {offline}b: ") and "refused" in first
+    assert second == f"  {server.url}b: HTTP 404 Not Found"
+    assert missing.endswith(": b, c")  # a was found
+    assert where == f"from {offline} or {server.url}"
+    assert repr(str(tmp_path)) in folder
+
+
+@pytest.mark.skipif(module.fcntl is None, reason="needs file locks")
+def test_two_at_once_fetch_it_once(server, get):
+    both = [threading.Thread(target=get) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert get().read_bytes() == CONTENT and server.requests == [("x", None)]
+
+
+def test_without_tqdm_it_says_what_it_does(get, monkeypatch, capsys):
+    monkeypatch.setattr(module, "tqdm", None)
+    get()
+    assert capsys.readouterr().err == "downloading x ...\n"
+
+
+def test_progress_starts_where_the_download_does(get, tmp_path, monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, desc, initial, total, **options):
+            self.state = [desc, initial, total]
+            bars.append(self.state)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def update(self, count):
+            self.state[1] += count
+
+    monkeypatch.setattr(module, "tqdm", Bar)
+    (tmp_path / "new" / "folder").mkdir(parents=True)
+    (tmp_path / "new" / "folder" / "x.part").write_bytes(CONTENT[:250_000])
+    get()
+    assert bars == [["x", 600_000, 600_000]]
+
+
+def test_data_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("TINYGRAD_LIKE_DATA", str(tmp_path))
+    assert data_folder("mnist") == tmp_path / "mnist"
+    monkeypatch.delenv("TINYGRAD_LIKE_DATA")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert data_folder("mnist") == tmp_path / "cache" / "tinygrad_like" / "mnist"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data_folder("mnist") == tmp_path / ".cache" / "tinygrad_like" / "mnist"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert data_folder("mnist") == tmp_path / "Library" / "Caches" / "tinygrad_like" / "mnist"
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "Local"))
+    assert data_folder("mnist") == tmp_path / "Local" / "tinygrad_like" / "mnist"

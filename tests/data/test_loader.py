@@ -1,0 +1,214 @@
+"""Batches: which rows, in which order, made where, and what happens when something goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinygrad_like import Tensor, get_rng_state, manual_seed, ops, random, set_rng_state
+from tinygrad_like.data import Compose, CutMix, DataLoader, GaussianNoise, RandomShift
+
+X, Y = np.random.default_rng(1).random((23, 1, 4, 4), dtype=np.float32), np.arange(23) % 3
+
+
+def noisy(prefetch):
+    return DataLoader(X, Y, batch_size=4, shuffle=True, transform=Compose([RandomShift(1), GaussianNoise(0.1)]),
+                      mix=CutMix(3), prefetch=prefetch)
+
+
+def numbers(loader):
+    return [(x.tolist(), y.tolist()) for x, y in loader]
+
+
+def threads():
+    return [t for t in threading.enumerate() if t.name.startswith("DataLoader")]
+
+
+@given(st.integers(1, 30), st.integers(1, 12), st.booleans(), st.booleans())
+def test_loader_gives_each_row_once_and_pairs_stay_together(n, batch_size, shuffle, drop_last):
+    x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+    loader = DataLoader(x, np.arange(n), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last)
+    batches = list(loader)
+    assert len(batches) == len(loader)
+    sizes = [len(y) for _, y in batches]
+    assert sizes == [batch_size] * (n // batch_size) + [n % batch_size] * (not drop_last and n % batch_size > 0)
+    rows = [int(i) for _, y in batches for i in y.numpy()]
+    assert len(set(rows)) == len(rows)
+    assert shuffle or rows == list(range(len(rows)))
+    for a, b in batches:
+        assert isinstance(a, Tensor) and np.array_equal(a.numpy(), x[b.numpy()])
+
+
+def test_loader_order_follows_the_seed():
+    loader = DataLoader(np.arange(50), batch_size=50, shuffle=True)
+    manual_seed(5)
+    first, second = (next(iter(loader))[0].tolist() for _ in range(2))
+    manual_seed(5)
+    assert next(iter(loader))[0].tolist() == first != second
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_batches_are_copies(shuffle):
+    x = np.zeros((4, 2), np.float32)
+    for (batch,) in DataLoader(x, batch_size=2, shuffle=shuffle):
+        batch.assign(np.ones((2, 2)))
+    assert not x.any()
+
+
+def test_loader_transforms_whole_batches():
+    loader = DataLoader(np.ones((3, 2)), np.zeros(3), batch_size=2, transform=lambda x, generator: 2 * x,
+                        mix=lambda x, y, generator: (x + 1, y + x[:, 0]))
+    assert numbers(loader) == [([[3, 3], [3, 3]], [2, 2]), ([[3, 3]], [2])]
+
+
+@pytest.mark.parametrize("arrays, options, message", [
+    ((), dict(batch_size=1), "one or more arrays"),
+    ((np.zeros(3), np.zeros(4)), dict(batch_size=1), r"\[\(3,\), \(4,\)\]"),
+    ((np.float32(1),), dict(batch_size=1), "same number of rows"),
+    ((np.zeros(3),), dict(batch_size=0), "batch_size=0"),
+    ((np.zeros(3),), dict(batch_size=1, prefetch=-1), "prefetch=-1"),
+    ((np.zeros(3),), dict(batch_size=1, mix=CutMix(2)), "mix needs two arrays"),
+])
+def test_loader_refuses(arrays, options, message):
+    with pytest.raises(ValueError, match=message):
+        DataLoader(*arrays, **options)
+
+
+# Randomness
+
+
+@pytest.mark.parametrize("prefetch", [1, 3, 100])
+def test_prefetch_changes_nothing(prefetch):
+    expected = numbers(noisy(0))
+    manual_seed(0)
+    loader = noisy(prefetch)
+    batches = []
+    for x, y in loader:
+        random.generator.random(7)  # what a model draws meanwhile
+        batches.append((x.tolist(), y.tolist()))
+    assert batches == expected
+    assert not threads()
+
+
+def test_epochs_differ_and_resume_exactly():
+    loader = noisy(2)
+    first, state = numbers(loader), get_rng_state()
+    second = numbers(loader)
+    assert first != second
+    set_rng_state(state)
+    assert numbers(noisy(0)) == second
+
+
+def test_nothing_is_drawn_where_nothing_is_left_to_chance():
+    before = get_rng_state()
+    list(DataLoader(X, Y, batch_size=4, prefetch=2))
+    assert get_rng_state() == before
+
+
+def test_batches_have_generators_of_their_own():
+    draws = []
+    loader = DataLoader(X, batch_size=4, transform=lambda x, generator: (draws.append(generator.random()), x)[1])
+    list(loader), list(loader)
+    assert len(set(draws)) == 2 * len(loader)
+
+
+def test_mixed_labels_are_what_cross_entropy_takes():
+    for x, y in noisy(1):
+        assert y.shape == (len(x), 3) and y.dtype == np.float32
+        assert np.isfinite(ops.cross_entropy(Tensor.randn(*y.shape), y).item())
+
+
+# The thread
+
+
+def test_no_more_is_made_than_was_asked_for():
+    made = []
+    loader = DataLoader(X, batch_size=1, transform=lambda x, generator: (made.append(1), x)[1], prefetch=3)
+    for count, _ in enumerate(loader, start=1):
+        time.sleep(0.002)
+        assert len(made) <= count + 3
+    assert len(made) == 23
+
+
+def test_batches_are_made_meanwhile():
+    ready = threading.Event()
+    loader = DataLoader(X, batch_size=12, prefetch=1,
+                        transform=lambda x, generator: (ready.set() if len(x) < 12 else None, x)[1])
+    batches = iter(loader)
+    next(batches)
+    assert ready.wait(10)  # the second, while we hold the first
+    assert len(list(batches)) == 1
+
+
+def failing(images, generator):
+    if len(images) < 4:
+        raise ZeroDivisionError("the last batch")
+    return images
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 5, 50])
+def test_an_error_is_raised_in_its_place(prefetch):
+    seen = []
+    with pytest.raises(ZeroDivisionError, match="the last batch") as caught:
+        for (x,) in DataLoader(X, batch_size=4, transform=failing, prefetch=prefetch):
+            seen.append(len(x))
+    assert seen == [4] * 5
+    assert "failing" in [frame.name for frame in traceback.extract_tb(caught.tb)]
+    assert not threads()
+
+
+def test_leaving_the_loop_ends_the_thread():
+    for _ in noisy(3):
+        assert threads()
+        break
+    assert not threads()
+    with pytest.raises(KeyError):
+        for _ in noisy(3):
+            raise KeyError
+    assert not threads()
+
+
+PROGRAM = """
+import signal, time
+import numpy as np
+from tinygrad_like.data import DataLoader
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
+def slow(images, generator):
+    time.sleep(0.05)
+    return images
+
+batches = iter(DataLoader(np.zeros((10**4, 1)), batch_size=1, transform=slow, prefetch=4))
+next(batches)
+print("ready", flush=True)
+"""
+
+
+def start(code):
+    root = str(Path(__file__).parents[2])
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, "PYTHONPATH": root})
+
+
+def test_the_program_can_end_in_the_middle():
+    program = start(PROGRAM)
+    assert program.communicate(timeout=60) == ("ready\n", "") and program.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_control_c_ends_the_program():
+    program = start(PROGRAM + "for _ in batches: pass")
+    assert program.stdout.readline() == "ready\n"
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=60)
+    assert program.returncode == -signal.SIGINT and errors.splitlines()[-1] == "KeyboardInterrupt"

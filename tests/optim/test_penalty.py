@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+import nn
+import optim
+from optim import SGD, decay_groups, elastic_penalty, l1_penalty, l2_penalty
+from tinygrad_like import Tensor
+
+
+def parameters():
+    return [Tensor([[1.0, -2.0], [0.0, 3.0]], requires_grad=True), Tensor([-4.0], requires_grad=True)]
+
+
+def test_values_and_gradients():
+    for penalty, value, gradients in [
+        (l1_penalty, 10, [[[1, -1], [0, 1]], [-1]]),
+        (l2_penalty, 30, [[[2, -4], [0, 6]], [-8]]),
+        (lambda p: elastic_penalty(p, 0.5, 0.25), 12.5, [[[1, -1.5], [0, 2]], [-2.5]]),
+    ]:
+        params = parameters()
+        loss = penalty(iter(params))
+        loss.backward()
+        assert loss.item() == value
+        assert [p.grad.tolist() for p in params] == gradients
+
+
+def test_l2_is_the_weight_decay_of_sgd():
+    decayed, penalised = parameters(), parameters()
+    first, second = SGD(decayed, lr=0.1, weight_decay=0.02), SGD(penalised, lr=0.1)
+    for _ in range(5):
+        first.zero_grad()
+        second.zero_grad()
+        for p in decayed:
+            p.grad = Tensor.zeros(p.shape)
+        (0.01 * l2_penalty(penalised)).backward()
+        first.step()
+        second.step()
+    for p, q in zip(decayed, penalised, strict=True):
+        np.testing.assert_allclose(p.numpy(), q.numpy(), rtol=1e-6)
+
+
+class LayerNorm(nn.Module):
+    """A scale with two axes, as over (height, width)."""
+
+    def __init__(self):
+        self.weight = nn.Parameter(np.ones((2, 2), np.float32))
+
+
+class MyNorm(LayerNorm):
+    pass
+
+
+class Model(nn.Module):
+    def __init__(self):
+        self.linear = nn.Linear(3, 2)
+        self.frozen = nn.Linear(3, 2).requires_grad_(False)
+        self.norm = MyNorm()
+        self.position = nn.Parameter(np.ones((1, 4, 2), np.float32))
+
+
+def test_decay_groups():
+    model = Model()
+    names = {p: name for name, p in model.named_parameters()}
+
+    def groups(*args):
+        return [({names[p] for p in g["params"]}, g["weight_decay"]) for g in decay_groups(model, 0.1, *args)]
+
+    assert groups(["posi"]) == [({"linear.weight"}, 0.1), ({"linear.bias", "norm.weight", "position"}, 0.0)]
+    assert groups() == [({"linear.weight", "position"}, 0.1), ({"linear.bias", "norm.weight"}, 0.0)]
+    assert len(decay_groups(nn.Linear(2, 2, bias=False), 0.1)) == 1
+
+
+def test_decay_groups_in_an_optimizer():
+    model = nn.Linear(2, 2)
+    before = model.weight.numpy().copy(), model.bias.numpy().copy()
+    optimizer = optim.AdamW(decay_groups(model, 0.5), lr=0.1)
+    for p in model.parameters():
+        p.grad = Tensor.zeros(p.shape)
+    optimizer.step()
+    np.testing.assert_allclose(model.weight.numpy(), before[0] * 0.95, rtol=1e-6)
+    assert np.array_equal(model.bias.numpy(), before[1])
+
+
+@pytest.mark.parametrize("penalty", [l1_penalty, l2_penalty, lambda p: elastic_penalty(p, 1, 1)])
+def test_an_exhausted_generator_is_no_penalty(penalty):
+    generator = nn.Linear(2, 2).parameters()
+    list(generator)
+    with pytest.raises(ValueError, match="can be read only once"):
+        penalty(generator)

@@ -1,0 +1,67 @@
+"""Weights go both ways between PyTorch and here, by name, in safetensors files."""
+
+import numpy as np
+import pytest
+
+import nn
+from tinygrad_like import Tensor
+from training import load_weights, save_weights
+
+torch = pytest.importorskip("torch")
+files = pytest.importorskip("safetensors.torch")
+pytestmark = pytest.mark.torch
+
+
+class Ours(nn.Module):
+    def __init__(self):
+        self.body = nn.Sequential(nn.Linear(5, 8), nn.ReLU())
+        self.head = nn.Linear(8, 3, bias=False)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+class Theirs(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU())
+        self.head = torch.nn.Linear(8, 3, bias=False)
+
+    forward = Ours.forward
+
+
+def outputs(ours, theirs):
+    x = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
+    return ours(Tensor(x)).numpy(), theirs(torch.tensor(x)).detach().numpy()
+
+
+def test_from_there(tmp_path):
+    ours, theirs = Ours(), Theirs()
+    files.save_file(theirs.state_dict(), tmp_path / "w.safetensors", {"format": "pt"})
+    assert load_weights(ours, tmp_path / "w.safetensors") == ([], [])
+    np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
+
+
+def test_to_there(tmp_path):
+    ours, theirs = Ours(), Theirs()
+    save_weights(ours, tmp_path / "w.safetensors")
+    theirs.load_state_dict(files.load_file(tmp_path / "w.safetensors"))
+    np.testing.assert_allclose(*outputs(ours, theirs), atol=1e-6)
+
+
+def test_tied_weights_from_there(tmp_path):
+    """`save_model` writes a shared tensor once."""
+    ours, theirs = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.nn.Sequential(*[torch.nn.Linear(4, 4)] * 2)
+    ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
+    files.save_model(theirs, str(tmp_path / "w.safetensors"))
+    load_weights(ours, tmp_path / "w.safetensors")
+    assert np.array_equal(ours[1].weight.numpy(), theirs[0].weight.detach().numpy())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_from_there(tmp_path, dtype):
+    ours, theirs = Ours(), Theirs().to(dtype)
+    files.save_file(theirs.state_dict(), tmp_path / "w.safetensors")
+    load_weights(ours, tmp_path / "w.safetensors")
+    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert p.dtype == np.float32 and np.array_equal(p.numpy(), q.detach().float().numpy())

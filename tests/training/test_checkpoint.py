@@ -1,0 +1,284 @@
+"""Weights and checkpoints: what is written comes back, damage is noticed, and a killed run loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+import tinygrad_like
+from tinygrad_like import Tensor, manual_seed
+from training import (
+    EarlyStopping,
+    load_checkpoint,
+    load_weights,
+    previous,
+    read_metadata,
+    save_checkpoint,
+    save_weights,
+)
+
+files = pytest.importorskip("safetensors.numpy")
+ROOT = Path(__file__).parents[2]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        self.a = nn.Linear(3, 2)
+        self.b = nn.Linear(3, 2)
+        self.b.weight = self.a.weight
+        self.register_buffer("count", Tensor([3]))
+        self.register_buffer("transposed", Tensor.arange(6).reshape(2, 3).T)
+
+
+def values(module):
+    return {name: t.numpy().copy() for name, t in module.state_dict().items()}
+
+
+def equal(a, b):
+    return a.keys() == b.keys() and all(np.array_equal(a[n], b[n]) and a[n].dtype == b[n].dtype for n in a)
+
+
+# Weights ------------------------------------------------------------------------------------------------------------
+
+
+def test_weights_come_back(tmp_path):
+    first, second = Model(), Model()
+    second.transposed.assign(np.zeros((3, 2), int))
+    save_weights(first, tmp_path / "new" / "model.safetensors", {"classes": "2"})
+    assert load_weights(second, tmp_path / "new" / "model.safetensors") == ([], [])
+    assert equal(values(first), values(second))
+    assert read_metadata(tmp_path / "new" / "model.safetensors") == {"classes": "2"}
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["model.safetensors"]
+
+
+def test_the_file_is_what_the_library_reads(tmp_path):
+    model = Model()
+    save_weights(model, tmp_path / "w.safetensors")
+    assert equal(files.load_file(tmp_path / "w.safetensors"), values(model))
+
+
+def test_weights_that_do_not_fit_change_nothing(tmp_path):
+    model = nn.Linear(3, 2)
+    before = values(model)
+    save_weights(nn.Linear(4, 2), tmp_path / "w.safetensors")
+    with pytest.raises(ValueError, match=r"shape: weight is \(2, 3\) here but \(2, 4\) in the state"):
+        load_weights(model, tmp_path / "w.safetensors")
+    save_weights(nn.Linear(3, 2, bias=False), tmp_path / "w.safetensors")
+    with pytest.raises(ValueError, match="missing: bias"):
+        load_weights(model, tmp_path / "w.safetensors")
+    assert equal(values(model), before)
+    assert load_weights(model, tmp_path / "w.safetensors", strict=False).missing_keys == ["bias"]
+
+
+# Checkpoints --------------------------------------------------------------------------------------------------------
+
+
+def run(seed=0):
+    """A model, an optimizer with state, and the like, after a few steps."""
+    manual_seed(seed)
+    model = nn.MLP([4, 5, 2])
+    plateau = optim.schedule.ReduceOnPlateau(0.1, patience=0)
+    parts = dict(model=model, optimizer=optim.AdamW(model.parameters(), lr=plateau), ema=optim.EMA(model),
+                 stopper=EarlyStopping(model, patience=3), plateau=plateau, other=np.random.default_rng(seed),
+                 mersenne=np.random.Generator(np.random.MT19937(seed)))
+    return parts, advance(parts, 3)
+
+
+def advance(parts, steps):
+    """Train on random numbers, and return what depends on every part."""
+    for _ in range(steps):
+        model = parts["model"]
+        noise = parts["other"].normal() + parts["mersenne"].normal()
+        loss = (model(Tensor.randn(3, 4)) ** 2).sum() + float(noise)
+        parts["optimizer"].zero_grad()
+        loss.backward()
+        parts["optimizer"].step()
+        parts["ema"].update()
+        parts["plateau"].update(loss.item())
+        parts["stopper"].update(loss.item())
+    with parts["ema"].swapped():
+        averaged = values(model)
+    return [loss.item(), parts["optimizer"].lr, parts["stopper"].best, *averaged.values(), *values(model).values(),
+            *parts["stopper"].best_weights.values()]
+
+
+def same(a, b):
+    return len(a) == len(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def test_a_resumed_run_repeats_every_bit(tmp_path):
+    parts, _ = run()
+    save_checkpoint(tmp_path / "c", **parts, epoch=3, history=[{"loss": 0.1, "note": None, "ok": True}],
+                    table=np.arange(3), scalar=np.float32(0.5))
+    expected = advance(parts, 4)
+    resumed, _ = run(seed=1)
+    rest = load_checkpoint(tmp_path / "c", **resumed)
+    assert same(advance(resumed, 4), expected)
+    assert rest.pop("table").tolist() == [0, 1, 2]
+    assert rest == {"epoch": 3, "history": [{"loss": 0.1, "note": None, "ok": True}], "scalar": 0.5}
+
+
+def test_the_one_before_is_kept(tmp_path):
+    model = nn.Linear(2, 2)
+    for epoch in range(3):
+        model.bias.assign([epoch, epoch])
+        save_checkpoint(tmp_path / "c", model=model, epoch=epoch)
+    assert load_checkpoint(tmp_path / "c", model=model)["epoch"] == 2
+    assert load_checkpoint(previous(tmp_path / "c"), model=model)["epoch"] == 1
+    assert model.bias.tolist() == [1, 1]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
+
+
+def test_every_kind_of_damage_is_noticed(tmp_path):
+    path = tmp_path / "c"
+    model = nn.Linear(2, 2)
+    save_checkpoint(path, model=model, epoch=0)
+    save_checkpoint(path, model=model, epoch=1)
+    whole = path.read_bytes()
+    state = values(model), tinygrad_like.get_rng_state()
+    rng = np.random.default_rng(0)
+    for cut in [0, 1, 7, 8, 100, len(whole) - 1, *rng.integers(0, len(whole), 20)]:
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match=f"damaged.*the checkpoint before it is {previous(path)}"):
+            load_checkpoint(path, model=model)
+    end = 8 + int.from_bytes(whole[:8], "little")
+    padding = range(len(whole[:end].rstrip()), end)  # after the header's JSON: what is not read cannot be wrong
+    for position in set(range(len(whole))) - set(padding):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ (1 << rng.integers(8))]) + whole[position + 1:])
+        with pytest.raises(ValueError, match="damaged|no checkpoint"):
+            load_checkpoint(path, model=model)
+    assert equal(values(model), state[0]) and tinygrad_like.get_rng_state() == state[1]
+    assert load_checkpoint(previous(path), model=model)["epoch"] == 0
+
+
+def test_a_checkpoint_without_its_checksum_is_refused(tmp_path):
+    save_checkpoint(tmp_path / "c", epoch=0)
+    content = (tmp_path / "c").read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + length])
+    files.save_file({}, tmp_path / "c", {"format": header["__metadata__"]["format"], "tree": "{}"})
+    with pytest.raises(ValueError, match="its SHA-256 is missing"):
+        load_checkpoint(tmp_path / "c")
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "link"])
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_failure_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch, call, which):
+    for epoch in range(2):
+        save_checkpoint(tmp_path / "c", epoch=epoch)
+    real, calls = getattr(os, call), []
+
+    def failing(*args):
+        calls.append(args)
+        if len(calls) == which:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(os, call, failing)
+    try:
+        save_checkpoint(tmp_path / "c", epoch=2)
+    except KeyboardInterrupt:
+        pass
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path / "c")["epoch"] in (1, 2)
+    assert load_checkpoint(previous(tmp_path / "c"))["epoch"] in (0, 1)
+    save_checkpoint(tmp_path / "c", epoch=3)  # and nothing is in the way of the next
+    assert load_checkpoint(tmp_path / "c")["epoch"] == 3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
+
+
+def test_a_file_system_without_links(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    for epoch in range(3):
+        save_checkpoint(tmp_path / "c", epoch=epoch)
+    assert load_checkpoint(previous(tmp_path / "c"))["epoch"] == 1
+
+
+def test_bad_input(tmp_path):
+    with pytest.raises(TypeError, match="a/1/b is a set; a checkpoint holds"):
+        save_checkpoint(tmp_path / "c", a=[0, {"b": {1}}])
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match="load_checkpoint: there is no file"):
+        load_checkpoint(tmp_path / "c")
+    with pytest.raises(FileNotFoundError, match="load_weights: there is no file"):
+        load_weights(nn.Linear(1, 1), tmp_path / "c")
+    save_checkpoint(tmp_path / "c", epoch=1)
+    with pytest.raises(ValueError, match="has no 'model', only epoch"):
+        load_checkpoint(tmp_path / "c", model=nn.Linear(1, 1))
+    save_weights(nn.Linear(1, 1), tmp_path / "w")
+    with pytest.raises(ValueError, match="is no checkpoint but other weights"):
+        load_checkpoint(tmp_path / "w")
+    (tmp_path / "x").write_bytes(b"\x80\x04pickle" * 10)
+    with pytest.raises(ValueError, match="load_weights: .*no safetensors file"):
+        load_weights(nn.Linear(1, 1), tmp_path / "x")
+
+
+# Killed in the middle -----------------------------------------------------------------------------------------------
+
+RUN = """
+import math, sys
+from pathlib import Path
+import nn, optim
+from tinygrad_like import manual_seed
+from tinygrad_like.data import DataLoader, load_digits, random_shift
+from training import EarlyStopping, Log, accuracy, fit, predict, save_weights
+
+folder = Path(sys.argv[1])
+manual_seed(5)
+x, y = load_digits()
+model = nn.Sequential(nn.Flatten(), nn.MLP([64, 96, 96, 10]))
+loader = DataLoader(x[:1000], y[:1000], batch_size=64, shuffle=True, transform=lambda a, b: (random_shift(a), b))
+plateau = optim.schedule.ReduceOnPlateau(optim.schedule.cosine(3e-3, 40 * len(loader)), "max", patience=2)
+checkpoint = folder / "run.ckpt"
+with Log(folder / "run.csv") as log:
+    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=plateau), 40,
+        evaluate=lambda m: {"test_accuracy": accuracy(predict(m, x[1000:]), y[1000:])}, monitor="test_accuracy",
+        stopper=EarlyStopping(model, math.inf), plateau=plateau, ema=optim.EMA(model, 0.9), checkpoint=checkpoint,
+        resume=checkpoint if checkpoint.exists() else None, log=log)
+save_weights(model, folder / "final.safetensors")
+"""
+
+
+def start(folder):
+    return subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
+def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    with start(whole) as process:
+        process.communicate(timeout=120)
+    assert process.returncode == 0
+
+    rng = np.random.default_rng(0)
+    kills = 0
+    while not (killed / "final.safetensors").exists():
+        with start(killed) as process:
+            process.stdout.readline()  # the heading: it is training now
+            if kills < 6:
+                process.stdout.readline()
+                time.sleep(rng.uniform(0, 0.03))
+                process.kill()
+                kills += process.wait() == -signal.SIGKILL
+            else:
+                process.communicate(timeout=120)
+                assert process.returncode == 0
+    assert kills >= 3
+    assert (killed / "final.safetensors").read_bytes() == (whole / "final.safetensors").read_bytes()
+    ours, theirs = ([line.split(",")[:4] for line in (f / "run.csv").read_text().splitlines()] for f in (whole, killed))
+    assert ours == theirs and len(ours) == 41

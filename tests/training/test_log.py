@@ -1,0 +1,136 @@
+import csv
+import math
+import sys
+
+import pytest
+
+from training import Log
+from training import log as module
+
+
+def row(epoch, loss=0.5):
+    return {"epoch": epoch, "loss": loss, "test_accuracy": 0.875, "lr": 0.001, "seconds": 0.25,
+            "images_per_second": 12345.6}
+
+
+def written(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_lines_are_printed_as_people_read_them(capsys):
+    with Log() as log:
+        log.begin(steps=4)
+        log.epoch(row(1))
+        log.step(10, loss=0.3)
+        log.epoch(row(2, math.nan))
+    assert capsys.readouterr().out.splitlines() == [
+        "epoch      loss  test acc        lr   seconds  images/s",
+        "    1    0.5000    87.50%  1.00e-03     0.250    12,346",
+        "    2       nan    87.50%  1.00e-03     0.250    12,346",
+    ]
+
+
+def test_quiet(tmp_path, capsys):
+    with Log(tmp_path / "log.csv", quiet=True) as log:
+        log.begin(steps=1)
+        log.epoch(row(1))
+    assert capsys.readouterr() == ("", "")
+    assert len(written(tmp_path / "log.csv")) == 1
+
+
+def test_csv_is_there_at_once(tmp_path):
+    path = tmp_path / "new" / "log.csv"
+    log = Log(path, quiet=True)
+    log.begin(steps=2)
+    for epoch in (1, 2):
+        log.epoch(row(epoch))
+        assert [int(r["epoch"]) for r in written(path)] == list(range(1, epoch + 1))
+    assert float(written(path)[0]["images_per_second"]) == 12345.6
+    log.close()
+
+
+def test_csv_of_a_resumed_run_has_the_rows_of_the_checkpoint_and_no_others(tmp_path):
+    for rows, epochs in ([], (1, 2, 3)), ([row(1), row(2)], (3, 4)), ([], (1,)):
+        with Log(tmp_path / "log.csv", quiet=True) as log:
+            log.begin(steps=4, rows=rows)
+            for epoch in epochs:
+                log.epoch(row(epoch))
+        assert [int(r["epoch"]) for r in written(tmp_path / "log.csv")] == list(range(1, epochs[-1] + 1))
+
+
+def test_picture_is_drawn_now_and_then_and_at_the_end():
+    def drawings(seconds):
+        drawn = []
+        with Log(quiet=True, picture=lambda rows: drawn.append(len(rows)), picture_seconds=seconds) as log:
+            log.begin(steps=3)
+            for epoch in (1, 2, 3):
+                log.epoch(row(epoch))
+        return drawn
+
+    assert drawings(0) == [1, 2, 3] and drawings(3600) == [3]
+
+
+class Terminal:
+    """A stand-in for tqdm's bar on a terminal."""
+
+    disable, n, initial, format_dict = False, 0, 0, {"elapsed": 2.0}
+
+    def __init__(self, **options):
+        self.options, self.shown, self.lines, self.closed = options, "", [], False
+        Terminal.last = self
+
+    def set_postfix_str(self, text, refresh):
+        self.shown = text
+
+    def update(self):
+        self.n += 1
+
+    def write(self, line):
+        self.lines.append(line)
+
+    def close(self):
+        self.closed = True
+
+
+def test_bar_shows_loss_metric_and_speed(monkeypatch, capsys):
+    monkeypatch.setattr(module, "tqdm", Terminal)
+    with Log(title="mlp") as log:
+        log.begin(steps=10, done=4)
+        log.step(50, loss=1.5, accuracy=0.25)
+        log.step(50, loss=1.0, accuracy=0.5)
+        log.epoch(row(1))
+    bar = Terminal.last
+    assert (bar.options["total"], bar.options["initial"], bar.options["desc"]) == (10, 4, "mlp")
+    assert bar.shown == "loss 1.0000  accuracy 50.00%  50 images/s"
+    assert bar.n == 2 and len(bar.lines) == 2 and bar.closed and capsys.readouterr().out == ""
+
+
+def test_bar_is_tqdms_own(capsys, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Log(title="mlp") as log:
+        log.begin(steps=2)
+        log.step(10, loss=0.5)
+    assert "mlp:   0%" in capsys.readouterr().err
+
+
+def test_tensorboard_reads_what_is_written(tmp_path):
+    pytest.importorskip("tensorboardX")
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    for rows, epochs in ([], (1, 2, 3)), ([row(1), row(2)], (3, 4)):  # killed after 3, resumed after 2
+        with Log(quiet=True, tensorboard=tmp_path / "events") as log:
+            log.begin(steps=4, rows=rows)
+            for epoch in epochs:
+                log.epoch(row(epoch, loss=1 / epoch))
+    events = accumulator.EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    assert set(events.Tags()["scalars"]) == {"loss", "test_accuracy", "lr", "seconds", "images_per_second"}
+    points = [(e.step, e.value) for e in events.Scalars("loss")]
+    assert points == [(epoch, pytest.approx(1 / epoch)) for epoch in (1, 2, 3, 4)]
+
+
+def test_without_tensorboard_it_says_so_at_once(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(ImportError, match="tinygrad-like.tensorboard"):
+        Log(tensorboard=tmp_path)

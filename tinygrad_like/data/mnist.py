@@ -1,0 +1,89 @@
+"""MNIST and Fashion-MNIST, in the four IDX files that they are published in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .download import data_folder, download
+from .idx import read_idx
+
+Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+MNIST_MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist/",
+                 "https://storage.googleapis.com/cvdf-datasets/mnist/")
+MNIST_SHA256 = {
+    "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
+FASHION_MIRRORS = ("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+                   "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")
+FASHION_SHA256 = {
+    "train-images-idx3-ubyte.gz": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "train-labels-idx1-ubyte.gz": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    "t10k-images-idx3-ubyte.gz": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "t10k-labels-idx1-ubyte.gz": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+}
+
+
+def load_mnist(folder: str | os.PathLike | None = None, *, download: bool = True) -> Split:
+    """MNIST: 60,000 + 10,000 handwritten digits.
+
+    Returns training images (n, 1, 28, 28), float32 in [0, 1], training labels (n,), int64 in 0, ..., 9, and the same of
+    the test set. Read from `folder`, by default `data_folder("mnist")`, in the published files, gzipped or not; those
+    that are missing are first downloaded into it (11 MB). Any other set under the same file names is read as well.
+
+    Raises ConnectionError, which says what to do, where a file cannot be downloaded, FileNotFoundError where it may
+    not, ValueError if a file is damaged or images and labels do not belong together.
+    Source: Y. LeCun, C. Cortes, C. Burges, the MNIST database of handwritten digits.
+    """
+    return _load("load_mnist", folder or data_folder("mnist"), MNIST_MIRRORS, MNIST_SHA256, download)
+
+
+def load_fashion_mnist(folder: str | os.PathLike | None = None, *, download: bool = True) -> Split:
+    """Fashion-MNIST: 60,000 + 10,000 pieces of clothing, in the format of MNIST (31 MB).
+
+    As `load_mnist`, by default from `data_folder("fashion_mnist")`. Labels: T-shirt, trousers, pullover, dress, coat,
+    sandal, shirt, sneaker, bag, ankle boot. Source: H. Xiao, K. Rasul, R. Vollgraf, Fashion-MNIST, 2017 (MIT licence).
+    """
+    return _load("load_fashion_mnist", folder or data_folder("fashion_mnist"), FASHION_MIRRORS, FASHION_SHA256,
+                 download)
+
+
+def _load(who: str, folder: str | os.PathLike, mirrors: tuple[str, ...], digests: dict[str, str],
+          may_download: bool) -> Split:
+    folder = Path(folder).expanduser()
+    missing = {name: digest for name, digest in digests.items() if not _path(folder, name).is_file()}
+    if missing and not may_download:
+        raise FileNotFoundError(f"{who}: folder {str(folder)!r} {'lacks' if folder.is_dir() else 'should hold'} "
+                                f"{', '.join(missing)} (unpacked will do); get what is missing from "
+                                f"{' or '.join(mirrors)}, or leave that to download=True")
+    if missing:
+        download(folder, missing, mirrors)
+    train_images, train_labels, test_images, test_labels = (_path(folder, name) for name in digests)
+    return *_read(who, train_images, train_labels), *_read(who, test_images, test_labels)
+
+
+def _path(folder: Path, name: str) -> Path:
+    """The file of this name, or the unpacked one; some tools unpack it to `train-images.idx3-ubyte`."""
+    unpacked = name.removesuffix(".gz")
+    candidates = [folder / name, folder / unpacked, folder / unpacked.replace("-idx", ".idx")]
+    return next((path for path in candidates if path.is_file()), candidates[0])
+
+
+def _read(who: str, images_path: Path, labels_path: Path) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = read_idx(images_path), read_idx(labels_path)
+    for path, array, ndim in ((images_path, images, 3), (labels_path, labels, 1)):
+        if array.ndim != ndim or array.dtype != np.uint8:
+            raise ValueError(f"{who}: {path} holds {array.dtype} of shape {array.shape}; expected uint8 with "
+                             f"{ndim} axes. Are images and labels swapped?")
+    if len(images) != len(labels):
+        raise ValueError(f"{who}: {images_path} has {len(images)} images but {labels_path} has {len(labels)} "
+                         "labels; take both from the same data set")
+    scaled = images[:, None].astype(np.float32)
+    scaled /= 255
+    return scaled, labels.astype(np.int64)

@@ -1,0 +1,93 @@
+"""Scaling, fitted on the training data only: test data that shape it would be known to the model before the test.
+
+    scaler = StandardScaler().fit(x_train)
+    x_train, x_test = scaler.transform(x_train), scaler.transform(x_test)
+
+Each feature of (n, features), each channel of (n, channels, height, width), is scaled by itself. A scaler may also be
+the last of the transforms in Compose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ROWS = 1024  # looked at together: a float64 copy of all of a data set might not fit
+
+
+class _Scaler:
+    """transform(x) = (x - offset) / scale, with a number for each feature or channel in `offset` and `scale`."""
+
+    offset: np.ndarray
+    scale: np.ndarray
+
+    def _check_data(self, x: np.ndarray) -> None:
+        if not isinstance(x, np.ndarray) or x.ndim < 2 or x.dtype.kind != "f" or not x.size:
+            raise ValueError(f"{type(self).__name__}: data must be a floating-point array (n, features) or "
+                             "(n, channels, height, width) that is not empty, got "
+                             f"{f'{x.dtype} of shape {x.shape}' if isinstance(x, np.ndarray) else type(x).__name__}")
+
+    def _set(self, offset: np.ndarray, scale: np.ndarray) -> None:
+        # Of a feature that never changes nothing remains but 0.
+        self.offset, self.scale = offset, np.where(scale > 0, scale, 1.0)
+
+    def _shaped(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not hasattr(self, "scale"):
+            raise ValueError(f"{type(self).__name__}: call fit(x_train) first")
+        if x.ndim < 2 or x.shape[1] != len(self.scale):
+            raise ValueError(f"{type(self).__name__}: fitted to {len(self.scale)} features or channels (axis 1), got "
+                             f"shape {x.shape}")
+        shape = (-1, *[1] * (x.ndim - 2))
+        return self.offset.astype(x.dtype).reshape(shape), self.scale.astype(x.dtype).reshape(shape)
+
+    def transform(self, x: np.ndarray) -> np.ndarray:
+        """(x - offset) / scale, a new array of the same dtype. Raises ValueError before `fit`."""
+        offset, scale = self._shaped(x)
+        y = x - offset
+        y /= scale
+        return y
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        """x scale + offset: what `transform` was given."""
+        offset, scale = self._shaped(x)
+        y = x * scale
+        y += offset
+        return y
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+        return self.transform(images)
+
+
+class StandardScaler(_Scaler):
+    """(x - mean) / std: mean 0 and standard deviation 1 over the data it was fitted to."""
+
+    def fit(self, x: np.ndarray) -> StandardScaler:
+        """Take mean and standard deviation from x; a feature or channel that is constant is only shifted."""
+        self._check_data(x)
+        axes = (0, *range(2, x.ndim))
+        mean = x.mean(axes, dtype=np.float64)
+        shaped = mean.reshape(-1, *[1] * (x.ndim - 2))
+        squares = sum(np.square(x[i:i + ROWS] - shaped).sum(axes) for i in range(0, len(x), ROWS))
+        std = np.sqrt(squares / (x.size / x.shape[1]))
+        self._set(mean, np.where(std > 1e-7 * np.abs(mean), std, 0.0))  # below that it is what rounding the mean left
+        return self
+
+
+class MinMaxScaler(_Scaler):
+    """low + (high - low) (x - min) / (max - min): from low to high over the data it was fitted to.
+
+    Other data may go beyond. Raises ValueError unless low < high.
+    """
+
+    def __init__(self, low: float = 0.0, high: float = 1.0):
+        if not low < high:
+            raise ValueError(f"MinMaxScaler: low={low} must be less than high={high}")
+        self.low, self.high = low, high
+
+    def fit(self, x: np.ndarray) -> MinMaxScaler:
+        """Take minimum and maximum from x; a feature or channel that is constant becomes `low`."""
+        self._check_data(x)
+        axes = (0, *range(2, x.ndim))
+        least, most = x.min(axes).astype(np.float64), x.max(axes).astype(np.float64)
+        scale = np.where(most > least, (most - least) / (self.high - self.low), 1.0)
+        self._set(least - self.low * scale, scale)
+        return self

@@ -1,0 +1,80 @@
+"""Early stopping: the number of epochs chosen by a metric on examples that are not trained on (002)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from nn import Module
+
+
+class EarlyStopping:
+    """Stop once a metric has not improved for `patience` updates, and go back to the best weights.
+
+        stopper = EarlyStopping(model, patience=5, mode="max")
+        for epoch in range(100):
+            ...
+            if stopper.update(accuracy):
+                break
+        stopper.rollback()
+
+    It stops after the first a_t that is no better than the best of all before, `patience` times in a row (002). The
+    metric may be any number: loss, accuracy, F1. NaN is no improvement.
+
+    patience: math.inf never stops; it still keeps the best weights.
+    mode: whether the metric should become large, "max", or small, "min".
+    min_delta: an improvement is one by more than this.
+
+    `best` is the best metric so far, `updates` how often there was one, `stopped` whether to stop.
+    """
+
+    def __init__(self, model: Module, patience: float = 10, mode: str = "max", min_delta: float = 0.0):
+        if mode not in ("min", "max"):
+            raise ValueError(f"EarlyStopping: mode={mode!r} must be 'min' or 'max'")
+        if not patience >= 1 or not min_delta >= 0:
+            raise ValueError(f"EarlyStopping: patience={patience!r} must be >= 1 and min_delta={min_delta!r} >= 0")
+        self.model, self.patience, self.mode, self.min_delta = model, patience, mode, min_delta
+        self.best: float | None = None
+        self.best_weights: dict[str, Any] = {}
+        self.updates = self.waited = 0
+
+    @property
+    def stopped(self) -> bool:
+        return self.waited >= self.patience
+
+    def update(self, metric: float) -> bool:
+        """Take note of the metric of the model's present weights; returns whether to stop."""
+        metric = float(metric)
+        self.updates += 1
+        if self._improves(metric):
+            self.best, self.waited = metric, 0
+            self.best_weights = {name: t.data.copy() for name, t in self.model.state_dict().items()}
+        else:
+            self.waited += 1
+        return self.stopped
+
+    def _improves(self, metric: float) -> bool:
+        if self.best is None or math.isnan(metric):
+            return not math.isnan(metric)
+        return (metric - self.best if self.mode == "max" else self.best - metric) > self.min_delta
+
+    def rollback(self) -> float:
+        """Give the model the weights it had when the metric was best, and return that metric.
+
+        Raises RuntimeError if there was no update with a number yet.
+        """
+        if self.best is None:
+            raise RuntimeError("EarlyStopping.rollback: there is nothing to go back to before an update")
+        self.model.load_state_dict(self.best_weights)
+        return self.best
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs, the best weights included."""
+        return {"best": self.best, "best_weights": dict(self.best_weights), "updates": self.updates,
+                "waited": self.waited}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        self.best, self.best_weights = state["best"], dict(state["best_weights"])
+        self.updates, self.waited = int(state["updates"]), int(state["waited"])

@@ -1,0 +1,27 @@
+"""Fine-tuning: a trained body with a new head."""
+
+from __future__ import annotations
+
+import nn
+
+
+def replace_head(model: nn.Module, classes: int) -> nn.Linear:
+    """Put a new nn.Linear with so many outputs in the place of the model's last one, and return it.
+
+    To train the head alone, freeze all before:
+
+        model.requires_grad_(False)
+        head = replace_head(model, classes=5)
+        optimizer = optim.AdamW(head.parameters())
+
+    A frozen norm goes on updating its running statistics unless it is in evaluation mode. The last Linear is that which
+    was defined last. Raises ValueError if the model is, or has, none.
+    """
+    layers = [name for name, module in model.named_modules() if isinstance(module, nn.Linear) and name]
+    if not layers:
+        raise ValueError(f"replace_head: this {type(model).__name__} has no nn.Linear in it to replace")
+    path, _, name = layers[-1].rpartition(".")
+    old: nn.Linear = model.get_submodule(layers[-1])  # type: ignore[assignment]
+    head = nn.Linear(old.in_features, classes, bias=old.bias is not None).to(old.weight.dtype)
+    setattr(model.get_submodule(path), name, head)
+    return head

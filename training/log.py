@@ -1,0 +1,150 @@
+"""How training goes: a progress bar and a line per epoch to watch, a CSV file to keep, TensorBoard by option."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+try:
+    from tqdm import tqdm
+except ImportError:  # it belongs to an extra
+    tqdm = None
+
+Row = Mapping[str, Any]
+
+
+class Log:
+    """Where `fit`, or a loop of your own, tells what it does.
+
+        with Log("runs/mlp.csv") as log:
+            log.begin(steps=epochs * len(loader))
+            for epoch in range(epochs):
+                for x, y in loader:
+                    ...
+                    log.step(len(y), loss=loss.item())
+                log.epoch({"epoch": epoch + 1, "loss": mean_loss, "test_accuracy": accuracy})
+
+    path: of the CSV file, one row per epoch, written at once; None for none.
+    title: before the progress bar, which shows the latest loss and the like, images/s and the time left. It needs tqdm
+        and a terminal.
+    quiet: print no lines and show no bar.
+    tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
+    picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
+    """
+
+    def __init__(self, path: str | os.PathLike | None = None, title: str = "", quiet: bool = False,
+                 tensorboard: str | os.PathLike | None = None, picture: Callable[[Sequence[Row]], Any] | None = None,
+                 picture_seconds: float = 5.0):
+        self.path = None if path is None else Path(path)
+        self.title, self.quiet, self.tensorboard = title, quiet, tensorboard
+        self.picture, self.picture_seconds = picture, picture_seconds
+        self.rows: list[Row] = []
+        self.bar: Any = None
+        self.writer: Any = None
+        self.headed, self.drawn, self.drawn_at = False, 0, time.perf_counter()
+        if tensorboard is not None:
+            _summary_writer()  # what is missing is said before the first epoch, not after it
+
+    def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
+        """Start the progress bar, at `done` of `steps`. rows: of the epochs before, if this run resumes another."""
+        self.rows = list(rows)
+        if tqdm is not None and not self.quiet:  # disable=None: on a terminal only
+            self.bar = tqdm(total=steps, initial=done, desc=self.title, unit="step", leave=False, disable=None)
+        if self.tensorboard is not None:
+            # Each start writes a file of its own. What a killed run logged after its checkpoint is to be dropped.
+            purge = dict(purge_step=rows[-1]["epoch"] + 1, filename_suffix=f".{rows[-1]['epoch']}") if rows else {}
+            self.writer = _summary_writer()(os.fspath(self.tensorboard), **purge)
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.unlink(missing_ok=True)
+            self._write_csv(self.rows)
+
+    def step(self, count: int, **values: float) -> None:
+        """One step on `count` images is done; values are shown on the bar."""
+        if self.bar is not None and not self.bar.disable:
+            elapsed, done = self.bar.format_dict["elapsed"], self.bar.n - self.bar.initial + 1
+            shown = "  ".join(f"{name} {_text(name, value)}" for name, value in values.items())
+            rate = f"  {count * done / elapsed:,.0f} images/s" if elapsed > 0 else ""
+            self.bar.set_postfix_str(shown + rate, refresh=False)
+            self.bar.update()
+
+    def epoch(self, row: Row) -> None:
+        """One epoch is done: print its row, whose first entry is "epoch", and write it wherever it goes."""
+        self.rows.append(row)
+        if self.path is not None:
+            self._write_csv([row])
+        if self.writer is not None:
+            for name, value in row.items():
+                if name != "epoch":
+                    self.writer.add_scalar(name, value, row["epoch"])
+            self.writer.flush()
+        if not self.quiet:
+            if not self.headed:
+                self.write("  ".join(f"{_heading(name):>{_width(name)}}" for name in row))
+                self.headed = True
+            self.write("  ".join(f"{_text(name, value):>{_width(name)}}" for name, value in row.items()))
+        if time.perf_counter() - self.drawn_at > self.picture_seconds:
+            self._draw()
+
+    def write(self, line: str) -> None:
+        """Print a line, above the bar."""
+        if self.bar is not None and not self.bar.disable:
+            self.bar.write(line)
+        else:
+            print(line, flush=True)
+
+    def close(self) -> None:
+        """Remove the bar, close the files, draw the picture once more."""
+        if self.bar is not None:
+            self.bar.close()
+        if self.writer is not None:
+            self.writer.close()
+        if self.drawn < len(self.rows):
+            self._draw()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def _draw(self) -> None:
+        if self.picture is not None:
+            self.picture(self.rows)
+            self.drawn, self.drawn_at = len(self.rows), time.perf_counter()
+
+    def _write_csv(self, rows: Sequence[Row]) -> None:
+        if rows:
+            with self.path.open("a", newline="") as file:  # type: ignore[union-attr]
+                writer = csv.DictWriter(file, list(rows[0]))
+                if file.tell() == 0:
+                    writer.writeheader()
+                writer.writerows(rows)
+
+
+def _summary_writer() -> Any:
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        raise ImportError("logging for TensorBoard: pip install 'tinygrad-like[tensorboard]'") from None
+    return SummaryWriter
+
+
+def _heading(name: str) -> str:
+    return name.replace("_per_second", "/s").replace("accuracy", "acc").replace("_", " ")
+
+
+def _width(name: str) -> int:
+    return max(len(_heading(name)), 5 if name == "epoch" else 8)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, int | str):
+        return str(value)
+    if name.endswith(("accuracy", "f1")):
+        return f"{value:.2%}"
+    return format(value, {"lr": ".2e", "seconds": ".3f", "images_per_second": ",.0f"}.get(name, ".4f"))

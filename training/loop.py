@@ -1,0 +1,165 @@
+"""Training loops, in parts that a loop of your own can use one by one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+import optim
+from nn import Module
+from tinygrad_like import Tensor, no_grad
+from tinygrad_like.data import DataLoader
+
+from .checkpoint import load_checkpoint, save_checkpoint
+from .early_stopping import EarlyStopping
+from .log import Log
+from .metrics import accuracy
+
+Metrics = Mapping[str, Callable[[Any, Any], float]]
+
+
+@contextmanager
+def evaluating(model: Module) -> Iterator[Module]:
+    """In evaluation mode and without recording; afterwards every module is in the mode it was in before."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        with no_grad():
+            yield model
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:
+    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...)."""
+    with evaluating(model):
+        return np.concatenate([model(batch).numpy() for (batch,) in DataLoader(x, batch_size=batch_size)])
+
+
+def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor],
+                optimizer: optim.Optimizer, *, metrics: Metrics | None = None, accumulate: int = 1,
+                clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
+                ema: optim.EMA | None = None, log: Log | None = None) -> dict[str, float]:
+    """One pass over the batches (x, y) of `loader`; the modules stay in the mode they are in.
+
+    criterion: the mean loss of a batch, criterion(model(x), y).
+    metrics: functions of (output, y); by default {"accuracy": accuracy}.
+    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's.
+    clip_norm: the largest norm of a step's gradient.
+    penalty: gives a term to be added to the loss of each step, as lambda: 1e-4 * l1_penalty(weights). The loss
+        reported leaves it out.
+    ema: updated after each step.
+
+    Returns "loss" and the metrics, as means over the examples, each taken before its step, and their "count".
+    """
+    metrics = {"accuracy": accuracy} if metrics is None else metrics
+    totals, count = dict.fromkeys(["loss", *metrics], 0.0), 0
+    for group in _groups(loader, accumulate):
+        size = sum(len(y) for _, y in group)
+        optimizer.zero_grad()
+        for x, y in group:
+            output = model(x)
+            loss = criterion(output, y)
+            (loss if len(group) == 1 else loss * (len(y) / size)).backward()
+            values = {"loss": loss.item(), **{name: metric(output, y) for name, metric in metrics.items()}}
+            for name, value in values.items():
+                totals[name] += value * len(y)
+            if log is not None:
+                log.step(len(y), **values)
+        if penalty is not None:
+            penalty().backward()
+        if clip_norm is not None:
+            optim.clip_grad_norm([p for g in optimizer.param_groups for p in g["params"]], clip_norm)
+        optimizer.step()
+        if ema is not None:
+            ema.update()
+        count += size
+    if count == 0:
+        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once")
+    return {**{name: total / count for name, total in totals.items()}, "count": count}
+
+
+def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
+        epochs: int, *, evaluate: Callable[[Module], Mapping[str, float]] | None = None, monitor: str | None = None,
+        stopper: EarlyStopping | None = None, plateau: optim.schedule.ReduceOnPlateau | None = None,
+        ema: optim.EMA | None = None, checkpoint: str | os.PathLike | None = None,
+        resume: str | os.PathLike | None = None, settings: Mapping[str, Any] | None = None, log: Log | None = None,
+        **options: Any) -> list[dict[str, Any]]:
+    """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
+
+    evaluate: called after each epoch with the model, or its average if there is an `ema`; gives more numbers of a row.
+    monitor: the name of the number in a row that `stopper` and `plateau` are told.
+    checkpoint: a file written after each epoch, from which training can go on.
+    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`; the result is the same, to the last
+        bit, as if there had been no interruption. The model and all else must be made as they were then.
+    settings: kept in the checkpoint; ValueError says which differ from those of a checkpoint to be resumed.
+    log: told of each step and each row.
+    options: of `train_epoch`.
+
+    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
+    start of the epoch), "seconds" and "images_per_second" (of training alone).
+
+    In the end the model has the weights that were judged: the best ones if there is a `stopper`, else the average if
+    there is an `ema`, else the last.
+    """
+    parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
+                                               plateau=plateau).items() if part is not None}
+    rows: list[dict[str, Any]] = []
+    if resume is not None:
+        _same(dict(settings or {}), load_checkpoint(resume).get("settings", {}))
+        rows = load_checkpoint(resume, **parts)["rows"]
+    if log is not None:
+        log.begin(steps=epochs * len(loader), done=len(rows) * len(loader), rows=rows)
+    while len(rows) < epochs and not (stopper is not None and stopper.stopped):
+        start, lr = time.perf_counter(), optimizer.lr
+        numbers = train_epoch(model, loader, criterion, optimizer, ema=ema, log=log, **options)
+        seconds = time.perf_counter() - start
+        count, row = numbers.pop("count"), {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
+        row |= {f"train_{name}": value for name, value in numbers.items()}
+        with ema.swapped() if ema is not None else nullcontext():
+            if evaluate is not None:
+                row |= evaluate(model)
+            if stopper is not None:
+                stopper.update(_watched(row, monitor))
+        if plateau is not None:
+            plateau.update(_watched(row, monitor))
+        row |= {"lr": lr, "seconds": seconds, "images_per_second": count / seconds}
+        rows.append(row)
+        if checkpoint is not None:
+            save_checkpoint(checkpoint, **parts, rows=rows, settings=dict(settings or {}))
+        if log is not None:
+            log.epoch(row)
+    if stopper is not None and stopper.best is not None:
+        stopper.rollback()
+    elif ema is not None:
+        ema.copy_to_model()
+    return rows
+
+
+def _groups(loader: Iterable, size: int) -> Iterator[list]:
+    """The batches, in lists of `size`; the last may have fewer."""
+    if size < 1:
+        raise ValueError(f"train_epoch: accumulate={size} must be at least 1")
+    batches = iter(loader)
+    while group := list(islice(batches, size)):
+        yield group
+
+
+def _watched(row: Mapping[str, float], monitor: str | None) -> float:
+    if monitor is None or monitor not in row:
+        raise ValueError(f"fit: monitor={monitor!r} names none of the numbers of a row: {', '.join(row)}")
+    return row[monitor]
+
+
+def _same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+    differ = [f"{name}: {saved.get(name)!r} then, {settings.get(name)!r} now"
+              for name in sorted(settings.keys() | saved.keys()) if settings.get(name) != saved.get(name)]
+    if differ:
+        raise ValueError(f"fit: the checkpoint is of a run with other settings ({'; '.join(differ)})")
