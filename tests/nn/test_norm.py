@@ -238,25 +238,13 @@ def test_reestimation_gives_the_statistics_of_the_whole_data_set():
     assert all(np.array_equal(a, b) for a, b in zip(before, statistics(first), strict=True)) and model.training
 
 
-class Convolution(nn.Module):
-    """A 1x1 convolution, with its weight in the layout of any."""
-
-    def __init__(self, features, channels, bias):
-        self.weight = nn.Parameter(rng.standard_normal((channels, features, 1, 1)).astype(np.float32))
-        self.bias = nn.Parameter(Tensor.ones(channels)) if bias else None
-
-    def forward(self, x):
-        y = Tensor.einsum("bihw,oi->bohw", x, self.weight.reshape(self.weight.shape[0], -1))
-        return y if self.bias is None else y + self.bias.reshape(-1, 1, 1)
-
-
 @pytest.mark.parametrize("bias", [True, False])
 def test_folded_equals_unfolded_in_evaluation(bias):
     dense = nn.Sequential(nn.Linear(4, 6, bias=bias), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3, bias=bias),
                           nn.BatchNorm1d(3, affine=False))
-    images = nn.Sequential(Convolution(3, 5, bias), nn.BatchNorm2d(5), nn.GELU(), Convolution(5, 2, bias),
-                           nn.BatchNorm2d(2))
-    for model, x in ((dense, some(10, 4)), (images, some(6, 3, 4, 4))):
+    images = nn.Sequential(nn.Conv2d(3, 6, 3, bias=bias), nn.BatchNorm2d(6), nn.GELU(),
+                           nn.Conv2d(6, 4, 3, stride=2, padding=1, groups=2, bias=bias), nn.BatchNorm2d(4))
+    for model, x in ((dense, some(10, 4)), (images, some(6, 3, 6, 6))):
         drawn(model)
         folded = nn.fold_batch_norm(model, x[:2])
         np.testing.assert_allclose(folded(x).numpy(), model.eval()(x).numpy(), rtol=1e-4, atol=1e-4)
@@ -272,6 +260,9 @@ def test_what_cannot_be_folded_is_left_or_refused():
     assert isinstance(nn.fold_batch_norm(twice, some(3, 4))[1], nn.BatchNorm1d)
     sequence = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(3))  # (batch, 3, 5): channels are not the features
     assert isinstance(nn.fold_batch_norm(sequence, some(2, 3, 4))[1], nn.BatchNorm1d)
+
+    back = nn.Sequential(nn.ConvTranspose2d(4, 4, 3), nn.BatchNorm2d(4))  # whose weight has its inputs first
+    assert isinstance(nn.fold_batch_norm(back, some(2, 4, 5, 5))[1], nn.BatchNorm2d)
 
     class Forked(nn.Module):
         def __init__(self):
