@@ -21,6 +21,7 @@ from .activation import (
     Tanh,
 )
 from .containers import ModuleDict, ModuleList, Sequential
+from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import (
     DropConnect,
     Dropout,
@@ -64,7 +65,7 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict",
     # layers
-    "Linear", "Identity", "Flatten", "Unflatten",
+    "Linear", "Identity", "Flatten", "Unflatten", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",

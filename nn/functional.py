@@ -16,11 +16,16 @@ from tinygrad_like.ops import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     binary_step,
+    conv1d,
+    conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
     cross_entropy,
     dropout,
     dropout1d,
     dropout2d,
     elu,
+    fold,
     gaussian_dropout,
     gelu,
     huber_loss,
@@ -41,14 +46,16 @@ from tinygrad_like.ops import (
     smooth_l1_loss,
     softplus,
     tanh,
+    unfold,
 )
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
-    "avg_pool2d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "dropout",
-    "dropout1d", "dropout2d", "elu", "gaussian_dropout", "gelu", "glu", "huber_loss", "interpolate", "kl_div",
-    "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
-    "one_hot", "relu", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
+    "avg_pool2d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d", "conv2d",
+    "conv_transpose1d", "conv_transpose2d", "cross_entropy", "dropout", "dropout1d", "dropout2d", "elu", "fold",
+    "gaussian_dropout", "gelu", "glu", "huber_loss", "interpolate", "kl_div", "l1_loss", "leaky_relu", "linear",
+    "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss", "one_hot", "relu", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold",
 ]
 
 

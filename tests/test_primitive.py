@@ -348,6 +348,15 @@ EXAMPLES = {
         ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
         ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
     ],
+    "conv2d": [((some(2, 3, 5, 4), some(4, 3, 3, 2), some(4)), {"padding": (1, 0)}),
+               ((some(2, 3, 5, 4), some(4, 3, 3, 2)), {"stride": (2, 3), "padding": 2, "dilation": (1, 2)}),
+               ((some(2, 4, 7, 6), some(6, 2, 2, 3), some(6)), {"groups": 2, "padding": "same"}),
+               ((some(2, 4, 7, 6), some(8, 1, 3, 3), some(8)), {"groups": 4, "stride": 2}),
+               ((some(2, 4, 5, 6), some(3, 4, 1, 1), some(3)), {}),
+               ((constant(some(2, 4, 5, 16)), some(3, 4, 3, 3)), {"padding": 1})],
+    "conv_transpose2d": [((some(2, 3, 4, 5), some(3, 4, 3, 2), some(4)), {}),
+                         ((some(2, 3, 4, 5), some(3, 2, 3, 3)), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
+                         ((some(2, 4, 3, 3), some(4, 2, 2, 3), some(4)), {"groups": 2, "dilation": (1, 2)})],
     "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in REDUCTIONS],
     "binary_cross_entropy_with_logits": [
         ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS

@@ -420,6 +420,39 @@ def test_dlpack():
     assert Tensor(torch.ones(2, dtype=torch.float64)).dtype == "float64"
 
 
+# Convolution ----------------------------------------------------------------------------------------------------------
+
+CONVOLUTIONS = {
+    "conv2d": (partial(ops.conv2d, padding=1), partial(F.conv2d, padding=1),
+               some(2, 3, 7, 6), some(4, 3, 3, 3), some(4)),
+    "conv2d everything": (partial(ops.conv2d, stride=(2, 1), padding=(2, 1), dilation=(1, 2), groups=2),
+                          partial(F.conv2d, stride=(2, 1), padding=(2, 1), dilation=(1, 2), groups=2),
+                          some(2, 4, 7, 8), some(6, 2, 3, 2), some(6)),
+    "conv2d depthwise": (partial(ops.conv2d, padding=2, groups=6), partial(F.conv2d, padding=2, groups=6),
+                         some(2, 6, 7, 8), some(6, 1, 5, 5), some(6)),
+    "conv2d same": (partial(ops.conv2d, padding="same"), partial(F.conv2d, padding="same"),
+                    some(2, 3, 7, 6), some(4, 3, 3, 5)),
+    "conv1d": (partial(ops.conv1d, stride=2, padding=1), partial(F.conv1d, stride=2, padding=1),
+               some(2, 3, 11), some(4, 3, 3), some(4)),
+    "conv_transpose2d": (partial(ops.conv_transpose2d, stride=2, padding=1, output_padding=1, groups=2),
+                         partial(F.conv_transpose2d, stride=2, padding=1, output_padding=1, groups=2),
+                         some(2, 4, 5, 4), some(4, 3, 3, 3), some(6)),
+    "conv_transpose1d": (partial(ops.conv_transpose1d, stride=3, dilation=2),
+                         partial(F.conv_transpose1d, stride=3, dilation=2), some(2, 4, 5), some(4, 3, 3), some(3)),
+    "unfold": (partial(ops.unfold, kernel_size=(2, 3), dilation=2, padding=1, stride=(1, 2)),
+               partial(F.unfold, kernel_size=(2, 3), dilation=2, padding=1, stride=(1, 2)), some(2, 3, 6, 7)),
+    "fold": (partial(ops.fold, output_size=(6, 7), kernel_size=2, padding=1, stride=2),
+             partial(F.fold, output_size=(6, 7), kernel_size=2, padding=1, stride=2), some(2, 12, 16)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name, dtype):
+    ours, theirs, *inputs = CONVOLUTIONS[name]
+    compare(ours, theirs, *inputs, dtype=dtype)
+
+
 # Pooling --------------------------------------------------------------------------------------------------------------
 
 POOLS = {

@@ -233,7 +233,7 @@ def copy_float(typing, source, target):
 # Blocks
 
 
-def make_tile(rows: int, vectors: int) -> Callable:
+def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     """The micro-kernel for tiles of rows x (vectors * FLOATS) outputs.
 
     ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify)``, with
@@ -246,6 +246,9 @@ def make_tile(rows: int, vectors: int) -> Callable:
     bias, and start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of
     the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it are the last row
     once more, in the table r and in out, where the same numbers are written twice: the edge needs no other kernel.
+
+    If B is scattered, b and b_k are tables too: vector j of row k of B is at b[j] + b_k[k], as the pixels of an image
+    are that a tap of a convolution meets.
     """
 
     @intrinsic
@@ -271,10 +274,16 @@ def make_tile(rows: int, vectors: int) -> Callable:
                 start, start_i, lambda total, address, mask: build.store(load(build, address, VECTOR, mask), total)
             )
             a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+            if scattered:
+                b_row = [load(build, build.add(b, integer(8 * j)), I64) for j in range(vectors)]
             with counting(build, k) as i_k:
                 c_k = load(build, element(build, c, i_k, integer(8)), I64)
-                b_row = element(build, b, i_k, b_k)
-                y = [load(build, build.add(b_row, offset[j]), VECTOR) for j in range(vectors)]
+                if scattered:
+                    b_at = load(build, element(build, b_k, i_k, integer(8)), I64)
+                    y = [load(build, build.add(b_row[j], b_at), VECTOR) for j in range(vectors)]
+                else:
+                    b_at = element(build, b, i_k, b_k)
+                    y = [load(build, build.add(b_at, offset[j]), VECTOR) for j in range(vectors)]
                 for i in range(rows):
                     x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):

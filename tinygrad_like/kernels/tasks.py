@@ -16,25 +16,26 @@ from .simd import kernel
 
 
 @intrinsic
-def _call(typing, address, arguments, task, tasks):
-    """Call the compiled function at `address` with the members of the tuple `arguments`, task and tasks."""
-    kinds = (*arguments.types, types.intp, types.intp)
+def _call(typing, address, plan, arguments, task, tasks):
+    """Call the compiled function at `address` with plan, if it is a tuple, the members of arguments, task and tasks."""
+    planned = isinstance(plan, types.BaseTuple)
+    kinds = (*([plan] if planned else []), *arguments.types, types.intp, types.intp)
 
     def codegen(context, builder, signature, values):
-        address, arguments, task, tasks = values
+        address, plan, arguments, task, tasks = values
         function = context.call_conv.get_function_type(types.none, kinds).as_pointer()
-        members = cgutils.unpack_tuple(builder, arguments, len(kinds) - 2)
-        context.call_conv.call_function(
-            builder, builder.inttoptr(address, function), types.none, kinds, [*members, task, tasks])  # fmt: skip
+        members = cgutils.unpack_tuple(builder, arguments, len(signature.args[2]))
+        members = [*([plan] if planned else []), *members, task, tasks]
+        context.call_conv.call_function(builder, builder.inttoptr(address, function), types.none, kinds, members)
         return context.get_dummy_value()
 
-    return types.void(types.intp, arguments, types.intp, types.intp), codegen
+    return types.void(types.intp, plan, arguments, types.intp, types.intp), codegen
 
 
 @kernel(parallel=True)
-def _call_in_parallel(address, arguments, tasks):
+def _call_in_parallel(address, plan, arguments, tasks):
     for task in prange(tasks):
-        _call(address, arguments, task, tasks)
+        _call(address, plan, arguments, task, tasks)
 
 
 _addresses: dict[tuple, int] = {}
@@ -43,8 +44,9 @@ _addresses: dict[tuple, int] = {}
 def run(task: Dispatcher, large: bool, *arguments) -> None:
     """Do all of a task's work: at once, or, if there is much of it, spread over the threads.
 
-    The first call, which compiles the task or loads it, is never spread. Arrays must have the same dtypes and number
-    of axes at every call; `flat` makes sure of that.
+    Arguments are arrays and numbers, and the first may be a NamedTuple of them, a plan. Arrays must have the same
+    dtypes and number of axes at every call; `flat` makes sure of that. The first call, which compiles the task or loads
+    it, is never spread.
     """
     if not large or threads.count == 1:
         task(*arguments, 0, 1)
@@ -55,8 +57,10 @@ def run(task: Dispatcher, large: bool, *arguments) -> None:
         compiled = task.overloads[(*map(typeof, arguments), types.intp, types.intp)]
         _addresses[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
         return
+    # A plan goes by itself: numba cannot hand a parallel loop a tuple within a tuple.
+    plan, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], tuple) else (0, arguments)
     with threads.pool:
-        _call_in_parallel(_addresses[key], arguments, threads.count)
+        _call_in_parallel(_addresses[key], plan, rest, threads.count)
 
 
 def flat(x: np.ndarray) -> np.ndarray:

@@ -35,10 +35,13 @@ from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div,
 )
+from .dropout import (
+    drop, dropout, dropout1d, dropout2d, gaussian_dropout,
+)
 from .pool import (
     max_windows, put_taps, take_taps, max_pool2d, max_pool1d, sum_windows, spread_windows, avg_pool2d, avg_pool1d,
     adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, interpolate,
 )
-from .dropout import (
-    drop, dropout, dropout1d, dropout2d, gaussian_dropout,
+from .conv import (
+    unfold, fold, conv2d, conv1d, conv_matrix, conv_transpose2d, conv_transpose1d,
 )

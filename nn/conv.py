@@ -1,0 +1,169 @@
+"""Convolution layers (7.48-7.51; 004)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tinygrad_like import Tensor, ops
+
+from . import init
+from .module import Module, Parameter
+
+_PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
+
+
+class _Conv(Module):
+    """What convolutions of any number of axes share: arguments, parameters and their initialisation."""
+
+    axes: int
+    transposed = False
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+                 groups: int, bias: bool, padding_mode: str = "zeros"):
+        who = type(self).__name__
+        for name, n in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
+            if not isinstance(n, int) or n < 1:
+                raise ValueError(f"{who}: {name} must be a positive integer, got {n!r}")
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(f"{who}: {in_channels} input and {out_channels} output channels must both be divisible by "
+                             f"groups={groups}")
+        if padding_mode not in _PADDING_MODES:
+            raise ValueError(f"{who}: padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = self._sizes("kernel_size", kernel_size, 1)
+        self.stride, self.dilation = self._sizes("stride", stride, 1), self._sizes("dilation", dilation, 1)
+        self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, 0)
+        self.padding_mode = padding_mode
+        channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = Parameter(Tensor.empty(channels[0], channels[1] // groups, *self.kernel_size))
+        self.bias = Parameter(Tensor.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def _sizes(self, name: str, value: Any, least: int) -> tuple[int, ...]:
+        """A number for all axes, or one for each."""
+        sizes = tuple(value) if isinstance(value, tuple | list) else (value,) * self.axes
+        if len(sizes) != self.axes or not all(isinstance(n, int) and n >= least for n in sizes):
+            raise ValueError(f"{type(self).__name__}: {name} must be an integer of at least {least}"
+                             f"{', or a pair of them' if self.axes == 2 else ''}, got {value!r}")
+        return sizes
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, uniformly from [-1/sqrt(fan in), 1/sqrt(fan in)) as in PyTorch."""
+        bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def _padded(self, x: Tensor) -> tuple[Tensor, Any]:
+        """The input, padded already unless with zeros; and what padding is left to the op."""
+        if self.padding_mode == "zeros":
+            return x, self.padding
+        if self.padding == "valid":
+            return x, 0
+        if isinstance(self.padding, str):
+            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            margins = [(t // 2, t - t // 2) for t in total]
+        else:
+            margins = [(p, p) for p in self.padding]
+        return x.pad(((0, 0), (0, 0), *margins), mode=_PADDING_MODES[self.padding_mode]), 0
+
+    def _check(self, x: Tensor) -> None:
+        if x.ndim != self.axes + 2:
+            axes = "length" if self.axes == 1 else "height, width"
+            raise ValueError(f"{type(self).__name__}: takes (batch, channels, {axes}), got shape {x.shape}")
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        for name, default in (("padding", (0,) * self.axes), ("dilation", (1,) * self.axes), ("groups", 1),
+                              ("padding_mode", "zeros")):  # fmt: skip
+            if getattr(self, name) != default:
+                parts.append(f"{name}={getattr(self, name)}")
+        return ", ".join(parts + ([] if self.bias is not None else ["bias=False"]))
+
+
+class Conv1d(_Conv):
+    """A convolution of vectors (7.48, 7.50): x (batch, in_channels, length) -> (batch, out_channels, length').
+
+    weight: (out_channels, in_channels / groups, kernel_size); bias: (out_channels,), left out with `bias=False`.
+    length' = floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
+
+    padding: a number, "same" or "valid"; padding_mode: "zeros", "reflect", "replicate" or "circular".
+    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    """
+
+    axes = 1
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        x, padding = self._padded(x)
+        return ops.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Conv):
+    """A convolution of images (7.51): x (batch, in_channels, height, width) -> (batch, out_channels, height', width').
+
+    weight: (out_channels, in_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.
+    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004)
+
+    kernel_size, stride, padding, dilation: a number, or one for each axis; padding also "same" or "valid".
+    groups: groups = in_channels makes a depthwise convolution.
+    padding_mode: "zeros", "reflect", "replicate" or "circular".
+    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    """
+
+    axes = 2
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        x, padding = self._padded(x)
+        return ops.conv2d(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
+                          groups=self.groups)
+
+
+class ConvTranspose1d(_Conv):
+    """The adjoint of a Conv1d, with its own weights: x (batch, in_channels, length) -> (batch, out_channels, length').
+
+    weight: (in_channels, out_channels / groups, kernel_size); see ConvTranspose2d.
+    """
+
+    axes, transposed = 1, True
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        self.output_padding = self._sizes("output_padding", output_padding, 0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        return ops.conv_transpose1d(x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
+                                    self.groups, self.dilation)
+
+
+class ConvTranspose2d(_Conv):
+    """The adjoint of a Conv2d, with its own weights, which makes images larger.
+
+    x (batch, in_channels, height, width) -> (batch, out_channels, height', width')
+    weight: (in_channels, out_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.
+    height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1
+    """
+
+    axes, transposed = 2, True
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        self.output_padding = self._sizes("output_padding", output_padding, 0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        return ops.conv_transpose2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+                                    output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)

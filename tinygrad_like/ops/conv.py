@@ -1,0 +1,322 @@
+"""Convolution (7.48-7.51; 004): every output pixel is one linear function of the patch of the input around it.
+
+Written out it is a matrix product: `unfold` makes each patch a column (im2col), and the weights multiply them. The
+references below say so and define the ops; the kernels compute the same without ever building the columns.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from .. import kernels
+from ..dtypes import FLOAT32
+from ..primitive import fused, primitive
+from .elementwise import add
+from .index import put
+from .matmul import matmul
+from .reduce import sum_over
+from .shape import expand, reshape, transpose
+
+# Geometry -------------------------------------------------------------------------------------------------------------
+
+
+def _pair(who: str, name: str, value, least: int) -> tuple[int, int]:
+    """A number for both axes, or one for each; at least `least`."""
+    try:
+        pair = (operator.index(value),) * 2 if np.ndim(value) == 0 else tuple(operator.index(v) for v in value)
+    except TypeError:
+        raise TypeError(f"{who}: {name} must be an integer or a pair of them, got {value!r}") from None
+    if len(pair) != 2 or min(pair) < least:
+        raise ValueError(f"{who}: {name} must be an integer or a pair of them, at least {least}, got {value!r}")
+    return pair
+
+
+def _margins(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, int], ...]:
+    """(top, bottom), (left, right) for a padding that is a number, a pair, "valid" or "same", or these margins."""
+    if padding == "valid":
+        return (0, 0), (0, 0)
+    if padding == "same":
+        if stride != (1, 1):
+            raise ValueError(f'{who}: padding="same" is for stride 1, got stride {stride}; give the padding in numbers')
+        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return (total[0] // 2, total[0] - total[0] // 2), (total[1] // 2, total[1] - total[1] // 2)
+    if isinstance(padding, str):
+        raise ValueError(f'{who}: padding must be numbers, "same" or "valid", got {padding!r}')
+    if np.ndim(padding) == 2:
+        return tuple(_pair(who, "padding", axis, 0) for axis in padding)
+    h, w = _pair(who, "padding", padding, 0)
+    return (h, h), (w, w)
+
+
+def _geometry(who: str, size, kernel, stride, padding, dilation):
+    """Kernel, stride, margins and dilation in full, and the output size, for images of this size.
+
+    Along an axis the output has floor((in + margins - dilation (kernel - 1) - 1) / stride) + 1 pixels (004).
+    """
+    kernel, stride = _pair(who, "kernel_size", kernel, 1), _pair(who, "stride", stride, 1)
+    dilation = _pair(who, "dilation", dilation, 1)
+    margins = _margins(who, padding, kernel, stride, dilation)
+    padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
+    if reach[0] > padded[0] or reach[1] > padded[1]:
+        dilated = f", {reach[0]} x {reach[1]} with its dilation," if dilation != (1, 1) else ""
+        raise ValueError(f"{who}: the kernel {kernel[0]} x {kernel[1]}{dilated} is larger than the padded input "
+                         f"{padded[0]} x {padded[1]}; pad more or use a smaller kernel")
+    out = tuple((p - r) // s + 1 for p, r, s in zip(padded, reach, stride, strict=True))
+    return kernel, stride, margins, dilation, out
+
+
+# Unfold and fold: patches to columns and back -------------------------------------------------------------------------
+
+
+@primitive
+def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
+    """Every patch as a column (im2col): x (batch, channels, height, width) -> (batch, channels * kh * kw, patches).
+
+    out[n, (c, kh, kw), (i, j)] = x_padded[n, c, i stride + kh dilation, j stride + kw dilation]
+
+    Raises ValueError if the kernel is larger than the padded input.
+    """
+    if x.ndim != 4:
+        raise ValueError(f"unfold: takes (batch, channels, height, width), got shape {x.shape}")
+    kernel, stride, margins, dilation, out = _geometry("unfold", x.shape[2:], kernel_size, stride, padding, dilation)
+    padded = np.pad(x, ((0, 0), (0, 0), *margins))
+    n, c, h, w = padded.strides
+    patches = np.lib.stride_tricks.as_strided(
+        padded, (*x.shape[:2], *kernel, *out),
+        (n, c, h * dilation[0], w * dilation[1], h * stride[0], w * stride[1]), writeable=False)
+    return patches.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+
+
+@primitive
+def fold(x, *, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """The adjoint of unfold: every column is added to the image where its patch was (col2im).
+
+    x (batch, channels * kh * kw, patches) -> (batch, channels, *output_size). Raises ValueError if x has not as many
+    rows and patches as the sizes say.
+    """
+    size = _pair("fold", "output_size", output_size, 1)
+    kernel, stride, margins, dilation, out = _geometry("fold", size, kernel_size, stride, padding, dilation)
+    taps = math.prod(kernel)
+    if x.ndim != 3 or x.shape[1] % taps or x.shape[2] != math.prod(out):
+        raise ValueError(f"fold: takes (batch, channels * {taps}, {math.prod(out)}) for kernel {kernel} and "
+                         f"{out[0]} x {out[1]} patches, got shape {x.shape}")
+    columns = x.reshape(x.shape[0], x.shape[1] // taps, *kernel, *out)
+    image = np.zeros((*columns.shape[:2], *(n + sum(m) for n, m in zip(size, margins, strict=True))), x.dtype)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            image[:, :, top : top + out[0] * stride[0] : stride[0],
+                  left : left + out[1] * stride[1] : stride[1]] += columns[:, :, i, j]  # fmt: skip
+    (top, _), (left, _) = margins
+    return np.ascontiguousarray(image[:, :, top : top + size[0], left : left + size[1]])
+
+
+unfold.vjp(x=lambda g, x_shape, kernel_size, dilation, padding, stride: fold(
+    g, output_size=x_shape[2:], kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride))
+fold.vjp(x=lambda g, kernel_size, dilation, padding, stride: unfold(
+    g, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride))
+
+
+# Convolution ----------------------------------------------------------------------------------------------------------
+
+
+def conv2d_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Patches as columns, times the weights of each output channel as a row, in every group of channels."""
+    kernel, stride, margins, dilation, out = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
+    columns = unfold(x, kernel_size=kernel, dilation=dilation, padding=margins, stride=stride)
+    taps = math.prod(weight.shape[1:])
+    columns = reshape(columns, shape=(x.shape[0], groups, taps, math.prod(out)))
+    rows = reshape(weight, shape=(groups, weight.shape[0] // groups, taps))
+    y = reshape(matmul(rows, columns), shape=(x.shape[0], weight.shape[0], *out))
+    return y if bias is None else add(y, reshape(bias, shape=(-1, 1, 1)))
+
+
+@fused(reference=conv2d_reference)
+def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+    """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51).
+
+    x (batch, in, height, width), weight (out, in / groups, kh, kw), bias (out) -> (batch, out, height', width') with
+    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004).
+
+    stride, dilation: a number, or one for each axis. padding: so too, or "valid" (none), or "same" (for stride 1).
+    groups: output channels see only the input channels of their group; groups = in is a depthwise convolution.
+
+    Raises ValueError if channels, groups and shapes do not fit, or the kernel is larger than the padded input.
+    """
+    if x.dtype is not FLOAT32 or x.size == 0:
+        return conv2d_reference(x, weight, bias, stride, padding, dilation, groups)
+    _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    return kernels.conv.forward(x, weight, bias, stride, margins, dilation, groups)
+
+
+@conv2d.joint_vjp
+def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
+    if x.dtype is not FLOAT32 or x.size == 0:
+        return NotImplemented
+    _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
+    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    return [
+        kernels.conv.input_gradient(g, weight, None, x.shape, stride, margins, dilation, groups) if wanted[0] else None,
+        kernels.conv.weight_gradient(g, x, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
+        _channel_sums(g) if wanted[2] else None]  # fmt: skip
+
+
+def _channel_sums(g):
+    return sum_over(sum_over(g, (2, 3), False), (0,), False)
+
+
+def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of vectors (7.48, 7.50).
+
+    x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
+    """
+    if x.ndim != 3 or weight.ndim != 3:
+        raise ValueError("conv1d: takes x (batch, channels, length) and weight (out, in / groups, k), "
+                         f"got shapes {x.shape} and {weight.shape}")
+    if not isinstance(padding, str):
+        padding = (0, _single("conv1d", "padding", padding))
+    y = conv2d(_row(x), _row(weight), bias, stride=(1, _single("conv1d", "stride", stride)), padding=padding,
+               dilation=(1, _single("conv1d", "dilation", dilation)), groups=groups)  # fmt: skip
+    return reshape(y, shape=(*y.shape[:2], y.shape[3]))
+
+
+def _row(x):
+    """(a, b, length) as images of one row."""
+    return reshape(x, shape=(*x.shape[:2], 1, x.shape[2]))
+
+
+def _single(who: str, name: str, value) -> int:
+    if np.size(value) != 1:
+        raise ValueError(f"{who}: {name} must be one integer, got {value!r}")
+    return value[0] if isinstance(value, tuple | list) else value
+
+
+def conv_matrix(weight, length: int):
+    """The matrix Q of (7.49), with conv1d(z, weight) = Q z for one channel of this length and "same" padding.
+
+    weight (2 l + 1) -> (length, length + 2 l) with Q[i, i + j] = weight[j], for the padded z. Every row has the same
+    weights: m numbers instead of m^2. To learn from; a convolution does not build it.
+    """
+    if weight.ndim != 1 or weight.shape[0] % 2 == 0:
+        raise ValueError(f"conv_matrix: takes a vector of an odd number of weights, got shape {weight.shape}")
+    k = weight.shape[0]
+    row = np.arange(length)[:, None]
+    return put(expand(weight, shape=(length, k)), shape=(length, length + k - 1), index=(row, row + np.arange(k)))
+
+
+# Transposed convolution -----------------------------------------------------------------------------------------------
+
+
+def conv_transpose2d_reference(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Every input pixel adds its multiple of the weights to the patch of the output it belongs to."""
+    size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
+                                                        dilation)  # fmt: skip
+    taps = math.prod(weight.shape[1:])
+    rows = transpose(reshape(weight, shape=(groups, weight.shape[0] // groups, taps)), 1, 2)
+    pixels = reshape(x, shape=(x.shape[0], groups, x.shape[1] // groups, math.prod(x.shape[2:])))
+    columns = reshape(matmul(rows, pixels), shape=(x.shape[0], groups * taps, pixels.shape[3]))
+    y = fold(columns, output_size=size, kernel_size=weight.shape[2:], dilation=dilation, padding=margins, stride=stride)
+    return y if bias is None else add(y, reshape(bias, shape=(-1, 1, 1)))
+
+
+@fused(reference=conv_transpose2d_reference)
+def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow.
+
+    x (batch, in, height, width), weight (in, out / groups, kh, kw), bias (out) -> (batch, out, height', width') with
+    height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+
+    output_padding: which of the sizes that conv2d maps to this height, less than stride or dilation.
+    Raises ValueError if channels, groups and shapes do not fit.
+    """
+    if x.dtype is not FLOAT32 or x.size == 0:
+        return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
+                                                        dilation)  # fmt: skip
+    shape = (x.shape[0], weight.shape[1] * groups, *size)
+    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    return kernels.conv.input_gradient(x, weight, bias, shape, stride, margins, dilation, groups)
+
+
+@conv_transpose2d.joint_vjp
+def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
+    if x.dtype is not FLOAT32 or x.size == 0:
+        return NotImplemented
+    _, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
+    return [kernels.conv.forward(g, weight, None, stride, margins, dilation, groups) if wanted[0] else None,
+            kernels.conv.weight_gradient(x, g, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
+            _channel_sums(g) if wanted[2] else None]
+
+
+def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
+    if x.ndim != 3 or weight.ndim != 3:
+        raise ValueError("conv_transpose1d: takes x (batch, channels, length) and weight (in, out / groups, k), "
+                         f"got shapes {x.shape} and {weight.shape}")
+    one = {name: (axis, _single("conv_transpose1d", name, value)) for name, value, axis in
+           (("stride", stride, 1), ("padding", padding, 0), ("output_padding", output_padding, 0),
+            ("dilation", dilation, 1))}  # fmt: skip
+    y = conv_transpose2d(_row(x), _row(weight), bias, groups=groups, **one)
+    return reshape(y, shape=(*y.shape[:2], y.shape[3]))
+
+
+# What must hold -------------------------------------------------------------------------------------------------------
+
+
+def _check(who, x, weight, bias, stride, padding, dilation, groups):
+    """`_geometry`, of operands that fit."""
+    _check_operands(who, x, weight, bias, groups)
+    channels, expected = x.shape[1], weight.shape[1] * groups
+    if channels != expected:
+        raise ValueError(f"{who}: input has {channels} channels but weight expects {expected} "
+                         f"(weight shape {weight.shape}, groups={groups})")
+    if weight.shape[0] % groups:
+        raise ValueError(f"{who}: {weight.shape[0]} output channels do not divide into {groups} groups "
+                         f"(weight shape {weight.shape})")
+    _check_bias(who, weight, bias, weight.shape[0])
+    return _geometry(who, x.shape[2:], weight.shape[2:], stride, padding, dilation)
+
+
+def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation):
+    """The output size; stride, margins and dilation in full."""
+    who = "conv_transpose2d"
+    _check_operands(who, x, weight, bias, groups)
+    if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
+        raise ValueError(f"{who}: input has {x.shape[1]} channels in {groups} groups but weight expects "
+                         f"{weight.shape[0]} (weight shape (in, out / groups, kh, kw) = {weight.shape})")
+    _check_bias(who, weight, bias, weight.shape[1] * groups)
+    stride, dilation = _pair(who, "stride", stride, 1), _pair(who, "dilation", dilation, 1)
+    extra, kernel = _pair(who, "output_padding", output_padding, 0), weight.shape[2:]
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= max(s, d):
+            raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
+    margins = _margins(who, padding, kernel, stride, dilation)
+    size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
+                 zip(x.shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
+    if min(size) < 1:
+        raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {x.shape}, weight {weight.shape}, "
+                         f"stride {stride}, padding {padding}); pad less")
+    return size, stride, margins, dilation
+
+
+def _check_operands(who, x, weight, bias, groups):
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ValueError(f"{who}: takes x (batch, channels, height, width) and a weight of four axes, "
+                         f"got shapes {x.shape} and {weight.shape}")
+    if not isinstance(groups, int) or groups < 1:
+        raise ValueError(f"{who}: groups must be a positive integer, got {groups!r}")
+    for name, operand in ("weight", weight), ("bias", bias):
+        if operand is not None and operand.dtype is not x.dtype:
+            raise TypeError(f"{who}: the input is {x.dtype} but the {name} {operand.dtype}; cast one of them")
+
+
+def _check_bias(who, weight, bias, channels):
+    if bias is not None and bias.shape != (channels,):
+        raise ValueError(f"{who}: bias has shape {bias.shape} but there are {channels} output channels "
+                         f"(weight shape {weight.shape}); it needs ({channels},)")
