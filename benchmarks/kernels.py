@@ -38,7 +38,7 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case what makes its inputs and returns a call without arguments that is timed."""
-    from tinygrad_like.kernels import elementwise, optim, reduce, softmax
+    from tinygrad_like.kernels import dropout, elementwise, optim, pool, reduce, softmax
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
@@ -60,6 +60,35 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
             return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
 
         return run
+
+    def windows(kernel, stride, padding, n):
+        number = (n + 2 * padding - kernel) // stride + 1
+        return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
+
+    def max_pool(kernel, stride, padding, *shape):
+        axis, first = windows(kernel, stride, padding, shape[-1])
+        (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
+
+        def run():
+            _, index = pool.max_forward(x, axis, axis, first, first)
+            return pool.max_backward(g, index, shape, axis, axis)
+
+        return run
+
+    def avg_pool(kernel, stride, padding, *shape):
+        axis, _ = windows(kernel, stride, padding, shape[-1])
+        (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
+
+        def run():
+            y = pool.sum_forward(x, axis, axis)
+            return elementwise.multiply(y, share), pool.sum_backward(elementwise.multiply(g, share), shape, axis, axis)
+
+        share = np.float32(1 / kernel**2)
+        return run
+
+    def drop(p, *shape):
+        x, g = arrays(shape, shape)
+        return lambda: (dropout.dropout(x, p, 1, 1 / (1 - p)), dropout.dropout(g, p, 1, 1 / (1 - p)))
 
     def two(function, *shapes):
         a, b = arrays(*shapes)
@@ -98,6 +127,12 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
         "cross-entropy, forward + backward (128, 10)": lambda: cross_entropy(128, 10),
         "cross-entropy, forward + backward (2048, 65)": lambda: cross_entropy(2048, 65),
+        "max-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
+        "max-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
+        "average-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
+        "average-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: avg_pool(3, 2, 1, 64, 64, 32, 32),
+        "dropout 0.1, forward + backward (2048, 512)": lambda: drop(0.1, 2048, 512),
+        "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
         "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
         "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
@@ -149,6 +184,25 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
+    def max_pool(kernel, stride, padding, *shape):
+        (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], False)
+        g = t.randn_like(aten.max_pool2d_with_indices(x, *how)[0])
+
+        def run():
+            _, index = aten.max_pool2d_with_indices(x, *how)
+            return aten.max_pool2d_with_indices_backward(g, x, *how, index)
+
+        return run
+
+    def avg_pool(kernel, stride, padding, *shape):
+        (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, False, True)
+        g = t.randn_like(aten.avg_pool2d(x, *how))
+        return lambda: (aten.avg_pool2d(x, *how), aten.avg_pool2d_backward(g, x, *how, None))
+
+    def drop(p, *shape):
+        x, g = tensors(shape, shape)
+        return lambda: aten.native_dropout_backward(g, aten.native_dropout(x, p, True)[1], 1 / (1 - p))
+
     def two(function, *shapes):
         a, b = tensors(*shapes)
         return lambda: function(a, b)
@@ -174,6 +228,12 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: probabilities(2048, 512),
         lambda: cross_entropy(128, 10),
         lambda: cross_entropy(2048, 65),
+        lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
+        lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
+        lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
+        lambda: avg_pool(3, 2, 1, 64, 64, 32, 32),
+        lambda: drop(0.1, 2048, 512),
+        lambda: drop(0.5, 2048, 512),
         lambda: two(t.add, (1 << 20,), (1 << 20,)),
         lambda: two(t.add, (2048, 512), (512,)),
         lambda: two(t.mul, (2048, 512), (2048, 1)),

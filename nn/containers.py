@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor
 
-from .linear import Linear, fuses
+from .activation import fuses, with_relu
 from .module import Module, _described
 
 
@@ -93,16 +93,16 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Tensor) -> Any:
-        waiting = None  # a Linear, until we know what follows it: with a ReLU it is one op
+        waiting = None  # a layer, until we know what follows it: with a ReLU it may be one op
         for module in self.__dict__.values():  # the attributes are the layers, see module.py
             if isinstance(module, Module):
                 if waiting is not None:
                     layer, waiting = waiting, None
                     if fuses(layer, module):
-                        x = ops.linear_relu(x, layer.weight, layer.bias)
+                        x = with_relu[type(layer)](layer, x)
                         continue
                     x = layer(x)
-                if type(module) is Linear:
+                if type(module) in with_relu:
                     waiting = module
                 else:
                     x = module(x)

@@ -5,8 +5,18 @@ They are the ops themselves, except where PyTorch calls an axis `dim`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from tinygrad_like import Tensor, ops
 from tinygrad_like.ops import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     binary_step,
@@ -15,15 +25,22 @@ from tinygrad_like.ops import (
     conv_transpose1d,
     conv_transpose2d,
     cross_entropy,
+    dropout,
+    dropout1d,
+    dropout2d,
     elu,
     fold,
+    gaussian_dropout,
     gelu,
     huber_loss,
+    interpolate,
     kl_div,
     l1_loss,
     leaky_relu,
     linear,
     logsigmoid,
+    max_pool1d,
+    max_pool2d,
     mse_loss,
     nll_loss,
     one_hot,
@@ -36,12 +53,22 @@ from tinygrad_like.ops import (
     unfold,
 )
 
+from .norm import move_statistics
+
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d", "conv2d",
     "conv_transpose1d", "conv_transpose2d", "cross_entropy", "elu", "fold", "gelu", "glu",
     "huber_loss", "kl_div", "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
+    "avg_pool2d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "dropout",
+    "dropout1d", "dropout2d", "elu", "gaussian_dropout", "gelu", "glu", "huber_loss", "interpolate", "kl_div",
+    "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
     "one_hot", "relu", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
     "unfold",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "elu",
+    "gelu", "glu", "group_norm", "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
+    "log_softmax", "logsigmoid", "mse_loss", "nll_loss", "one_hot", "relu", "rms_norm", "sigmoid", "silu",
+    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
 ]
 
 
@@ -53,6 +80,36 @@ def softmax(input: Tensor, dim: int = -1) -> Tensor:
 def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
     """x_i - log sum_j e^(x_j) along axis dim."""
     return ops.log_softmax(input, axis=dim)
+
+
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+    """weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes, of shape normalized_shape."""
+    return ops.layer_norm(input, weight, bias, normalized_shape=normalized_shape, eps=eps)
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+             eps: float | None = None) -> Tensor:
+    """weight * x / sqrt(mean(x^2) + eps) over the trailing axes, of shape normalized_shape."""
+    return ops.rms_norm(input, weight, normalized_shape=normalized_shape, eps=eps)
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:
+    """Normalised per example and group of neighbouring channels (axis 1)."""
+    return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
+
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+    """Normalised per channel (axis 1): in training by the batch, whose statistics the running ones then move to."""
+    if not training:
+        return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
+    stats = np.empty((2, input.shape[1]))
+    y = ops.batch_norm(input, weight, bias, eps=eps, stats=stats)
+    if running_mean is not None and running_var is not None:
+        move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)
+    return y
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

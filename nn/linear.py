@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .activation import ReLU
+from .activation import with_relu
 from .module import Module, Parameter
 
 
@@ -45,16 +45,7 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-def fuses(linear: Module, activation: Module) -> bool:
-    """Whether the two may run as one op: a Linear and a ReLU, themselves and not subclasses, that no hook watches."""
-    return type(linear) is Linear and type(activation) is ReLU and linear._hooks is None is activation._hooks
-
-
-def activated(linear: Linear, activation: Module, x: Tensor) -> Tensor:
-    """activation(linear(x)), as one op where `fuses` allows it."""
-    if fuses(linear, activation):
-        return ops.linear_relu(x, linear.weight, linear.bias)
-    return activation(linear(x))
+with_relu[Linear] = lambda layer, x: ops.linear_relu(x, layer.weight, layer.bias)
 
 
 class Identity(Module):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tinygrad_like import Tensor
 
 from . import init
-from .activation import ReLU, make_activation
-from .linear import Linear, activated
+from .activation import ReLU, activated, make_activation
+from .linear import Linear
 from .module import Module
 
 

@@ -13,6 +13,7 @@ V = Tensor([1.0, 2.0, 3.0])
 I = Tensor([0, 1, 2])  # noqa: E741
 D = Tensor(np.ones((2, 3)))  # float64
 W = Tensor(np.ones((4, 3)), dtype="float32")
+IMAGE = Tensor(np.ones((1, 2, 4, 6)), dtype="float32")
 
 BAD_CALLS = [
     # Data and creation
@@ -383,6 +384,52 @@ BAD_CALLS = [
      "sub: shapes (2,) and (2, 3) do not broadcast; counted from the last axis, sizes must be equal or 1"),
     (lambda: f"{X:.2f}", ValueError,
      "item: only a Tensor of one element converts to a number, this has shape (2, 3)"),
+    # Pooling
+    (lambda: ops.max_pool2d(X, 2), ValueError,
+     "max_pool2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
+    (lambda: ops.avg_pool1d(V, 2), ValueError,
+     "avg_pool1d: takes (batch, channels, length) or (channels, length), got shape (3,)"),
+    (lambda: ops.max_pool1d(Tensor([[1, 2]]), 2), TypeError,
+     "max_pool1d: takes floating point, got int64; cast with .float()"),
+    (lambda: ops.max_pool2d(IMAGE, 5), ValueError,
+     "max_pool2d: kernel_size 5 exceeds size 4 + 2 * padding 0 of axis -2 of shape (1, 2, 4, 6)"),
+    (lambda: ops.max_pool2d(IMAGE, (1, 4), dilation=3, padding=(0, 1)), ValueError,
+     "max_pool2d: kernel_size 4 with dilation 3 spans 10, which exceeds size 6 + 2 * padding 1 of axis -1 of shape "
+     "(1, 2, 4, 6)"),
+    (lambda: ops.avg_pool2d(IMAGE, 2, 0), ValueError,
+     "avg_pool2d: stride must be a number or a pair of numbers, at least 1, got 0"),
+    (lambda: ops.max_pool1d(IMAGE[0], 2, -1), ValueError, "max_pool1d: stride must be a number, at least 1, got -1"),
+    (lambda: ops.max_pool2d(IMAGE, (2, 2, 2)), ValueError,
+     "max_pool2d: kernel_size must be a number or a pair of numbers, at least 1, got (2, 2, 2)"),
+    (lambda: ops.avg_pool2d(IMAGE, 2.5), TypeError, "avg_pool2d: kernel_size must be made of integers, got 2.5"),
+    (lambda: ops.avg_pool2d(IMAGE, 3, padding=2), ValueError,
+     "avg_pool2d: padding 2 exceeds half the kernel_size 3 along axis -2; some windows would see nothing but padding"),
+    (lambda: ops.max_pool2d(IMAGE, 2, 1, (1, 0), (5, 1)), ValueError,
+     "max_pool2d: with kernel_size 2, stride 1, padding 1 and dilation 5 a window sees nothing but padding along axis "
+     "-2 of shape (1, 2, 4, 6)"),
+    (lambda: ops.adaptive_avg_pool2d(IMAGE, 0), ValueError,
+     "adaptive_avg_pool2d: output_size must be a number or a pair of numbers, at least 1, got (0, 0)"),
+    (lambda: ops.adaptive_avg_pool2d(IMAGE[:, :, :0], 1), ValueError,
+     "adaptive_avg_pool2d: nothing to pool over in the spatial axes of shape (1, 2, 0, 6)"),
+    (lambda: ops.interpolate(IMAGE, 2, 2), ValueError,
+     "interpolate: give either size or scale_factor, got size=2, scale_factor=2"),
+    (lambda: ops.interpolate(IMAGE, scale_factor=1.5), TypeError,
+     "interpolate: scale_factor must be made of integers, got 1.5; give size instead"),
+    (lambda: ops.interpolate(IMAGE, 2, mode="bilinear"), ValueError,
+     "interpolate: mode must be \"nearest\", got 'bilinear'"),
+    (lambda: ops.interpolate(X, 2), ValueError,
+     "interpolate: takes (batch, channels, length) or (batch, channels, height, width), got shape (2, 3)"),
+    # Dropout
+    (lambda: ops.dropout(X, 1.5), ValueError, "dropout: p, the probability to drop, must lie in [0, 1], got 1.5"),
+    (lambda: ops.dropout2d(IMAGE, -0.1), ValueError,
+     "dropout2d: p, the probability to drop, must lie in [0, 1], got -0.1"),
+    (lambda: ops.gaussian_dropout(X, 1), ValueError,
+     "gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite"),
+    (lambda: ops.dropout(I), TypeError, "dropout: takes floating point, got int64; cast with .float()"),
+    (lambda: ops.dropout2d(X), ValueError,
+     "dropout2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
+    (lambda: ops.dropout1d(V), ValueError,
+     "dropout1d: takes (batch, channels, length) or (channels, length), got shape (3,)"),
 ]
 
 

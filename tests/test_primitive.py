@@ -357,6 +357,18 @@ EXAMPLES = {
     "conv_transpose2d": [((some(2, 3, 4, 5), some(3, 4, 3, 2), some(4)), {}),
                          ((some(2, 3, 4, 5), some(3, 2, 3, 3)), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
                          ((some(2, 4, 3, 3), some(4, 2, 2, 3), some(4)), {"groups": 2, "dilation": (1, 2)})],
+    "layer_norm": [((some(3, 4), some(4), some(4)), {}), ((some(2, 3, 4), some(3, 4)), {"eps": 0.1}),
+                   ((some(2, 3, 4),), {"normalized_shape": (3, 4)}), ((constant(some(5, 3)), some(3), some(3)), {})],
+    "rms_norm": [((some(3, 4), some(4)), {}), ((some(2, 3, 4),), {"normalized_shape": (3, 4), "eps": 0.1})],
+    "group_norm": [((some(2, 6, 3), some(6), some(6)), {"num_groups": k}) for k in (1, 2, 6)] + [((some(2, 6),), {})],
+    "batch_norm": [((some(*shape), some(3), some(3)), {}) for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 2))] + [
+        ((some(4, 3),), {"eps": 0.1}), ((constant(some(4, 3)), some(3), some(3)), {}),
+        ((some(2, 3, 4), some(3), some(3), constant(some(3)), constant(positive(3))), {}),
+        ((some(2, 3, 4), None, None, some(3), positive(3)), {})],
+    "batch_norm_relu": [((some(*shape), some(3), some(3), None, None, skip), {})
+                        for shape in ((5, 3), (2, 3, 4)) for skip in (None, some(*shape), constant(some(*shape)))] + [
+        ((some(2, 3, 4), some(3), some(3), constant(some(3)), constant(positive(3)), some(2, 3, 4)), {}),
+        ((some(2, 3, 4), None, None, some(3), positive(3), some(2, 3, 4)), {})],
     "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in REDUCTIONS],
     "binary_cross_entropy_with_logits": [
         ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS
@@ -371,7 +383,7 @@ def test_every_fused_op_has_examples():
 
 
 def tensors(inputs, dtype):
-    return [x if isinstance(x, Tensor) and x.dtype.kind != "f" else
+    return [x if x is None or isinstance(x, Tensor) and x.dtype.kind != "f" else
             Tensor(x, requires_grad=isinstance(x, np.ndarray), dtype=dtype) for x in inputs]
 
 
@@ -379,7 +391,7 @@ def value_and_gradients(f, inputs, options, dtype, cotangent_seed=3, **how):
     xs = tensors(inputs, dtype)
     y = f(*xs, **options)
     g = np.random.default_rng(cotangent_seed).standard_normal(y.shape)
-    targets = [x for x in xs if x.requires_grad]
+    targets = [x for x in xs if x is not None and x.requires_grad]
     return y, y.gradient(*targets, gradient=g, materialize_grads=True, **how)
 
 

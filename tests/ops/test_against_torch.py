@@ -446,8 +446,59 @@ CONVOLUTIONS = {
 }
 
 
+# Pooling --------------------------------------------------------------------------------------------------------------
+
+POOLS = {
+    "max_pool2d": ((2,), {}), "max_pool2d, 3x3": ((3, 2, 1), {}), "max_pool2d, dilated": ((2, 1, 1, 2), {}),
+    "max_pool2d, pairs": (((3, 2), (1, 2), (1, 0)), {"ceil_mode": True}),
+    "avg_pool2d": ((2,), {}), "avg_pool2d, 3x3": ((3, 2, 1), {}), "avg_pool2d, ceil": ((3, 2, 1), {"ceil_mode": True}),
+    "avg_pool2d, no padding": ((3, 2, 1), {"ceil_mode": True, "count_include_pad": False}),
+    "adaptive_avg_pool2d": ((3,), {}), "adaptive_avg_pool2d, pair": (((2, None),), {}),
+    "adaptive_avg_pool2d, tiles": (((2, 7),), {}), "adaptive_avg_pool2d, global": ((1,), {}),
+    "adaptive_max_pool2d": (((4, 3),), {}), "adaptive_max_pool2d, global": ((1,), {}),
+    "interpolate": ((), {"scale_factor": 2}), "interpolate, pair": ((), {"scale_factor": (3, 1)}),
+    "interpolate, size": ((), {"size": (5, 9)}),
+}
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name, dtype):
     ours, theirs, *inputs = CONVOLUTIONS[name]
     compare(ours, theirs, *inputs, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", POOLS)
+def test_pooling(case, dtype):
+    name = case.split(",")[0]
+    args, options = POOLS[case]
+    for shape in ((2, 3, 6, 7), (8, 8, 6, 7), (3, 6, 7)):
+        if name != "interpolate" or len(shape) == 4:
+            compare(lambda x: getattr(ops, name)(x * x, *args, **options),
+                    lambda x: getattr(F, name)(x * x, *args, **options), some(*shape), dtype=dtype)
+    if not any(isinstance(a, tuple) for a in (*args, *options.values())):
+        name = name.replace("2d", "1d")
+        compare(lambda x: getattr(ops, name)(x, *args, **options), lambda x: getattr(F, name)(x, *args, **options),
+                some(2, 3, 9), dtype=dtype)
+
+
+def test_windows_where_several_tie():
+    x = rng.integers(0, 3, (2, 3, 9, 9)).astype(float)
+    x[rng.random(x.shape) < 0.5] = -INF
+    for args in ((2,), (3, 2, 1), (3, 1, 1), (4, 3, 2)):
+        for dtype in ("float64", "float32"):
+            compare(lambda x, args=args: ops.max_pool2d(x, *args), lambda x, args=args: F.max_pool2d(x, *args), x,
+                    dtype=dtype, orders=1)
+    compare(lambda x: ops.adaptive_max_pool2d(x, (4, 5)), lambda x: F.adaptive_max_pool2d(x, (4, 5)), x, orders=1)
+
+
+# Dropout draws other masks than PyTorch's, but scales in the same way -------------------------------------------------
+
+
+def test_dropout_scales_as_pytorch_does():
+    x = positive(64, 64).astype(np.float32)
+    for p in (0.0, 0.25, 0.9, 1.0):
+        found = [set(np.unique((y.numpy() / x).round(4))) for y in (ops.dropout(Tensor(x), p),
+                                                                    F.dropout(torch.tensor(x), p))]
+        assert found[0] == found[1]

@@ -32,6 +32,8 @@ def distinct(*shape):
 MASK = rng.random((3, 4)) < 0.5
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
+WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
+TAPS = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
 UNARY = {
     "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus "
             "logsigmoid elu leaky_relu softmax log_softmax clone contiguous identity",
@@ -181,6 +183,20 @@ CASES = {
                                  real(1, 2, 2, 3), real(2, 2, 2, 2)),
     "conv_transpose1d": (lambda x, w, b: ops.conv_transpose1d(x, w, b, stride=2),
                          real(2, 2, 3), real(2, 1, 3), real(1)),
+    # normalisation
+    "layer_norm": (ops.layer_norm, real(3, 5), real(5), real(5)),
+    "layer_norm over two axes": (ops.layer_norm, real(2, 3, 4), real(3, 4), real(3, 4)),
+    "layer_norm without parameters": (lambda x: ops.layer_norm(x, normalized_shape=(3, 4)), real(2, 3, 4)),
+    "rms_norm": (ops.rms_norm, real(2, 3, 5), real(5)),
+    "group_norm": (lambda x, w, b: ops.group_norm(x, w, b, num_groups=2), real(2, 4, 3), real(4), real(4)),
+    "instance_norm": (ops.instance_norm, real(2, 3, 2, 3), real(3), real(3)),
+    "batch_norm": (ops.batch_norm, real(5, 3), real(3), real(3)),
+    "batch_norm of images": (ops.batch_norm, real(2, 3, 2, 3), real(3), real(3)),
+    "batch_norm without parameters": (ops.batch_norm, real(3, 2, 4)),
+    "batch_norm, running statistics": (ops.batch_norm, real(3, 2, 4), real(2), real(2), real(2), positive(2)),
+    "batch_norm_relu": (ops.batch_norm_relu, real(3, 2, 4), real(2), real(2)),
+    "batch_norm_relu with a skip": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, skip=s),
+                                    real(3, 2, 4), real(2), real(2), real(3, 2, 4)),
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),
@@ -202,6 +218,32 @@ CASES = {
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
+}
+CASES |= {
+    # pooling
+    "max_pool2d": (lambda x: ops.max_pool2d(x, 2), distinct(2, 3, 4, 6)),
+    "max_pool2d overlapping": (lambda x: ops.max_pool2d(x, 3, 2, 1), distinct(1, 2, 5, 6)),
+    "max_pool2d dilated": (lambda x: ops.max_pool2d(x, (2, 3), (1, 2), (1, 0), (2, 1)), distinct(2, 5, 6)),
+    "max_pool2d ceil": (lambda x: ops.max_pool2d(x, 2, ceil_mode=True), distinct(1, 1, 3, 5)),
+    "max_pool1d": (lambda x: ops.max_pool1d(x, 3, 2, 1), distinct(2, 3, 7)),
+    "put_taps": (lambda g: ops.put_taps(g, index=TAPS, shape=(2, 5), windows=WINDOWS), real(2, 3)),
+    "take_taps": (lambda x: ops.take_taps(x, index=TAPS, windows=WINDOWS), real(2, 5)),
+    "avg_pool2d": (lambda x: ops.avg_pool2d(x, 2), real(2, 3, 4, 6)),
+    "avg_pool2d padded": (lambda x: ops.avg_pool2d(x, 3, 2, 1, ceil_mode=True), real(1, 2, 5, 6)),
+    "avg_pool2d without padding": (lambda x: ops.avg_pool2d(x, 3, 2, 1, count_include_pad=False), real(1, 2, 5, 6)),
+    "avg_pool1d": (lambda x: ops.avg_pool1d(x, 3, 2, 1), real(3, 7)),
+    "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (2, 3)), real(1, 2, 5, 4)),
+    "adaptive_avg_pool2d tiles": (lambda x: ops.adaptive_avg_pool2d(x, (2, None)), real(1, 2, 4, 3)),
+    "adaptive_avg_pool2d global": (lambda x: ops.adaptive_avg_pool2d(x, 1), real(2, 3, 4, 5)),
+    "adaptive_avg_pool1d": (lambda x: ops.adaptive_avg_pool1d(x, 3), real(2, 3, 5)),
+    "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (2, 3)), distinct(1, 2, 5, 4)),
+    "adaptive_max_pool1d": (lambda x: ops.adaptive_max_pool1d(x, 1), distinct(2, 3, 5)),
+    "interpolate": (lambda x: ops.interpolate(x, scale_factor=(2, 3)), real(1, 2, 3, 2)),
+    "interpolate to a size": (lambda x: ops.interpolate(x, size=(5, 2)), real(1, 2, 3, 3)),
+    "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
+    # dropout
+    "drop": (lambda x: ops.drop(x, p=0.4, seed=11), real(5, 6)),
+    "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
 }
 for domain, names in UNARY.items():
     for name in names.split():

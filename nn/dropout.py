@@ -1,0 +1,135 @@
+"""Dropout layers, and Monte Carlo prediction with them (002, 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like.ops.dropout import check_probability
+
+from .linear import Linear
+from .module import Module
+
+
+class _Dropout(Module):
+    drops = True
+
+    def __init__(self, p: float = 0.5):
+        check_probability(type(self).__name__, p)
+        self.p = p
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class Dropout(_Dropout):
+    """In training y = m x / (1 - p), each m 0 with probability p and else 1; in evaluation y = x (002, 003).
+
+    Forgetting `model.eval()` leaves predictions random. Raises ValueError for p outside [0, 1].
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.dropout(x, self.p, self.training)
+
+
+class Dropout1d(_Dropout):
+    """Dropout of whole channels of signals: x (batch, channels, length)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.dropout1d(x, self.p, self.training)
+
+
+class Dropout2d(_Dropout):
+    """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.dropout2d(x, self.p, self.training)
+
+
+class GaussianDropout(_Dropout):
+    """In training y = x n, with normal noise n of mean 1 and variance p / (1 - p), 0 <= p < 1; else y = x."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.gaussian_dropout(x, self.p, self.training)
+
+
+class DropConnect(Linear):
+    """A Linear that in training drops weights: y = x (M * W)^T / (1 - p) + b, each M 0 with probability p (002).
+
+    x: (..., in_features) -> y: (..., out_features). All of a batch sees the same M. Scaled as dropout is, which leaves
+    E[y] what it is in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
+    """
+
+    drops = True
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, p: float = 0.5):
+        check_probability("DropConnect", p)
+        super().__init__(in_features, out_features, bias)
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.linear(x, ops.dropout(self.weight, self.p, self.training), self.bias)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, p={self.p}"
+
+
+class MonteCarlo(NamedTuple):
+    """What `mc_predict` returns. For regression the last two are None."""
+
+    mean: Tensor
+    std: Tensor
+    entropy: Tensor | None
+    mutual_information: Tensor | None
+
+
+def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -> MonteCarlo:
+    """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and how far they disagree (002).
+
+    mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with fresh masks for
+    each k; for regression dim=None makes p_k = model(x). Both have the shape of model(x); the others lack axis dim:
+
+    entropy = H[mean], with H[p] = -sum_c p_c log p_c in nats: all of the uncertainty.
+    mutual_information = H[mean] - 1/K sum_k H[p_k] >= 0: what more data could remove (Houlsby et al. 2011); the
+        difference is noise in the data themselves.
+
+    Dropout layers and DropConnect train, all else, such as batch norm, evaluates; then every `training` flag is
+    restored. A module of your own that drops in training says so by a class attribute, `drops = True`.
+    Raises ValueError if there is no such layer, for then all samples would be equal, or for samples < 1.
+    (Gal and Ghahramani 2016)
+    """
+    if samples < 1:
+        raise ValueError(f"mc_predict: samples must be at least 1, got {samples}")
+    with no_grad(), _only_dropout(model):
+        drawn = [model(x) if dim is None else ops.softmax(model(x), axis=dim) for _ in range(samples)]
+    p = np.stack([y.data for y in drawn])
+    mean, std = Tensor(p.mean(0)), Tensor(p.std(0))
+    if dim is None:
+        return MonteCarlo(mean, std, None, None)
+    axis = dim % mean.ndim
+    total, noise = _entropy(p.mean(0), axis), _entropy(p, axis + 1).mean(0)
+    return MonteCarlo(mean, std, Tensor(total), Tensor(np.maximum(total - noise, 0)))  # rounding may leave it below 0
+
+
+def _entropy(p: np.ndarray, axis: int) -> np.ndarray:
+    return -(p * np.log(np.where(p > 0, p, 1))).sum(axis)  # 0 log 0 is 0
+
+
+@contextmanager
+def _only_dropout(model: Module) -> Iterator[None]:
+    """With layers that drop in training mode, and all others in evaluation mode."""
+    before = [(module, module.training) for module in model.modules()]
+    if not any(getattr(module, "drops", False) for module, _ in before):
+        raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer, so that all samples would be "
+                         "equal; add nn.Dropout, or use the model as it is")
+    try:
+        for module, _ in before:
+            module.training = getattr(module, "drops", False)
+        yield
+    finally:
+        for module, training in before:
+            module.training = training

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+import nn
+from tinygrad_like import Tensor
+
+X = np.random.default_rng(0).standard_normal((2, 3, 9, 8))
+
+LAYERS = {
+    "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)": lambda n: n.MaxPool2d(2),
+    "MaxPool2d(kernel_size=(3, 2), stride=(1, 2), padding=(1, 0), dilation=2, ceil_mode=True)":
+        lambda n: n.MaxPool2d((3, 2), (1, 2), padding=(1, 0), dilation=2, ceil_mode=True),
+    "AvgPool2d(kernel_size=3, stride=2, padding=1, ceil_mode=False, count_include_pad=True)":
+        lambda n: n.AvgPool2d(3, 2, 1),
+    "AvgPool2d(kernel_size=3, stride=2, padding=1, ceil_mode=True, count_include_pad=False)":
+        lambda n: n.AvgPool2d(3, stride=2, padding=1, ceil_mode=True, count_include_pad=False),
+    "AdaptiveAvgPool2d(output_size=1)": lambda n: n.AdaptiveAvgPool2d(1),
+    "AdaptiveAvgPool2d(output_size=(None, 3))": lambda n: n.AdaptiveAvgPool2d((None, 3)),
+    "AdaptiveMaxPool2d(output_size=(2, 3))": lambda n: n.AdaptiveMaxPool2d((2, 3)),
+    "Upsample(size=None, scale_factor=2, mode='nearest')": lambda n: n.Upsample(scale_factor=2),
+    "Upsample(size=(20, 3), scale_factor=None, mode='nearest')": lambda n: n.Upsample((20, 3)),
+    "MaxPool1d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)": lambda n: n.MaxPool1d(3, 2, 1),
+    "AvgPool1d(kernel_size=2, stride=2, padding=0, ceil_mode=False, count_include_pad=True)": lambda n: n.AvgPool1d(2),
+    "AdaptiveAvgPool1d(output_size=4)": lambda n: n.AdaptiveAvgPool1d(4),
+    "AdaptiveMaxPool1d(output_size=4)": lambda n: n.AdaptiveMaxPool1d(4),
+}
+
+
+@pytest.mark.parametrize("text", LAYERS)
+def test_repr_and_no_parameters(text):
+    layer = LAYERS[text](nn)
+    assert repr(layer) == text and not layer.state_dict()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("text", LAYERS)
+def test_equal_to_pytorch(text):
+    import torch
+
+    a = X[0] if "1d" in text else X
+    for dtype in (np.float64, np.float32):
+        x, t = Tensor(a.astype(dtype), requires_grad=True), torch.tensor(a.astype(dtype), requires_grad=True)
+        y, u = LAYERS[text](nn)(x), LAYERS[text](torch.nn)(t)
+        np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
+        (y * y).sum().backward()
+        (u * u).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_small_convolutional_shape_contract():
+    pool = nn.Sequential(nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    assert pool(Tensor(X)).shape == (2, 3)
+    expected = X[:, :, :8].reshape(2, 3, 4, 2, 4, 2).max((3, 5)).mean((2, 3))
+    np.testing.assert_allclose(pool(Tensor(X)).numpy(), expected)
+
+
+def test_pooling_undoes_upsampling():
+    x = Tensor(X)
+    for pool in (nn.MaxPool2d(3), nn.AvgPool2d(3), nn.AdaptiveAvgPool2d((9, 8))):
+        np.testing.assert_allclose(pool(nn.Upsample(scale_factor=3)(x)).numpy(), X)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="Upsample: give either size or scale_factor, got size=None"):
+        nn.Upsample()
+    with pytest.raises(ValueError, match='Upsample: mode must be "nearest", got \'bilinear\''):
+        nn.Upsample(2, mode="bilinear")
+    with pytest.raises(ValueError, match="max_pool2d: kernel_size 10 exceeds size 9"):
+        nn.MaxPool2d(10)(Tensor(X))

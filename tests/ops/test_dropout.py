@@ -1,0 +1,101 @@
+"""Dropout: what is dropped, how often, scaled how; the same seed, the same run."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, manual_seed, ops, random
+
+ONES = np.ones((200, 300), np.float32)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    manual_seed(0)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("op", [ops.dropout, ops.gaussian_dropout])
+def test_mean_and_variance(op, p):
+    """E[y] = x, Var[y] = x^2 p / (1 - p)."""
+    y = op(Tensor(3 * ONES), p).numpy()
+    assert y.dtype == np.float32
+    variance = 9 * p / (1 - p)
+    assert abs(y.mean() - 3) < 4 * np.sqrt(variance / y.size)
+    assert abs(y.var() / variance - 1) < 0.05
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 5), (200, 300)], ids=str)
+def test_forward_and_backward_drop_the_same(shape, dtype):
+    x = Tensor(np.random.default_rng(0).standard_normal(shape), dtype=dtype, requires_grad=True)
+    for view in (lambda x: x, lambda x: x.T, lambda x: x[::2]):  # not contiguous: another path
+        v = view(x)
+        y = ops.dropout(v, 0.3)
+        kept = y.numpy() != 0
+        np.testing.assert_allclose(y.numpy(), np.where(kept, v.numpy() / np.asarray(0.7, dtype), 0), rtol=1e-6)
+        for g in (np.ones(y.shape, dtype), np.ones(y.shape[::-1], dtype).T):
+            dv, = y.gradient(v, gradient=g, retain_graph=True)
+            np.testing.assert_allclose(dv.numpy(), kept / 0.7, rtol=1e-6)
+
+
+def test_nothing_is_saved_but_the_seed():
+    y = ops.dropout(Tensor(ONES, requires_grad=True))
+    assert not any(isinstance(s, np.ndarray | Tensor) for s in y.node.saved)
+
+
+def test_second_order():
+    x = Tensor(ONES[:3, :4] * 2, requires_grad=True)
+    y = ops.dropout(x, 0.5)
+    kept = y.numpy() != 0
+    dx, = (y * y * y).sum().gradient(x, create_graph=True)
+    ddx, = dx.sum().gradient(x)
+    np.testing.assert_allclose(ddx.numpy(), np.where(kept, 6 * 2 * 8, 0))
+
+
+def test_the_seed_decides():
+    def run():
+        return [ops.dropout(Tensor(ONES)).numpy(), ops.dropout(Tensor(ONES)).numpy(),
+                ops.dropout2d(Tensor(ONES).reshape(20, 30, 10, 10)).numpy(), ops.gaussian_dropout(Tensor(ONES)).numpy()]
+
+    a = run()
+    state = random.get_rng_state()
+    b = run()
+    manual_seed(0)
+    assert all(np.array_equal(x, y) for x, y in zip(a, run(), strict=True))
+    random.set_rng_state(state)
+    assert all(np.array_equal(x, y) for x, y in zip(b, run(), strict=True))
+    assert (a[0] != a[1]).any() and all((x != y).any() for x, y in zip(a, b, strict=True))
+
+
+OPS = [ops.dropout, ops.dropout1d, ops.dropout2d, ops.gaussian_dropout]
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.__name__)
+def test_evaluation_and_p_0_are_the_identity(op):
+    x = Tensor(np.ones((2, 3, 4)), requires_grad=True)
+    state = random.get_rng_state()
+    assert op(x, 0.5, training=False) is x and op(x, 0.0) is x
+    assert random.get_rng_state() == state
+
+
+@pytest.mark.parametrize("op", OPS[:3], ids=lambda op: op.__name__)
+def test_p_1_is_zero_with_gradient_zero(op):
+    x = Tensor(np.ones((2, 3, 4)), requires_grad=True)
+    y = op(x, 1.0)
+    y.backward(np.full(y.shape, 7.0))
+    assert not y.numpy().any() and not x.grad.numpy().any()
+    if op is ops.dropout:
+        assert not op(Tensor([np.inf, np.nan]), 1.0).numpy().any()
+
+
+@pytest.mark.parametrize(("op", "shape"), [(ops.dropout1d, (40, 50, 6)), (ops.dropout1d, (2000, 6)),
+                                           (ops.dropout2d, (40, 50, 3, 4)), (ops.dropout2d, (2000, 3, 4))], ids=str)
+def test_spatial_dropout_drops_whole_channels(op, shape):
+    x = Tensor(np.random.default_rng(0).uniform(1, 2, shape), requires_grad=True)
+    y = op(x, 0.25)
+    ratio = (y / x).numpy().reshape(2000, -1)
+    np.testing.assert_allclose(ratio, ratio[:, :1] + np.zeros_like(ratio))
+    assert set(ratio.round(6).flat) == {0, 1.333333}
+    assert abs((ratio[:, 0] == 0).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2000)
+    y.backward(np.ones(shape))
+    np.testing.assert_allclose(x.grad.numpy(), ratio.reshape(shape), rtol=1e-6)

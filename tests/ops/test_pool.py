@@ -1,0 +1,218 @@
+"""Pooling of any configuration against its definition, window by window; conventions; the adjoint pairs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.pool import Axis
+
+quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+
+
+def positions(n, kernel, stride, padding, dilation=1, ceil_mode=False):
+    """For each window of an axis of n elements, where its taps lie, in the padding too (PyTorch's documentation)."""
+    steps = (n + 2 * padding - dilation * (kernel - 1) - 1) / stride
+    count = (math.ceil if ceil_mode else math.floor)(steps) + 1
+    if ceil_mode and (count - 1) * stride >= n + padding:
+        count -= 1
+    return [[i * stride - padding + a * dilation for a in range(kernel)] for i in range(count)]
+
+
+def define(x, rows, columns, f):
+    """f of every window, given as a list of (row, column, element) in order, without the padding."""
+    h, w = x.shape[-2:]
+    y = np.zeros((*x.shape[:-2], len(rows), len(columns)))
+    for at in np.ndindex(x.shape[:-2]):
+        for (i, r), (j, c) in itertools.product(enumerate(rows), enumerate(columns)):
+            y[(*at, i, j)] = f([(a, b, x[(*at, a, b)]) for a in r for b in c if 0 <= a < h and 0 <= b < w], r, c)
+    return y
+
+
+@st.composite
+def axis(draw, dilated):
+    kernel, stride = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    return kernel, stride, draw(st.integers(0, kernel // 2)), draw(st.integers(1, 3)) if dilated else 1
+
+
+values = st.sampled_from([-math.inf, -2.0, -1.0, 0.0, 1.0, 2.0])  # few, so that many tie
+finite = st.integers(-3, 3).map(float)
+
+
+def images(elements):
+    shapes = hnp.array_shapes(min_dims=3, max_dims=4, min_side=1, max_side=8)
+    return shapes.flatmap(lambda s: hnp.arrays("float64", s, elements=elements, fill=st.nothing()))
+
+
+def both_paths(x):
+    """x in float64, and repeated until it is large enough for the float32 kernels."""
+    yield x, slice(None)
+    times = 1 + 2048 // x.size
+    yield np.tile(x.astype(np.float32), (times, *(1,) * (x.ndim - 1))), slice(0, x.shape[0])
+
+
+@quick
+@given(images(values), axis(True), axis(True), st.booleans())
+def test_max_pool2d(x, rows, columns, ceil_mode):
+    r, c = (positions(n, *a, ceil_mode) for n, a in zip(x.shape[-2:], (rows, columns), strict=True))
+    empty = any(all(not 0 <= k < n for k in taps) for n, windows in zip(x.shape[-2:], (r, c), strict=True)
+                for taps in windows)
+    arguments = [*zip(rows, columns, strict=True), ceil_mode]
+    if not r or not c or empty:
+        with pytest.raises(ValueError, match="max_pool2d: .*(exceeds size|nothing but padding)"):
+            ops.max_pool2d(Tensor(x), *arguments)
+        return
+    expected = define(x, r, c, lambda window, *_: max(v for *_, v in window))
+    g = np.random.default_rng(0).integers(-5, 6, expected.shape).astype(float)
+    gradient = np.zeros(x.shape)
+    for at in np.ndindex(expected.shape):
+        *image, i, j = at
+        window = [(*image, a, b) for a in r[i] for b in c[j] if 0 <= a < x.shape[-2] and 0 <= b < x.shape[-1]]
+        gradient[next(k for k in window if x[k] == expected[at])] += g[at]  # the first of those that tie
+    for array, part in both_paths(x):
+        t = Tensor(array, requires_grad=True)
+        y = ops.max_pool2d(t, *arguments)
+        np.testing.assert_array_equal(y.numpy()[part], expected)
+        dx, = y.gradient(t, gradient=np.tile(g, (len(array) // len(x), *(1,) * (g.ndim - 1))))
+        np.testing.assert_array_equal(dx.numpy()[part], gradient)
+
+
+@quick
+@given(images(finite), axis(False), axis(False), st.booleans(), st.booleans())
+def test_avg_pool2d(x, rows, columns, ceil_mode, count_include_pad):
+    r, c = (positions(n, *a, ceil_mode) for n, a in zip(x.shape[-2:], (rows, columns), strict=True))
+    arguments = [*zip(rows[:3], columns[:3], strict=True), ceil_mode, count_include_pad]
+    if not r or not c:
+        with pytest.raises(ValueError, match="avg_pool2d: kernel_size .* exceeds"):
+            ops.avg_pool2d(Tensor(x), *arguments)
+        return
+
+    def mean(window, r, c):
+        counted = len(window)
+        if count_include_pad:  # the padding counts, what ceil_mode adds beyond it does not
+            counted = math.prod(sum(k < n + p for k in taps)
+                                for n, p, taps in zip(x.shape[-2:], (rows[2], columns[2]), (r, c), strict=True))
+        return sum(v for *_, v in window) / counted
+
+    expected = define(x, r, c, mean)
+    for array, part in both_paths(x):
+        np.testing.assert_allclose(ops.avg_pool2d(Tensor(array), *arguments).numpy()[part], expected, rtol=1e-5,
+                                   atol=1e-6)
+
+
+@quick
+@given(images(finite), st.integers(1, 6), st.integers(1, 6))
+def test_adaptive_pooling(x, m, n):
+    def shares(length, count):
+        return [range(i * length // count, math.ceil((i + 1) * length / count)) for i in range(count)]
+
+    r, c = shares(x.shape[-2], m), shares(x.shape[-1], n)
+    for op, f in ((ops.adaptive_avg_pool2d, np.mean), (ops.adaptive_max_pool2d, max)):
+        expected = define(x, r, c, lambda window, *_, f=f: f([v for *_, v in window]))
+        for array, part in both_paths(x):
+            np.testing.assert_allclose(op(Tensor(array), (m, n)).numpy()[part], expected, rtol=1e-5, atol=1e-6)
+
+
+@quick
+@given(images(finite).filter(lambda x: x.ndim == 4), st.integers(1, 9), st.integers(1, 9))
+def test_interpolate(x, m, n):
+    for array, _ in both_paths(x):
+        y = ops.interpolate(Tensor(array), size=(m, n)).numpy()
+        for i, j in np.ndindex(m, n):
+            np.testing.assert_array_equal(y[..., i, j], array[..., i * x.shape[2] // m, j * x.shape[3] // n])
+
+
+@quick
+@given(st.data(), st.sampled_from(["float32", "float64"]))
+def test_adjoint_pairs(data, dtype):
+    """<g, f(x)> = <f*(g), x>, where f takes or sums and f* puts back or spreads."""
+    def draw_axis():
+        kernel, stride, padding, dilation = data.draw(axis(True))
+        return Axis(kernel, stride, padding, dilation, data.draw(st.integers(1, 5)))
+
+    windows = rows, columns = draw_axis(), draw_axis()
+    # a plane on which every window lies, up to the padding
+    h, w = (max(1, a.extent - 2 * a.padding + data.draw(st.integers(0, 3))) for a in windows)
+    rng = np.random.default_rng(1)
+    x = rng.integers(-4, 5, (70, h, w)).astype(dtype)
+    g = rng.integers(-4, 5, (70, rows.number, columns.number)).astype(dtype)
+    inside = [[t for t in range(a.kernel) if 0 <= i * a.stride - a.padding + t * a.dilation < n]
+              for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
+    pairs = [(ops.sum_windows(x, windows=windows), ops.spread_windows(g, shape=x.shape, windows=windows))]
+    if all(inside):
+        index = [[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]]
+        index = np.array(index, np.uint8)
+        index = np.broadcast_to(index, g.shape)
+        pairs.append((ops.take_taps(x, index=index, windows=windows),
+                      ops.put_taps(g, index=index, shape=x.shape, windows=windows)))
+    for forward, back in pairs:
+        assert forward.dtype == back.dtype == dtype
+        assert (g * forward).sum() == (back * x).sum()
+
+
+def test_max_pool_keeps_nan_and_never_takes_padding():
+    for dtype in ("float32", "float64"):
+        x = np.full((40, 2, 6, 6), -np.inf, dtype)
+        x[:, :, 2, 3] = np.nan
+        t = Tensor(x, requires_grad=True)
+        y = ops.max_pool2d(t, 3, 2, 1)
+        assert np.isnan(y.numpy()[:, :, 1]).all(axis=(0, 1)).tolist() == [False, True, True]
+        y.backward(np.ones(y.shape))
+        assert (t.grad.numpy().sum(axis=(2, 3)) == 9).all()  # each of the 3 x 3 windows gave its cotangent to a pixel
+
+
+def test_one_dimension_is_two_with_a_unit_axis():
+    x = np.random.default_rng(0).standard_normal((2, 3, 20))
+    for name, arguments in (("max_pool", (3, 2, 1)), ("avg_pool", (3, 2, 1)), ("adaptive_avg_pool", (4,)),
+                            ("adaptive_max_pool", (7,))):
+        pairs = [(1 if k == 0 else (0, a) if k == 2 else (1, a)) for k, a in enumerate(arguments)]
+        pairs[0] = (1, arguments[0])
+        one = getattr(ops, f"{name}1d")(Tensor(x), *arguments)
+        two = getattr(ops, f"{name}2d")(Tensor(x[:, :, None]), *pairs)
+        np.testing.assert_array_equal(one.numpy(), two.numpy()[:, :, 0])
+
+
+def test_the_index_takes_as_few_bytes_as_it_can():
+    for kernel, dtype in ((16, np.uint8), (17, np.uint16)):
+        x = Tensor(np.zeros((1, 64, 64), np.float32), requires_grad=True)
+        saved = ops.max_pool2d(x, kernel).node.saved
+        assert [a.dtype for a in saved if isinstance(a, np.ndarray)] == [dtype]
+        assert not any(isinstance(a, Tensor) for a in saved)  # the input is not kept
+
+
+def test_second_order_is_a_gather():
+    """The gradient of <g, max_pool(x)> with respect to g picks from the cotangent what the maxima picked from x."""
+    x = Tensor(np.random.default_rng(0).standard_normal((1, 1, 4, 4)), requires_grad=True)
+    y = ops.max_pool2d(x, 2)
+    g = Tensor(np.ones(y.shape), requires_grad=True)
+    dx, = y.gradient(x, gradient=g, create_graph=True)
+    v = np.arange(16.0).reshape(1, 1, 4, 4)
+    dg, = dx.gradient(g, gradient=v)
+    largest = x.numpy().reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4).argmax(-1)
+    np.testing.assert_array_equal(dg.numpy()[0, 0],
+                                  np.arange(16.0).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3).reshape(2, 2, 4)[
+                                      [[0, 0], [1, 1]], [[0, 1], [0, 1]], largest])
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 0, 4, 4)], ids=str)
+def test_empty_batches(shape):
+    for f in (lambda x: ops.max_pool2d(x, 2), lambda x: ops.avg_pool2d(x, 2),
+              lambda x: ops.adaptive_avg_pool2d(x, 3), lambda x: ops.interpolate(x, scale_factor=2)):
+        x = Tensor(np.zeros(shape, np.float32), requires_grad=True)
+        y = f(x)
+        assert y.shape[:2] == shape[:2]
+        y.backward(np.ones(y.shape))
+        assert x.grad.shape == shape
+
+
+def test_a_dilation_that_no_byte_can_count():
+    x = np.random.default_rng(0).standard_normal((1, 3000))
+    expected = define(x[:, None], [[0]], positions(3000, 4, 100, 2, 300), lambda w, *_: max(v for *_, v in w))
+    for dtype in (np.float32, np.float64):
+        y = ops.max_pool1d(Tensor(x.astype(dtype)), 4, 100, 2, 300).numpy()
+        np.testing.assert_allclose(y, expected[:, 0], rtol=1e-6)

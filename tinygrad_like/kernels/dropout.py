@@ -1,0 +1,49 @@
+"""Dropout of float32 arrays. Which elements are dropped is no state but a function of a seed and the position.
+
+So the backward pass finds the mask again by computing it again: that costs less than to write a mask and to read it.
+"""
+
+import numpy as np
+from numba import njit
+
+from .simd import kernel
+from .tasks import flat, flat_out, run
+from .vectormath import SCALAR, F
+
+PARALLEL_FROM = 16384
+U32 = np.uint32
+
+
+@njit(**SCALAR)
+def random_bits(i, low, high):
+    """32 bits that depend on the position i, and on a seed of two halves, in no way that statistics would show.
+
+    A multiplication carries every bit to those above it, a shift brings them down again. This is Wellons' triple32
+    ("hash prospector"); with a round less, neighbours are correlated. The second half of the seed joins after the first
+    round, so that no seed's bits are another's, shifted. All is cast at once: numba would make 64 bits of any result.
+    """
+    x = U32(i + low)
+    x = U32(x ^ (x >> U32(17)))
+    x = U32(x * U32(0xED5AD4BB) + high)
+    x = U32(x ^ (x >> U32(11)))
+    x = U32(x * U32(0xAC4C1B51))
+    x = U32(x ^ (x >> U32(15)))
+    x = U32(x * U32(0x31848BAB))
+    return U32(x ^ (x >> U32(14)))
+
+
+@kernel()
+def _dropout_task(x, seed, threshold, scale, y, task, tasks):
+    start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
+    low, high, threshold, scale = U32(seed), U32(seed >> 32), U32(threshold), F(scale)
+    n, first, x, y = stop - start, U32(start), x[start:stop], y[start:stop]
+    for i in range(n):
+        y[i] = x[i] * scale if random_bits(U32(first + U32(i)), low, high) >= threshold else F(0)
+
+
+def dropout(x: np.ndarray, p: float, seed: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:
+    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63"""
+    y, row = flat_out(out, x.shape)
+    threshold = min(round(p * 2**32), 2**32 - 1)
+    run(_dropout_task, x.size >= PARALLEL_FROM, flat(x), seed, threshold, float(scale), row)
+    return y

@@ -1,0 +1,98 @@
+"""Dropout: noise that multiplies activations in training, with mean 1 (002, 003)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import kernels, random
+from ..primitive import primitive
+from .elementwise import mul, where
+
+LEAST = 256  # numbers from which the kernel beats NumPy
+
+
+@primitive
+def drop(x, *, p, seed):
+    """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
+
+    It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
+    """
+    scale = 1 / (1 - p)
+    if kernels.worth(x, LEAST):
+        return kernels.dropout.dropout(x, p, seed, scale)
+    kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0) != 0
+    return np.where(kept, x * scale, 0)  # not a product with 0, which would make NaN of infinity
+
+
+drop.vjp(x=lambda g, p, seed: drop(g, p=p, seed=seed))
+
+
+def dropout(x, p=0.5, training=True):
+    """Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training.
+
+    E[y] = x and Var[y] = x^2 p / (1 - p), so evaluation needs no correction (003). p is the probability to drop, as in
+    PyTorch (002 calls p the probability to keep in one place, to drop in another). p = 1 gives zeros, with gradient 0.
+    Raises ValueError for p outside [0, 1], TypeError for integers.
+    """
+    _check("dropout", x, p)
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return where(False, x, 0.0)
+    return drop(x, p=p, seed=_seed())
+
+
+def dropout1d(x, p=0.5, training=True):
+    """Dropout of whole channels of signals, (batch, channels, length) or (channels, length)."""
+    return _channels("dropout1d", "channels, length", x, p, training)
+
+
+def dropout2d(x, p=0.5, training=True):
+    """Dropout of whole channels of images: spatial dropout (002).
+
+    Neighbouring pixels carry much the same, so that dropping single ones would hide little from the next layer.
+    x: (batch, channels, height, width) or (channels, height, width). Raises ValueError for other axes.
+    """
+    return _channels("dropout2d", "channels, height, width", x, p, training)
+
+
+def _channels(who, names, x, p, training):
+    _check(who, x, p)
+    spatial = names.count(",")
+    if x.ndim not in (spatial + 1, spatial + 2):
+        raise ValueError(f"{who}: takes (batch, {names}) or ({names}), got shape {x.shape}")
+    if not training or p == 0:
+        return x
+    return mul(x, dropout(np.ones((*x.shape[:-spatial], *(1,) * spatial), x.dtype), p))
+
+
+def gaussian_dropout(x, p=0.5, training=True):
+    """y = x n with normal noise n of mean 1 and variance p / (1 - p): mean and variance as of dropout with that p.
+
+    Raises ValueError for p outside [0, 1), TypeError for integers. (Srivastava et al. 2014, section 10)
+    """
+    _check("gaussian_dropout", x, p)
+    if p == 1:
+        raise ValueError("gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite")
+    if not training or p == 0:
+        return x
+    noise = random.generator.standard_normal(x.shape, x.dtype)
+    noise *= (p / (1 - p)) ** 0.5
+    noise += 1
+    return mul(x, noise)
+
+
+def _seed() -> int:
+    return random.generator.bit_generator.random_raw() >> 1
+
+
+def _check(who: str, x, p: float) -> None:
+    check_probability(who, p)
+    if x.dtype.kind != "f":
+        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
+
+
+def check_probability(who: str, p: float) -> None:
+    """Raise ValueError, in the name of `who`, unless 0 <= p <= 1."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"{who}: p, the probability to drop, must lie in [0, 1], got {p}")

@@ -1,0 +1,290 @@
+"""Normalisation: numbers that belong together are shifted and scaled to mean 0 and variance 1 (7.40-7.47; 002; 003).
+
+    layer norm      the trailing axes of one example              weight and bias of their shape
+    RMS norm        the same, without the shift                   weight of their shape
+    batch norm      a channel, over the batch and its pixels      weight and bias per channel
+    group norm      a group of channels of one example            weight and bias per channel
+    instance norm   one channel of one example                    weight and bias per channel
+
+Every y = weight * xhat + bias, with xhat = (x - mean) / sqrt(var + eps), has the same VJP in x,
+
+    dx = (w g - mean(w g) - xhat mean(w g xhat)) / sqrt(var + eps),
+
+means being taken over what is normalised together: w g without its part that is constant and its part along xhat, for
+y changes with neither a shift nor, but for eps, a scale of x (7.43).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import kernels
+from ..dtypes import FLOAT32
+from ..primitive import Residuals, fused
+from .activation import relu
+from .elementwise import rsqrt, square
+from .reduce import mean
+from .shape import reshape
+
+# Over trailing axes ---------------------------------------------------------------------------------------------------
+
+
+def standardize(x, axis, eps):
+    """LN-S (7.40): (x - mean) / sqrt(var + eps), with mean and variance (divided by n) over `axis`."""
+    centred = x - mean(x, axis=axis, keepdim=True)
+    return centred * rsqrt(mean(square(centred), axis=axis, keepdim=True) + eps)
+
+
+def _affine(x, weight, bias):
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def layer_norm_reference(x, weight=None, bias=None, normalized_shape=None, eps=1e-5):
+    shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
+    return _affine(standardize(x, tuple(range(-len(shape), 0)), eps), weight, bias)
+
+
+@fused(reference=layer_norm_reference)
+def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
+    """y = weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes of x (7.41).
+
+    normalized_shape: the shape of these axes, as weight and bias have it; if left out that of the weight, or the last
+        axis. (channels, height, width) is variant A of 002, (channels,) with channels last variant B.
+    Raises ValueError if the shapes do not fit, TypeError if the dtypes differ.
+    """
+    shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
+    if x.dtype is not FLOAT32:
+        return layer_norm_reference(x, weight, bias, shape, eps), Residuals(stats=None)
+    y, stats = kernels.norm.rows(x, math.prod(shape), weight, bias, eps)
+    return y, Residuals(stats=stats)
+
+
+@layer_norm.joint_vjp
+def _(g, x, weight, bias, stats):
+    if stats is None:
+        return NotImplemented
+    dx, dweight, dbias = kernels.norm.rows_backward(g, x, x.size // max(stats.shape[1], 1), weight, stats)
+    return [dx, None if weight is None else dweight.reshape(weight.shape),
+            None if bias is None else dbias.reshape(bias.shape)]
+
+
+def rms_norm_reference(x, weight=None, normalized_shape=None, eps=None):
+    shape = _trailing("rms_norm", x, weight, None, normalized_shape)
+    axis = tuple(range(-len(shape), 0))
+    return _affine(x * rsqrt(mean(square(x), axis=axis, keepdim=True) + _rms_eps(x, eps)), weight, None)
+
+
+@fused(reference=rms_norm_reference)
+def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
+    """y = weight * x / sqrt(mean(x^2) + eps) over the trailing axes of x (002; 003); see `layer_norm`.
+
+    eps: the distance from 1 to the next number of x's dtype, if left out.
+    """
+    shape = _trailing("rms_norm", x, weight, None, normalized_shape)
+    if x.dtype is not FLOAT32:
+        return rms_norm_reference(x, weight, shape, eps), Residuals(stats=None)
+    y, stats = kernels.norm.rows(x, math.prod(shape), weight, None, _rms_eps(x, eps), centred=False)
+    return y, Residuals(stats=stats)
+
+
+@rms_norm.joint_vjp
+def _(g, x, weight, stats):
+    if stats is None:
+        return NotImplemented
+    dx, dweight, _ = kernels.norm.rows_backward(g, x, x.size // max(stats.shape[1], 1), weight, stats, centred=False)
+    return [dx, None if weight is None else dweight.reshape(weight.shape)]
+
+
+def _rms_eps(x, eps):
+    return float(np.finfo(x.dtype).eps) if eps is None else eps
+
+
+def _trailing(who, x, weight, bias, shape) -> tuple[int, ...]:
+    """The shape that is normalised, checked against x, weight and bias."""
+    _check_dtypes(who, x, weight=weight, bias=bias)
+    given = "normalized_shape"
+    if shape is None:
+        given, shape = ("the last axis", x.shape[-1:]) if weight is None else ("the weight's shape", weight.shape)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not shape or x.shape[-len(shape):] != shape:
+        raise ValueError(f"{who}: {given} is {shape}, but the input has shape {x.shape}; it must end in {shape}")
+    if math.prod(shape) == 0:
+        raise ValueError(f"{who}: nothing to normalise over the last {len(shape)} axes of shape {x.shape}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and p.shape != shape:
+            raise ValueError(f"{who}: {name} has shape {p.shape} but {given} is {shape}; they must agree")
+    return shape
+
+
+def _check_dtypes(who, x, **others):
+    if x.dtype.kind != "f":
+        raise TypeError(f"{who}: the input must be floating point, got {x.dtype}; cast with .float()")
+    for name, p in others.items():
+        if p is not None and p.dtype is not x.dtype:
+            raise TypeError(f"{who}: {name} is {p.dtype} but the input {x.dtype}; cast one with .float() or .double()")
+
+
+# Over channels --------------------------------------------------------------------------------------------------------
+
+
+def _per_channel(p, x):
+    """p (channels,) for x (batch, channels, ...): as (1, channels, 1, ...)."""
+    return None if p is None else reshape(p, shape=(1, -1, *[1] * (x.ndim - 2)))
+
+
+def group_norm_reference(x, weight=None, bias=None, num_groups=1, eps=1e-5):
+    _check_groups(x, weight, bias, num_groups)
+    rows = reshape(x, shape=(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
+    y = reshape(standardize(rows, -1, eps), shape=x.shape)
+    return _affine(y, _per_channel(weight, x), _per_channel(bias, x))
+
+
+@fused(reference=group_norm_reference)
+def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
+    """Each example and each of `num_groups` groups of neighbouring channels has a mean and a variance of its own (002).
+
+    x (batch, channels, ...), weight and bias (channels,). Raises ValueError if the groups do not divide the channels.
+    """
+    _check_groups(x, weight, bias, num_groups)
+    if x.dtype is not FLOAT32:
+        return group_norm_reference(x, weight, bias, num_groups, eps), Residuals(stats=None)
+    y, stats = kernels.norm.groups(x, weight, bias, eps, num_groups)
+    return y, Residuals(stats=stats)
+
+
+@group_norm.joint_vjp
+def _(g, x, weight, bias, num_groups, stats):
+    if stats is None:
+        return NotImplemented
+    dx, dweight, dbias, _ = kernels.norm.groups_backward(g, x, weight, bias, stats, num_groups)
+    return [dx, None if weight is None else dweight, None if bias is None else dbias]
+
+
+def instance_norm(x, weight=None, bias=None, eps=1e-5):
+    """Each channel of each example has a mean and a variance of its own (002): group norm, a channel to a group."""
+    if x.ndim < 3 or math.prod(x.shape[2:]) == 1:
+        raise ValueError("instance_norm: expected (batch, channels, ...) with more than 1 value per channel and "
+                         f"example, got shape {x.shape}")
+    return group_norm(x, weight, bias, num_groups=x.shape[1], eps=eps)
+
+
+def _check_groups(x, weight, bias, groups):
+    _check_channels("group_norm", x, weight=weight, bias=bias)
+    if not isinstance(groups, int) or groups < 1 or x.shape[1] % groups:
+        raise ValueError(f"group_norm: {x.shape[1]} channels (input shape {x.shape}) cannot be shared out into "
+                         f"num_groups={groups!r}; it must be an integer that divides them")
+    if math.prod(x.shape[1:]) == 0:
+        raise ValueError(f"group_norm: nothing to normalise in an input of shape {x.shape}")
+
+
+def _check_channels(who, x, **per_channel):
+    _check_dtypes(who, x, **per_channel)
+    if x.ndim < 2:
+        raise ValueError(f"{who}: expected (batch, channels, ...), got shape {x.shape}")
+    for name, p in per_channel.items():
+        if p is not None and p.shape != x.shape[1:2]:
+            raise ValueError(f"{who}: {name} has shape {p.shape} but the input, shape {x.shape}, has {x.shape[1]} "
+                             f"channels (axis 1); it needs ({x.shape[1]},)")
+
+
+# Batch norm -----------------------------------------------------------------------------------------------------------
+
+
+def batch_norm_reference(x, weight=None, bias=None, running_mean=None, running_var=None, eps=1e-5, stats=None):
+    _check_batch_norm("batch_norm", x, weight, bias, running_mean, running_var)
+    if running_mean is None:
+        y = standardize(x, _all_but_channels(x), eps)
+    else:
+        y = (x - _per_channel(running_mean, x)) * rsqrt(_per_channel(running_var, x) + eps)
+    return _affine(y, _per_channel(weight, x), _per_channel(bias, x))
+
+
+@fused(reference=batch_norm_reference)
+def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *, eps=1e-5, stats=None):
+    """y = weight * (x - mean) / sqrt(var + eps) + bias, each channel with its mean and variance over the batch (002).
+
+    x (batch, channels, ...), all others (channels,).
+    running_mean, running_var: statistics used in place of the batch's own, as in evaluation.
+    stats: an array (2, channels) that receives the batch's mean and (biased) variance.
+
+    Raises ValueError for shapes that do not fit, and if there is one value per channel: it would always become 0.
+    """
+    return _batch_norm("batch_norm", x, weight, bias, running_mean, running_var, eps, stats)
+
+
+@batch_norm.joint_vjp
+def _(g, x, weight, bias, running_mean, moments, wanted):
+    if moments is None or wanted[3] or wanted[4]:
+        return NotImplemented
+    dx, dweight, dbias, _ = kernels.norm.groups_backward(
+        g, x, weight, bias, moments, given=running_mean is not None)
+    return [dx, dweight, dbias, None, None]
+
+
+def batch_norm_relu_reference(x, weight=None, bias=None, running_mean=None, running_var=None, skip=None, eps=1e-5,
+                              stats=None):
+    _check_skip(x, skip)
+    y = batch_norm_reference(x, weight, bias, running_mean, running_var, eps)
+    return relu(y if skip is None else y + skip)
+
+
+@fused(reference=batch_norm_relu_reference)
+def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=None, skip=None, *, eps=1e-5,
+                    stats=None):
+    """max(batch_norm(x) + skip, 0), the end of a residual block, with a single array for what are three ops.
+
+    skip: of x's shape, or left out; all else as in `batch_norm`.
+    """
+    _check_skip(x, skip)
+    return _batch_norm("batch_norm_relu", x, weight, bias, running_mean, running_var, eps, stats, True, skip)
+
+
+@batch_norm_relu.joint_vjp
+def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
+    if moments is None or wanted[3] or wanted[4]:
+        return NotImplemented
+    dx, dweight, dbias, dskip = kernels.norm.groups_backward(
+        g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)
+    return [dx, dweight, dbias, None, None, dskip]
+
+
+def _batch_norm(who, x, weight, bias, running_mean, running_var, eps, stats, rectify=False, skip=None):
+    """The output, and as the residual `moments` each channel's mean and 1 / sqrt(var + eps)."""
+    _check_batch_norm(who, x, weight, bias, running_mean, running_var)
+    if x.dtype is not FLOAT32:
+        if stats is not None:
+            axis = _all_but_channels(x)
+            stats[:] = x.mean(axis), x.var(axis)
+        y = batch_norm_reference(x, weight, bias, running_mean, running_var, eps)
+        y = y if skip is None else y + skip
+        return np.maximum(y, 0) if rectify else y, Residuals(moments=None)
+    given = None
+    if running_mean is not None:
+        given = np.stack([running_mean, 1 / np.sqrt(running_var + np.float64(eps))])
+    y, moments = kernels.norm.groups(x, weight, bias, eps, rectify=rectify, skip=skip, stats=given)
+    if stats is not None:
+        stats[0], stats[1] = moments[0], np.maximum(moments[1] ** -2 - eps, 0)
+    return y, Residuals(moments=moments)
+
+
+def _all_but_channels(x):
+    return (0, *range(2, x.ndim))
+
+
+def _check_batch_norm(who, x, weight, bias, running_mean, running_var):
+    _check_channels(who, x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(f"{who}: give both running_mean and running_var, or neither")
+    if running_mean is None and x.size <= x.shape[1]:
+        raise ValueError(f"{who}: expected more than 1 value per channel to take statistics of, got an input of shape "
+                         f"{x.shape}; use a larger batch, or running statistics (as a module in eval() does)")
+
+
+def _check_skip(x, skip):
+    if skip is not None:
+        _check_dtypes("batch_norm_relu", x, skip=skip)
+        if skip.shape != x.shape:
+            raise ValueError(f"batch_norm_relu: skip has shape {skip.shape} but the input {x.shape}; they must agree")

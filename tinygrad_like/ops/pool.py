@@ -1,0 +1,427 @@
+"""Pooling: maxima, sums and means over windows of an image, and upsampling, the way back.
+
+A window of kernel_size taps slides over the image by `stride`; its taps are `dilation` apart. Every op here is a loop
+over the taps (a, b) of a window. For one tap, the elements that all windows see there are a plain strided slice.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import kernels
+from ..primitive import Residuals, primitive
+from .elementwise import mul
+from .index import take
+from .matmul import matmul
+from .reduce import mean
+from .shape import reshape, transpose, unsqueeze
+
+LEAST = 64  # numbers from which the kernels beat NumPy
+
+
+class Axis(NamedTuple):
+    """The windows along one axis: window i of `number` sees the positions i * stride - padding + tap * dilation."""
+
+    kernel: int
+    stride: int
+    padding: int
+    dilation: int
+    number: int
+
+    @property
+    def extent(self) -> int:
+        """How far they reach, from the first position of the first window to the last of the last."""
+        return (self.number - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+
+    def at(self, tap: int) -> slice:
+        """Where all windows have this tap, counted from the first position of the first window."""
+        start = tap * self.dilation
+        return slice(start, start + (self.number - 1) * self.stride + 1, self.stride)
+
+    def inside(self, n: int) -> slice:
+        """Where the part of an axis of n elements lies that windows reach, counted likewise."""
+        return slice(self.padding, min(self.padding + n, self.extent))
+
+    def lengths(self, start: int, stop: int) -> np.ndarray:
+        """How many positions of each window, without dilation, lie between start and stop."""
+        first = np.arange(self.number) * self.stride - self.padding
+        return np.minimum(first + self.kernel, stop) - np.maximum(first, start)
+
+
+Windows = tuple[Axis, Axis]  # along height and width
+ONE = Axis(1, 1, 0, 1, 1)
+
+
+@functools.lru_cache
+def _first_taps(axis: Axis) -> np.ndarray:
+    """The first tap of each window that is not in the padding before the image."""
+    first = np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
+    return first.astype(np.min_scalar_type(axis.kernel - 1))
+
+
+def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> np.ndarray:
+    """Images as large as the windows reach, full of `fill`."""
+    rows, columns = windows
+    return np.full((*shape[:-2], rows.extent, columns.extent), fill, dtype)
+
+
+def _common(shape: tuple[int, ...], frame: np.ndarray, windows: Windows) -> np.ndarray:
+    """The part of a frame that lies on images of `shape`, as a view."""
+    rows, columns = windows
+    return frame[..., rows.inside(shape[-2]), columns.inside(shape[-1])]
+
+
+def _framed(x: np.ndarray, windows: Windows, fill: float) -> np.ndarray:
+    """A copy of x in a frame."""
+    frame = _frame(x.shape, windows, fill, x.dtype)
+    image = _common(x.shape, frame, windows)
+    image[...] = x[..., : image.shape[-2], : image.shape[-1]]
+    return frame
+
+
+def _unframed(shape: tuple[int, ...], frame: np.ndarray, windows: Windows) -> np.ndarray:
+    """The images of `shape` out of a frame; 0 where no window reaches."""
+    image = _common(shape, frame, windows)
+    x = np.zeros(shape, frame.dtype)
+    x[..., : image.shape[-2], : image.shape[-1]] = image
+    return x
+
+
+def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray]]:
+    """The number of each tap, row by row, and as a view what every window sees there, (..., rows, columns)."""
+    rows, columns = windows
+    for a in range(rows.kernel):
+        for b in range(columns.kernel):
+            yield a * columns.kernel + b, frame[..., rows.at(a), columns.at(b)]
+
+
+# Maxima: the cotangent of a window goes to its largest element, the first in the order of rows if several tie ---------
+
+
+@primitive
+def max_windows(x, *, windows):
+    """The largest element of every window; NaN if it has one."""
+    rows, columns = windows
+    first_rows, first_columns = _first_taps(rows), _first_taps(columns)
+    taps = rows.kernel * columns.kernel
+    if kernels.worth(x, LEAST) and taps <= kernels.pool.MOST_TAPS:
+        y, index = kernels.pool.max_forward(x, rows, columns, first_rows, first_columns)
+        return y, Residuals(index=index)
+    y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
+    # Where all elements are -inf none is larger than what y starts with: it is the first, but never the padding.
+    index = np.empty(y.shape, np.min_scalar_type(taps - 1))
+    index[...] = first_rows[:, None].astype(index.dtype) * columns.kernel + first_columns
+    for tap, values in _taps(_framed(x, windows, -np.inf), windows):
+        larger = ~(values <= y) & (y == y)  # unlike values > y, true of the first NaN
+        y[larger], index[larger] = values[larger], tap
+    return y, Residuals(index=index)
+
+
+@primitive
+def put_taps(g, *, index, shape, windows):
+    """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
+    rows, columns = windows
+    if kernels.worth(g, 1) and math.prod(shape) >= LEAST and index.dtype == np.uint8:
+        return kernels.pool.max_backward(g, index, shape, rows, columns)
+    frame = _frame(shape, windows, 0, g.dtype)
+    for tap, values in _taps(frame, windows):
+        values += np.where(index == tap, g, 0)
+    return _unframed(shape, frame, windows)
+
+
+@primitive
+def take_taps(x, *, index, windows):
+    """From each window the element at the tap that `index` names."""
+    y = np.zeros(index.shape, x.dtype)
+    for tap, values in _taps(_framed(x, windows, 0), windows):
+        np.copyto(y, values, where=index == tap)
+    return y
+
+
+max_windows.vjp(x=lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows))
+put_taps.vjp(g=lambda g, index, windows: take_taps(g, index=index, windows=windows))
+take_taps.vjp(x=lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows))
+
+
+def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
+
+    rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1, and so for columns; with ceil_mode
+    rounded up, but no window starts beyond the image and its left padding. Padding is -inf. The arguments are numbers,
+    or (vertical, horizontal) pairs; stride is kernel_size unless given. The batch axis may be missing.
+
+    The cotangent goes to the largest element, the first in the order of rows if several tie, as in PyTorch.
+
+    Raises ValueError if x has other axes, a window exceeds the padded image or lies in the padding alone, or the
+    padding exceeds half the kernel; TypeError for integers.
+    """
+    return max_windows(x, windows=_windows("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """`max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
+    windows = _windows("max_pool1d", x, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    return _signal(max_windows(_image(x), windows=windows))
+
+
+# Sums and means: every element of a window gets its cotangent --------------------------------------------------------
+
+
+@primitive
+def sum_windows(x, *, windows):
+    """The sum of every window."""
+    rows, columns = windows
+    if kernels.worth(x, LEAST):
+        return kernels.pool.sum_forward(x, rows, columns)
+    y = np.zeros((*x.shape[:-2], rows.number, columns.number), x.dtype)
+    for _, values in _taps(_framed(x, windows, 0), windows):
+        y += values
+    return y
+
+
+@primitive
+def spread_windows(g, *, shape, windows):
+    """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
+    rows, columns = windows
+    if kernels.worth(g, 1) and math.prod(shape) >= LEAST:
+        return kernels.pool.sum_backward(g, shape, rows, columns)
+    frame = _frame(shape, windows, 0, g.dtype)
+    for _, values in _taps(frame, windows):
+        values += g
+    return _unframed(shape, frame, windows)
+
+
+sum_windows.vjp(x=lambda g, x_shape, windows: spread_windows(g, shape=x_shape, windows=windows))
+spread_windows.vjp(g=lambda g, windows: sum_windows(g, windows=windows))
+
+
+def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
+
+    Shapes, arguments and errors are those of `max_pool2d`. The padding is zeros, counted as elements unless
+    count_include_pad=False; what ceil_mode adds beyond it is never counted.
+    """
+    windows = _windows("avg_pool2d", x, 2, kernel_size, stride, padding, 1, ceil_mode)
+    return _mean(x, windows, count_include_pad)
+
+
+def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """`avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
+    windows = _windows("avg_pool1d", x, 1, kernel_size, stride, padding, 1, ceil_mode)
+    return _signal(_mean(_image(x), windows, count_include_pad))
+
+
+def _mean(x, windows: Windows, count_include_pad: bool):
+    share = _share(windows, x.shape[-2:], count_include_pad)
+    return mul(sum_windows(x, windows=windows), share if isinstance(share, float) else share.astype(x.dtype))
+
+
+@functools.lru_cache
+def _share(windows: Windows, shape: tuple[int, int], count_include_pad: bool) -> float | np.ndarray:
+    """1 / (number of elements) of each window; one number if it is the same for all."""
+    paddings = [axis.padding if count_include_pad else 0 for axis in windows]
+    share = 1 / np.outer(*(axis.lengths(-p, n + p) for axis, n, p in zip(windows, shape, paddings, strict=True)))
+    return float(share[0, 0]) if (share == share[0, 0]).all() else share
+
+
+# Adaptive pooling: the windows follow from the size of the output -----------------------------------------------------
+
+
+def adaptive_avg_pool2d(x, output_size):
+    """Means over windows that share out the image: (batch, channels, height, width) -> (batch, channels, *output_size).
+
+    Output i of m covers the elements floor(i n / m) to ceil((i + 1) n / m) of n. output_size is a number or a pair;
+    None keeps a size. 1 is the global average. Raises ValueError for other axes or sizes, TypeError for integers.
+    """
+    return _adaptive_mean(x, _output_size("adaptive_avg_pool2d", x, 2, output_size))
+
+
+def adaptive_avg_pool1d(x, output_size):
+    """`adaptive_avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
+    return _signal(_adaptive_mean(_image(x), (1, *_output_size("adaptive_avg_pool1d", x, 1, output_size))))
+
+
+def _adaptive_mean(x, size: tuple[int, int]):
+    if size == (1, 1):
+        return mean(x, axis=(-2, -1), keepdim=True)
+    windows = _tiles(x.shape[-2:], size)
+    if windows:
+        return _mean(x, windows, True)
+    # Windows of several sizes: each mean is a product with a row of weights, first over the columns, then the rows.
+    rows, columns = (_weights(n, m).astype(x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
+    y = matmul(x, columns.T)
+    return transpose(matmul(transpose(y, -1, -2), rows.T), -1, -2)
+
+
+def _bounds(n: int, m: int) -> list[tuple[int, int]]:
+    """Where the m adaptive windows of n elements start and stop."""
+    return [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+
+
+def _weights(n: int, m: int) -> np.ndarray:
+    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows."""
+    weights = np.zeros((m, n))
+    for i, (start, stop) in enumerate(_bounds(n, m)):
+        weights[i, start:stop] = 1 / (stop - start)
+    return weights
+
+
+def adaptive_max_pool2d(x, output_size):
+    """Maxima over the windows of `adaptive_avg_pool2d`; of several that tie, the first gets the cotangent."""
+    return _adaptive_max(x, _output_size("adaptive_max_pool2d", x, 2, output_size))
+
+
+def adaptive_max_pool1d(x, output_size):
+    """`adaptive_max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
+    return _signal(_adaptive_max(_image(x), (1, *_output_size("adaptive_max_pool1d", x, 1, output_size))))
+
+
+def _adaptive_max(x, size: tuple[int, int]):
+    windows = _tiles(x.shape[-2:], size)
+    if windows is None:  # lay them out side by side; shorter ones repeat their last element, which wins no tie
+        for axis, m in zip((-2, -1), size, strict=True):
+            bounds = _bounds(x.shape[axis], m)
+            longest = max(stop - start for start, stop in bounds)
+            index = np.concatenate([np.minimum(np.arange(start, start + longest), stop - 1) for start, stop in bounds])
+            x = take(x, index=(..., index, slice(None)) if axis == -2 else (..., index))
+        windows = _tiles(x.shape[-2:], size)
+    return max_windows(x, windows=windows)
+
+
+def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:
+    """`size` windows of equal sizes, side by side; None if they do not cover `shape`."""
+    if any(n % m for n, m in zip(shape, size, strict=True)):
+        return None
+    rows, columns = (Axis(n // m, n // m, 0, 1, m) for n, m in zip(shape, size, strict=True))
+    return rows, columns
+
+
+# Upsampling -----------------------------------------------------------------------------------------------------------
+
+
+def interpolate(x, size=None, scale_factor=None, mode="nearest"):
+    """x enlarged (or reduced) by repeating its elements: (batch, channels, *spatial) -> (batch, channels, *size).
+
+    Element i of m is element floor(i n / m) of the n there were. Give `size`, or `scale_factor`, a whole number of
+    times; as one number, or one for each spatial axis, of which there are one or two. By whole numbers of times this is
+    the adjoint of sum pooling: each element fills a window.
+
+    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given.
+    """
+    if mode != "nearest":
+        raise ValueError(f'interpolate: mode must be "nearest", got {mode!r}')
+    if x.ndim not in (3, 4):
+        raise ValueError(f"interpolate: takes (batch, channels, length) or (batch, channels, height, width), got shape "
+                         f"{x.shape}")
+    rank = x.ndim - 2
+    spatial = x.shape[2:]
+    if (size is None) == (scale_factor is None):
+        raise ValueError(f"interpolate: give either size or scale_factor, got size={size}, scale_factor={scale_factor}")
+    if size is None:
+        size = tuple(n * s for n, s in zip(spatial, _each("interpolate", "scale_factor", scale_factor, rank, 1),
+                                           strict=True))
+    else:
+        size = _each("interpolate", "size", size, rank, 1)
+    if 0 in spatial:
+        raise ValueError(f"interpolate: nothing to repeat in the spatial axes of shape {x.shape}")
+    if rank == 1:
+        return _signal(_nearest(_image(x), (1, *size)))
+    return _nearest(x, size)
+
+
+def _nearest(x, size: tuple[int, ...]):
+    windows = _tiles(size, x.shape[-2:])
+    if windows:
+        return spread_windows(x, shape=(*x.shape[:-2], *size), windows=windows)
+    for axis, m in zip((-2, -1), size, strict=True):
+        index = np.arange(m) * x.shape[axis] // m
+        x = take(x, index=(..., index, slice(None)) if axis == -2 else (..., index))
+    return x
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+_NAMES = {1: "channels, length", 2: "channels, height, width"}
+
+
+def _image(x):
+    """Signals (batch, channels, length) as images of height 1."""
+    return unsqueeze(x, -2)
+
+
+def _signal(x):
+    """Images of height 1 as signals."""
+    return reshape(x, shape=(*x.shape[:-2], x.shape[-1]))
+
+
+def _each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
+    """A number for each spatial axis; one number stands for all."""
+    values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
+    try:
+        numbers = tuple(operator.index(v) for v in values)
+    except TypeError:
+        instead = "; give size instead" if name == "scale_factor" else ""
+        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}{instead}") from None
+    if len(numbers) != rank or min(numbers) < least:
+        wanted = "a number" if rank == 1 else "a number or a pair of numbers"
+        raise ValueError(f"{who}: {name} must be {wanted}, at least {least}, got {value!r}")
+    return numbers
+
+
+def _check_axes(who: str, x, rank: int) -> None:
+    if x.ndim not in (rank + 1, rank + 2):
+        raise ValueError(f"{who}: takes (batch, {_NAMES[rank]}) or ({_NAMES[rank]}), got shape {x.shape}")
+    if x.dtype.kind != "f":
+        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
+
+
+def _windows(who: str, x, rank: int, kernel_size, stride, padding, dilation, ceil_mode) -> Windows:
+    _check_axes(who, x, rank)
+    kernels_ = _each(who, "kernel_size", kernel_size, rank, 1)
+    strides = kernels_ if stride is None else _each(who, "stride", stride, rank, 1)
+    paddings = _each(who, "padding", padding, rank, 0)
+    dilations = _each(who, "dilation", dilation, rank, 1)
+    *_, rows, columns = ONE, *(
+        _axis(who, x.shape, axis, ceil_mode, *settings) for axis, *settings
+        in zip(range(-rank, 0), kernels_, strides, paddings, dilations, strict=True))
+    return rows, columns
+
+
+@functools.lru_cache
+def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: int, stride: int, padding: int,
+          dilation: int) -> Axis:
+    n = shape[axis]
+    if 2 * padding > kernel:
+        raise ValueError(f"{who}: padding {padding} exceeds half the kernel_size {kernel} along axis {axis}; "
+                         "some windows would see nothing but padding")
+    span = dilation * (kernel - 1) + 1
+    room = n + 2 * padding - span
+    count = (-(-room // stride) if ceil_mode else room // stride) + 1
+    if count < 1:
+        dilated = f" with dilation {dilation} spans {span}, which" if dilation > 1 else ""
+        raise ValueError(f"{who}: kernel_size {kernel}{dilated} exceeds size {n} + 2 * padding {padding} "
+                         f"of axis {axis} of shape {shape}")
+    if (count - 1) * stride >= n + padding:  # rounded up to a window that starts beyond the image
+        count -= 1
+    windows = Axis(kernel, stride, padding, dilation, count)
+    if (np.arange(count) * stride - padding + _first_taps(windows).astype(int) * dilation >= n).any():
+        raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation "
+                         f"{dilation} a window sees nothing but padding along axis {axis} of shape {shape}")
+    return windows
+
+
+def _output_size(who: str, x, rank: int, output_size) -> tuple[int, ...]:
+    _check_axes(who, x, rank)
+    spatial = x.shape[-rank:]
+    given = tuple(output_size) if isinstance(output_size, tuple | list) else (output_size,) * rank
+    if len(given) == rank:
+        given = tuple(n if m is None else m for n, m in zip(spatial, given, strict=True))
+    if 0 in spatial:
+        raise ValueError(f"{who}: nothing to pool over in the spatial axes of shape {x.shape}")
+    return _each(who, "output_size", given, rank, 1)
