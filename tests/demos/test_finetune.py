@@ -5,7 +5,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("safetensors")
 
 from demos import finetune, recipes, train
-from tinygrad_like import manual_seed
+from tinygrad_like import Tensor, manual_seed
 
 
 def test_prints_a_table_and_draws_it(tmp_path, capsys):
@@ -39,5 +39,5 @@ def test_what_each_method_trains(method):
     model = finetune.learn(method, trained, net, 3, x, np.arange(8) % 3, steps=5)
     same = [np.array_equal(before[name], t.numpy()) for name, t in model.state_dict().items()]
     assert same == [method == "new head"] * 4 + [False] * 2
-    assert model(x).shape == (8, 3)
+    assert model(Tensor(x)).shape == (8, 3)
     assert all(np.array_equal(before[name], t.numpy()) for name, t in trained.state_dict().items())

@@ -11,7 +11,7 @@ from tinygrad_like import Tensor
 
 
 def test_prints_a_table_and_draws_it(tmp_path, capsys):
-    results = regularization.main(["--each", "5", "--epochs", "15", "--width", "32", "--seeds", "2",
+    results = regularization.main(["--each", "5", "--epochs", "60", "--width", "32", "--seeds", "2",
                                    "--out", str(tmp_path / "new" / "r.png")])
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "50 training images, 359 test images, mean of 2 seeds"
