@@ -166,21 +166,21 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
 
 def draw(path: Path, results: dict[str, np.ndarray], images: int) -> Path:
     """A row per method: every seed as a dot, their mean as a line, beside the mean without regularization."""
-    panels = [("Test accuracy, %", 1, 100), ("Test loss", 2, 1), ("Calibration error, %", 3, 100),
-              ("Weights near zero, %", 4, 100)]
+    panels = [("Test accuracy, %", 1, 100, ".1f"), ("Test loss", 2, 1, ".2f"), ("Calibration error, %", 3, 100, ".1f"),
+              ("Weights near zero, %", 4, 100, ".1f")]
     names = list(results)
     with rc_context(STYLE):
         fig = figure(11.5, 4.4)
         fig.suptitle(f"Regularization, with {images} images to learn from", x=0.012, ha="left", fontsize=14,
                      fontweight="bold", color=INK)
-        for axes, (title, column, scale) in zip(fig.subplots(1, 4, sharey=True), panels, strict=True):
+        for axes, (title, column, scale, form) in zip(fig.subplots(1, 4, sharey=True), panels, strict=True):
             for row, name in enumerate(names):
                 values = scale * results[name][:, column]
                 colour = MUTED if name == "none" else BLUE
                 axes.plot([values.min(), values.max()], [row, row], color=colour, linewidth=1, alpha=0.35)
                 axes.scatter(values, np.full(len(values), row), s=13, color=colour, alpha=0.4, linewidths=0)
                 axes.scatter(values.mean(), row, s=64, color=colour, zorder=3)
-                axes.annotate(f"{values.mean():.3g}", (values.mean(), row), (0, 9), textcoords="offset points",
+                axes.annotate(format(values.mean(), form), (values.mean(), row), (0, 9), textcoords="offset points",
                               ha="center", color=colour, fontsize=8)
             axes.axvline(scale * results["none"][:, column].mean(), color=ORANGE, linewidth=1, linestyle=(0, (1, 2)))
             axes.set(title=title, ylim=(len(names) - 0.5, -0.7), yticks=range(len(names)), yticklabels=names)
