@@ -452,6 +452,36 @@ def test_dlpack():
     assert Tensor(torch.ones(2, dtype=torch.float64)).dtype == "float64"
 
 
+# Normalisation --------------------------------------------------------------------------------------------------------
+
+NORMS = {
+    "layer_norm": (ops.layer_norm, lambda x, w, b: F.layer_norm(x, (5,), w, b), [(3, 4, 5), (5,), (5,)]),
+    "layer_norm over two axes": (ops.layer_norm, lambda x, w, b: F.layer_norm(x, (4, 5), w, b),
+                                 [(3, 4, 5), (4, 5), (4, 5)]),
+    "rms_norm": (lambda x, w: ops.rms_norm(x, w, eps=0.1), lambda x, w: F.rms_norm(x, (5,), w, 0.1), [(3, 4, 5), (5,)]),
+    "rms_norm, its own eps": (ops.rms_norm, lambda x: F.rms_norm(x, (5,)), [(3, 4, 5)]),
+    "group_norm": (lambda x, w, b: ops.group_norm(x, w, b, num_groups=2), lambda x, w, b: F.group_norm(x, 2, w, b),
+                   [(2, 6, 3, 4), (6,), (6,)]),
+    "instance_norm": (ops.instance_norm, lambda x, w, b: F.instance_norm(x, None, None, w, b),
+                      [(2, 3, 4, 5), (3,), (3,)]),
+    "batch_norm": (ops.batch_norm, lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(6, 4), (4,), (4,)]),
+    "batch_norm of images": (ops.batch_norm, lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
+                             [(3, 4, 5, 6), (4,), (4,)]),
+    "batch_norm_relu": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, None, None, s),
+                        lambda x, w, b, s: F.relu(F.batch_norm(x, None, None, w, b, True) + s),
+                        [(3, 4, 5, 6), (4,), (4,), (3, 4, 5, 6)]),
+    "batch_norm, running statistics": (
+        lambda x, w, b, m: ops.batch_norm(x, w, b, m.detach(), (m * m).detach() + 1),
+        lambda x, w, b, m: F.batch_norm(x, m.detach(), (m * m).detach() + 1, w, b), [(3, 4, 5), (4,), (4,), (4,)]),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "shapes"), **names(NORMS))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_norms(ours, theirs, shapes, dtype):
+    compare(ours, theirs, *[some(*shape) for shape in shapes], dtype=dtype)
+
+
 # Convolution ----------------------------------------------------------------------------------------------------------
 
 CONVOLUTIONS = {
