@@ -19,6 +19,7 @@ strides: heads may be views of one projection (batch, length, 3 heads size).
 import math
 
 import numpy as np
+from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -38,6 +39,7 @@ from .simd import (
     inner,
     integer,
     kernel,
+    lanes_before,
     load,
     make_tile,
     ndim_of,
@@ -45,7 +47,7 @@ from .simd import (
     store,
     stride_of,
 )
-from .softmax import _exp, _scale
+from .softmax import _dot, _exp, _scale
 from .tasks import run
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
@@ -124,6 +126,19 @@ def _gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     return procedure(emit, 5)
 
 
+@intrinsic
+def _hide(typing, line, count):
+    """The first `count` numbers of a line = -inf."""
+
+    def emit(b, line, count):
+        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
+        for j in range(VECTORS):
+            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
+            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
+
+    return procedure(emit, 2)
+
+
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
@@ -190,10 +205,8 @@ def _multiply(rows, columns, depth, a, r, c, b, b_bytes, start, start_row, out, 
 @inner
 def _hide_future(scores, first_key, keys, first_query):
     """Scores of keys after the query are -inf."""
-    for key in range(max(first_key, first_query), first_key + keys):
-        line = _floats(scores + (key - first_key) * _LINE, COLUMNS)
-        for i in range(COLUMNS):
-            line[i] = -np.inf if key > first_query + i else line[i]
+    for key in range(max(first_key, first_query + 1), first_key + keys):
+        _hide(scores + (key - first_key) * _LINE, key - first_query)
 
 
 @inner
@@ -352,14 +365,6 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
 def _clear(x, rows, columns):
     for i in range(rows):
         _floats(_at(x, i, 0), columns)[:] = 0
-
-
-@inner
-def _dot(a, b):
-    total = np.float32(0)
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
 
 
 @kernel()
