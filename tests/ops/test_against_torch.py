@@ -390,6 +390,38 @@ def test_masked_logits():
     compare(lambda x: ops.logsumexp(x, axis=1), lambda x: torch.logsumexp(x, 1), x, orders=1)
 
 
+# Attention and embedding ----------------------------------------------------------------------------------------------
+
+SEEN = rng.random((5, 7)) < 0.7
+SEEN[:, 0] = True
+ATTENTION = {
+    "plain": {}, "causal": {"is_causal": True}, "scale": {"scale": 0.3}, "mask": {"attn_mask": SEEN},
+    "mask of a batch": {"attn_mask": rng.random((2, 1, 1, 7)) < 0.9}, "added mask": {"attn_mask": some(3, 5, 7)},
+}
+
+
+@pytest.mark.parametrize("options", **names(ATTENTION))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_attention(options, dtype):
+    mask, rest = options.get("attn_mask"), {n: v for n, v in options.items() if n != "attn_mask"}
+    inputs = [some(2, 3, 5, 4), some(2, 3, 7, 4), some(2, 3, 7, 6)]
+    if mask is None or mask.dtype == bool:
+        ours, theirs = (None, None) if mask is None else (Tensor(mask), torch.tensor(mask))
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the one with second derivatives
+            compare(lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, ours, **rest),
+                    lambda q, k, v: F.scaled_dot_product_attention(q, k, v, theirs, **rest), *inputs, dtype=dtype)
+    else:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            compare(ops.scaled_dot_product_attention, F.scaled_dot_product_attention, *inputs, mask, dtype=dtype)
+
+
+@pytest.mark.parametrize("padding_idx", [None, 2])
+def test_embedding(padding_idx):
+    index = rng.integers(0, 4, (5, 6))
+    compare(lambda w: ops.embedding(Tensor(index), w, padding_idx=padding_idx),
+            lambda w: F.embedding(torch.tensor(index), w, padding_idx), some(4, 3))
+
+
 # A whole graph, and memory shared with PyTorch ------------------------------------------------------------------------
 
 
