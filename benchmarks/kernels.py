@@ -61,18 +61,6 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         return run
 
-    def attend(causal, *shape):
-        q, k, v, g = arrays(*[shape] * 4)
-
-        def run():
-            out, stats = attention.attention(q, k, v, None, causal, shape[-1] ** -0.5)
-            return attention.attention_backward(g, q, k, v, out, stats, None, causal, shape[-1] ** -0.5)
-
-        return run
-
-    def look_up(rows, width, n):
-        (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
-        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
     def layer_norm(m, n, centred=True):
         x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
 
@@ -100,6 +88,18 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         return run
 
+    def attend(causal, *shape):
+        q, k, v, g = arrays(*[shape] * 4)
+
+        def run():
+            out, stats = attention.attention(q, k, v, None, causal, shape[-1] ** -0.5)
+            return attention.attention_backward(g, q, k, v, out, stats, None, causal, shape[-1] ** -0.5)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
+        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
         return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
@@ -166,13 +166,6 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
         "cross-entropy, forward + backward (128, 10)": lambda: cross_entropy(128, 10),
         "cross-entropy, forward + backward (2048, 65)": lambda: cross_entropy(2048, 65),
-        "attention, forward + backward (32, 4, 64, 32) causal": lambda: attend(True, 32, 4, 64, 32),
-        "attention, forward + backward (4, 8, 256, 64)": lambda: attend(False, 4, 8, 256, 64),
-        "attention, forward + backward (4, 8, 256, 64) causal": lambda: attend(True, 4, 8, 256, 64),
-        "attention, forward + backward (1, 8, 1024, 64) causal": lambda: attend(True, 1, 8, 1024, 64),
-        "attention, forward + backward (8, 8, 1024, 64) causal": lambda: attend(True, 8, 8, 1024, 64),
-        "embedding, forward + backward (65, 128) by 2048": lambda: look_up(65, 128, 2048),
-        "embedding, forward + backward (32000, 256) by 2048": lambda: look_up(32000, 256, 2048),
         "layer norm, forward + backward (2048, 128)": lambda: layer_norm(2048, 128),
         "layer norm, forward + backward (2048, 512)": lambda: layer_norm(2048, 512),
         "RMS norm, forward + backward (2048, 512)": lambda: layer_norm(2048, 512, centred=False),
@@ -182,6 +175,13 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "batch norm, relu, f. + b. (64, 64, 8, 8)": lambda: batch_norm_relu(64, 64, 8, 8),
         "batch norm, skip, relu, f. + b. (64, 16, 32, 32)": lambda: batch_norm_relu(64, 16, 32, 32, skipped=True),
         "group norm, forward + backward (64, 32, 16, 16)": lambda: group_norm(8, 64, 32, 16, 16),
+        "attention, forward + backward (32, 4, 64, 32) causal": lambda: attend(True, 32, 4, 64, 32),
+        "attention, forward + backward (4, 8, 256, 64)": lambda: attend(False, 4, 8, 256, 64),
+        "attention, forward + backward (4, 8, 256, 64) causal": lambda: attend(True, 4, 8, 256, 64),
+        "attention, forward + backward (1, 8, 1024, 64) causal": lambda: attend(True, 1, 8, 1024, 64),
+        "attention, forward + backward (8, 8, 1024, 64) causal": lambda: attend(True, 8, 8, 1024, 64),
+        "embedding, forward + backward (65, 128) by 2048": lambda: look_up(65, 128, 2048),
+        "embedding, forward + backward (32000, 256) by 2048": lambda: look_up(32000, 256, 2048),
         "max-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         "max-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
         "average-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
@@ -239,19 +239,6 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
-    def attend(causal, *shape):
-        q, k, v, g = tensors(*[shape] * 4)
-
-        def run():
-            out, logsumexp = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal)
-            return aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, logsumexp, 0.0, causal)
-
-        return run
-
-    def look_up(rows, width, n):
-        (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
-        return lambda: (aten.embedding(table, index),
-                        aten.embedding_dense_backward(g, index, rows, -1, False))
     def layer_norm(m, n):
         x, g, weight, bias = tensors((m, n), (m, n), (n,), (n,))
 
@@ -288,6 +275,19 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
+    def attend(causal, *shape):
+        q, k, v, g = tensors(*[shape] * 4)
+
+        def run():
+            out, logsumexp = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal)
+            return aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, logsumexp, 0.0, causal)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
+        return lambda: (aten.embedding(table, index),
+                        aten.embedding_dense_backward(g, index, rows, -1, False))
     def max_pool(kernel, stride, padding, *shape):
         (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], False)
         g = t.randn_like(aten.max_pool2d_with_indices(x, *how)[0])
@@ -332,13 +332,6 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: probabilities(2048, 512),
         lambda: cross_entropy(128, 10),
         lambda: cross_entropy(2048, 65),
-        lambda: attend(True, 32, 4, 64, 32),
-        lambda: attend(False, 4, 8, 256, 64),
-        lambda: attend(True, 4, 8, 256, 64),
-        lambda: attend(True, 1, 8, 1024, 64),
-        lambda: attend(True, 8, 8, 1024, 64),
-        lambda: look_up(65, 128, 2048),
-        lambda: look_up(32000, 256, 2048),
         lambda: layer_norm(2048, 128),
         lambda: layer_norm(2048, 512),
         lambda: rms_norm(2048, 512),
@@ -348,6 +341,13 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: batch_norm_relu(64, 64, 8, 8),
         lambda: batch_norm_relu(64, 16, 32, 32, skipped=True),
         lambda: group_norm(8, 64, 32, 16, 16),
+        lambda: attend(True, 32, 4, 64, 32),
+        lambda: attend(False, 4, 8, 256, 64),
+        lambda: attend(True, 4, 8, 256, 64),
+        lambda: attend(True, 1, 8, 1024, 64),
+        lambda: attend(True, 8, 8, 1024, 64),
+        lambda: look_up(65, 128, 2048),
+        lambda: look_up(32000, 256, 2048),
         lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
         lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),

@@ -50,6 +50,8 @@ class MultiheadAttention(Module):
     Raises ValueError if num_heads does not divide embed_dim, and when called for shapes that do not fit.
     """
 
+    drops = True  # in training, its weights
+
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *,
                  kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
                  rotary: RotaryEncoding | None = None):

@@ -99,7 +99,7 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
 
 
 def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
-    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key."""
+    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: what multiplies v."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
