@@ -28,7 +28,20 @@ import numpy as np
 
 from . import threads, winograd
 from .gemm import _aligned, _ceil
-from .simd import COLUMNS, FLOATS, ROWS, VECTORS, copy_float, inner, kernel, make_copy, make_tile, transpose
+from .simd import (
+    COLUMNS,
+    FLOATS,
+    ROWS,
+    VECTORS,
+    copy_apart,
+    copy_float,
+    copy_together,
+    inner,
+    kernel,
+    make_copy,
+    make_tile,
+    transpose,
+)
 from .tasks import run
 
 PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
@@ -98,6 +111,9 @@ def _lay_out(plan, source, target):
                 if plan.step_w == 1:
                     for j in range(0, columns, FLOATS):  # beyond the row it writes 0, in margins or rows yet to come
                         _copy(here + 4 * j, there + 4 * j, columns - j)
+                elif plan.step_w == 2:
+                    for j in range(0, columns, FLOATS):
+                        copy_together(here + 8 * j, there + 4 * j, min(columns - j, FLOATS))
                 else:
                     for j in range(columns):
                         copy_float(here + 4 * plan.step_w * j, there + 4 * j)
@@ -135,8 +151,11 @@ def _unpack(plan, tile, rows, columns, first, last, out):
         if column < columns:
             for i in range(rows):
                 here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
-                for j in range(length):
-                    copy_float(here + 4 * j, there + j * plan.out_pixel)
+                if plan.out_pixel == 8:
+                    copy_apart(here, there, length)
+                else:
+                    for j in range(length):
+                        copy_float(here + 4 * j, there + j * plan.out_pixel)
 
 
 @kernel()

@@ -327,6 +327,36 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 
 
 @intrinsic
+def copy_apart(typing, source, target, count):
+    """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
+
+    def emit(b, source, target, count):
+        x = load(b, source, VECTOR, lanes_before(b, count, FLOATS))
+        even = ir.Constant(ir.VectorType(ir.IntType(1), FLOATS), [i % 2 == 0 for i in range(FLOATS)])
+        for half in range(2):
+            lanes = ir.Constant(ir.VectorType(I32, FLOATS), [(half * FLOATS + i) // 2 for i in range(FLOATS)])
+            left = b.sub(b.mul(count, integer(2)), integer(half * FLOATS))
+            mask = b.and_(even, lanes_before(b, left, FLOATS))
+            store(b, b.shuffle_vector(x, x, lanes), b.add(target, integer(4 * FLOATS * half)), mask)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def copy_together(typing, source, target, count):
+    """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
+
+    def emit(b, source, target, count):
+        left = b.sub(b.mul(count, integer(2)), integer(1))  # what lies beyond the last number is not read
+        x = [load(b, b.add(source, integer(4 * FLOATS * half)), VECTOR,
+                  lanes_before(b, b.sub(left, integer(half * FLOATS)), FLOATS)) for half in range(2)]  # fmt: skip
+        even = ir.Constant(ir.VectorType(I32, FLOATS), list(range(0, 2 * FLOATS, 2)))
+        store(b, b.shuffle_vector(*x, even), target)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
 def transpose(typing, source, source_i, target, target_j, rows_left):
     """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 
