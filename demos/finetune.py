@@ -105,8 +105,8 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
         trained.train()
     else:
         recipe = RECIPES[args.data, args.model]
-        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe["width"],
-               "depth": recipe["depth"]}
+        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe.get("width"),
+               "depth": recipe.get("depth")}
         member, member_test = np.isin(y, old), np.isin(y_test, old)
         trained = pretrain(net, x[member], np.searchsorted(old, y[member]), data.augment)
         right = accuracy(predict(trained, x_test[member_test]), np.searchsorted(old, y_test[member_test]))
