@@ -20,6 +20,7 @@ from .activation import (
     SwiGLU,
     Tanh,
 )
+from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import (
@@ -31,6 +32,7 @@ from .dropout import (
     MonteCarlo,
     mc_predict,
 )
+from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Unflatten
 from .loss import (
     BCELoss,
@@ -43,7 +45,7 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .models import MLP, ResNetS
+from .models import MLP, LanguageModel, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Module, Parameter, functional_call
 from .norm import (
     BatchNorm1d,
@@ -68,8 +70,16 @@ from .pool import (
     MaxPool2d,
     Upsample,
 )
+from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .residual import Res, Residual
 from .summary import summary
+from .transformer import (
+    FeedForward,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     # the base
@@ -91,11 +101,15 @@ __all__ = [
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res",
+    # attention and Transformers
+    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
+    "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNetS",
+    "MLP", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary",
 ]
