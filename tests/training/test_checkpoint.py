@@ -253,8 +253,9 @@ save_weights(model, folder / "final.safetensors")
 
 
 def start(folder):
+    """The run, on one thread: beside other tests, two threads wait for each other more than they compute."""
     return subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "PYTHONPATH": str(ROOT)})
+                            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"})
 
 
 @pytest.mark.slow
