@@ -46,10 +46,14 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Model:
-    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width)."""
+    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width).
+
+    width and depth are those of the recipe or the command line; None where a net that has a size of its own leaves them
+    out of its recipe.
+    """
 
     title: str
-    build: Callable[[Shape, int, int, int], nn.Module]
+    build: Callable[[Shape, int, Any, Any], nn.Module]
 
 
 def split_digits(folder: Path | None, split: int) -> Arrays:
@@ -114,7 +118,8 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 def save_net(path: Path, model: nn.Module, name: str, shape: Shape, classes: list[str],
              options: Mapping[str, Any]) -> None:
     """Write the weights, with what it takes to build the net again."""
-    net = {"model": name, "shape": shape, "classes": classes, "width": options["width"], "depth": options["depth"]}
+    net = {"model": name, "shape": shape, "classes": classes, "width": options.get("width"),
+           "depth": options.get("depth")}
     save_weights(model, path, {"net": json.dumps(net)})
 
 
