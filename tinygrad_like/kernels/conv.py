@@ -39,6 +39,7 @@ from .simd import (
     inner,
     kernel,
     make_copy,
+    make_dots,
     make_tile,
     transpose,
 )
@@ -49,7 +50,8 @@ PIXELS = 256  # of a block of the output gradient: as many as fit into the first
 SLACK = 64  # floats after a buffer that vectors may run into
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
-_narrow_tile, _row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS)
+_narrow_tile, _row_tile, _scattered_row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS), make_tile(1, VECTORS, True)
+_dots = make_dots(ROWS)
 _copy = make_copy(FLOATS)
 
 
@@ -197,7 +199,9 @@ def _correlate(plan, x, w, start, out, task, tasks):
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
                 arguments = (taps, *a, *b, start.ctypes.data + channel * start_row, start_row, there, there_row,
                              left, columns, 0)  # fmt: skip
-                if plan.direct:
+                if plan.direct and left == 1:
+                    _scattered_row_tile(*arguments)
+                elif plan.direct:
                     _scattered_tile(*arguments)
                 elif columns <= FLOATS:
                     _narrow_tile(*arguments)
@@ -235,6 +239,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
     """
     groups, taps, rows = partial.shape[1], partial.shape[2], partial.shape[3]
+    in_vectors = rows == 1 and plan.direct  # depthwise: with one row for g, vectors had better run along pixels
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = _ceil(plan.together * plan.pixels, block), _ceil(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
@@ -249,6 +254,13 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
             laid_out = bundle
         depth = min(block, count * plan.pixels - p)
         for group in range(groups):
+            if in_vectors:
+                for k in range(0, taps, ROWS):
+                    a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
+                    here = g.ctypes.data + (bundle * groups + group) * g_group + 4 * p
+                    target = partial.ctypes.data + 4 * ((task * groups + group) * taps + k)
+                    _dots(depth // FLOATS, *a, here, target, taps - k)
+                continue
             panel = 4 * COLUMNS * depth
             for n in range(count):
                 here = g.ctypes.data + ((bundle * plan.together + n) * groups + group) * g_group
