@@ -20,6 +20,7 @@ from .activation import (
     SwiGLU,
     Tanh,
 )
+from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import (
@@ -31,7 +32,7 @@ from .dropout import (
     MonteCarlo,
     mc_predict,
 )
-from .linear import Flatten, Identity, Linear, Unflatten
+from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -43,7 +44,7 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .models import MLP, ResNetS
+from .models import MLP, ResNet, ResNetS
 from .module import Module, Parameter, functional_call
 from .norm import (
     BatchNorm1d,
@@ -77,7 +78,8 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict",
     # layers
-    "Linear", "Identity", "Flatten", "Unflatten", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
+    "Linear", "Identity", "Flatten", "Unflatten", "Permute",
+    "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",
@@ -90,12 +92,12 @@ __all__ = [
     # dropout
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
-    "Residual", "Res",
+    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNetS",
+    "MLP", "ResNet", "ResNetS",
     # tools
     "functional", "init", "models", "summary",
 ]
