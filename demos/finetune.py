@@ -23,7 +23,7 @@ import nn
 import optim
 from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader
-from training import accuracy, fit, load_weights, predict, replace_head
+from training import accuracy, fit, predict, replace_head
 
 from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
 from .recipes import DATA, MODELS, RECIPES, load_net

@@ -314,6 +314,7 @@ def distribution(*shape):
 
 REDUCTIONS = ("mean", "sum", "none")
 LABELS = constant([2, 0, -100, 3])
+ALLOWED = np.array([[[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], [[0, 1, 0, 0, 0]] * 3], bool)
 WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
 
 # For every fused op: (inputs, options), ... ; arrays are differentiated, Tensors are constants.
@@ -338,6 +339,22 @@ EXAMPLES = {
     "softplus": [((5 * some(3, 4),), {}), ((some(3, 4),), {"beta": 2.5}),
                  ((np.array([-1000.0, 0.5, 1000.0]),), {"beta": 3.0})],
     "elu": [((some(3, 4),), {}), ((some(3, 4),), {"alpha": 0.3}), ((np.array([-1000.0, 1000.0]),), {})],
+    "_attention": [
+        ((some(2, 3, 5, 4), some(2, 3, 6, 4), some(2, 3, 6, 3)), {"scale": 0.5}),
+        ((some(5, 4), some(5, 4), some(5, 4)), {"is_causal": True}),
+        ((some(2, 3, 5, 4), some(3, 6, 4), some(1, 6, 3)), {"is_causal": True, "scale": 0.7}),
+        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(ALLOWED)), {"scale": 0.5}),
+        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), some(2, 1, 5)), {}),
+        ((some(2, 3, 4), some(2, 5, 4), some(2, 5, 4), constant(np.where(ALLOWED, 0.3, -np.inf))), {}),
+        ((some(2, 5, 4), some(2, 5, 4), some(2, 5, 4)), {"dropout_p": 0.4, "seed": 9, "is_causal": True}),
+        ((some(2, 1, 4), some(2, 5, 4), some(2, 5, 4)), {}),
+    ],
+    "_self_attention": [
+        ((some(2, 5, 12),), {"num_heads": 2, "is_causal": True}),
+        ((some(5, 24),), {"num_heads": 4, "scale": 0.7}),
+        ((some(2, 1, 5, 12), constant(ALLOWED[0, :1])), {"num_heads": 2, "dropout_p": 0.5, "seed": 4}),
+        ((some(2, 5, 12), some(5, 5)), {"num_heads": 1}),
+    ],
     "_cross_entropy": [
         ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
     ] + [

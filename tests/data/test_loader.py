@@ -178,9 +178,11 @@ def test_leaving_the_loop_ends_the_thread():
 
 
 PROGRAM = """
-import sys, time
+import signal, time
 import numpy as np
 from tinygrad_like.data import DataLoader
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
 def slow(images, generator):
     time.sleep(0.05)

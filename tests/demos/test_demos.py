@@ -2,14 +2,16 @@
 
 import csv
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from demos import activations, figures, moons, train
 from demos.progress import Progress
+
+from demos import activations, augmentations, figures, moons, train
 from tinygrad_like import manual_seed
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -146,3 +148,16 @@ def test_activation_derivatives_are_the_slopes_of_the_curves(name):
     slope = (value[2:] - value[:-2]) / (points[2:] - points[:-2])
     smooth = np.abs(points[1:-1]) > 0.05
     assert np.allclose(slope[smooth], derivative[1:-1][smooth], atol=1e-3)
+
+
+def test_augmentations(tmp_path, capsys):
+    augmentations.main(["--rows", "2", "--columns", "2", "--out", str(tmp_path / "new")])
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 13
+    for line in printed:
+        assert Path(line.removeprefix("picture: ")).read_bytes().startswith(PNG)
+
+
+def test_mixed_labels_in_words():
+    assert augmentations.in_words(np.array([0, 0.3, 0, 0.7])) == "70% 3, 30% 1"
+    assert augmentations.in_words(np.array([0, 0, 1.0])) == "100% 2"

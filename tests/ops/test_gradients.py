@@ -30,6 +30,8 @@ def distinct(*shape):
 
 
 MASK = rng.random((3, 4)) < 0.5
+SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
+ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
@@ -197,6 +199,18 @@ CASES = {
     "batch_norm_relu": (ops.batch_norm_relu, real(3, 2, 4), real(2), real(2)),
     "batch_norm_relu with a skip": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, skip=s),
                                     real(3, 2, 4), real(2), real(2), real(3, 2, 4)),
+    # embedding and attention
+    "embedding": (lambda w: ops.embedding(Tensor([[2, 0], [2, 3]]), w), real(4, 3)),
+    "embedding, padding": (lambda w: ops.embedding(Tensor([2, 0, 2, 3]), w, padding_idx=1) * w, real(4, 3)),
+    "add_rows": (lambda x: ops.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4), real(2, 2, 3)),
+    "attention": (ops.scaled_dot_product_attention, real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
+    "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
+                          real(2, 2, 4, 3), real(2, 4, 3), real(1, 4, 3)),
+    "attention, masked": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, Tensor(SEEN)),
+                          real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
+    "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
+    "self_attention": (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), real(2, 3, 12)),
+    "rotate_halves": (lambda x: ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)), real(2, 3, 4)),
     # losses
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS), real(3, 4)),
     "cross_entropy none": (lambda x: ops.cross_entropy(x, LABELS, reduction="none"), real(3, 4)),

@@ -8,6 +8,7 @@ from tinygrad_like import Tensor, kernels, ops
 rng = np.random.default_rng(3)
 LABELS = rng.integers(0, 40, 300)
 IGNORED = np.where(rng.random(300) < 0.2, -100, LABELS)
+SEEN = Tensor(rng.random((2, 1, 70, 40)) < 0.3)
 
 
 def real(*shape):
@@ -114,6 +115,22 @@ CASES = {
     "interpolate by three and four": (lambda x: ops.interpolate(x, scale_factor=(3, 4)), real(4, 3, 32, 32)),
     "drop": (lambda x: ops.drop(x, p=0.3, seed=2**62 + 5), real(300, 140)),
     "drop, small": (lambda x: ops.drop(x, p=0.3, seed=7), real(5, 20)),
+    "attention": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)),
+    "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True),
+                          real(6, 200, 16), real(6, 200, 16), real(6, 200, 16)),
+    "attention of views": (
+        lambda q, k, v: ops.scaled_dot_product_attention(*[x.transpose(1, 2) for x in (q, k, v)], SEEN),
+        real(2, 70, 3, 16), real(2, 40, 3, 16), real(2, 40, 3, 16)),
+    "attention of views of columns": (
+        lambda q, k, v: ops.scaled_dot_product_attention(q, k.T, v.T), real(70, 16), real(16, 40), real(20, 40)),
+    "attention, broadcast heads": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 1, 40, 16),
+                                   real(3, 40, 16)),
+    "attention, added mask": (ops.scaled_dot_product_attention, real(2, 70, 16), real(2, 40, 16), real(2, 40, 16),
+                              real(70, 40)),
+    "self_attention": (lambda x: ops.self_attention(x, num_heads=4, is_causal=True), real(3, 100, 96)),
+    "embedding": (lambda w: ops.embedding(Tensor(LABELS), w), real(40, 64)),
+    "embedding, padding": (lambda w: ops.embedding(Tensor(IGNORED.clip(0)), w, padding_idx=0), real(40, 64)),
+    "rows by index": (lambda x: x[IGNORED.clip(-40)], real(40, 64)),
     "a non-contiguous input": (lambda x: ops.gelu(x.T).softmax(), real(40, 300)),
 }
 

@@ -184,8 +184,7 @@ class Cutout(Instructed):
         batch, _, height, width = shape
         top = generator.integers(0, height, batch) - self.size // 2
         left = generator.integers(0, width, batch) - self.size // 2
-        box = (top, left, top + self.size, left + self.size)
-        return kernels.augment.ERASE, _numbers(batch, *(edge.clip(0) for edge in box))
+        return kernels.augment.ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
 
 
 def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:

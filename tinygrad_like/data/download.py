@@ -9,7 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -94,7 +94,8 @@ def _fetch(url: str, part: Path, digest: str) -> None:
 
 
 def _append(url: str, part: Path, start: int) -> None:
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    headers = {"User-Agent": "tinygrad_like", **({"Range": f"bytes={start}-"} if start else {})}
+    request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
         if response.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0  # the server sends all of it, whatever it was asked
@@ -134,7 +135,8 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     directory = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
+        with suppress(OSError):  # some network file systems cannot lock a folder; the checksum is there still
+            fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
         os.close(directory)

@@ -5,22 +5,24 @@ An instruction is a code and six numbers. WARP, of numbers a, b, c, d, e, f, mak
     (a x + b y + c, d x + e y + f),        x to the right and y down, in pixels from the centre,
 
 between pixels by bilinear interpolation, and 0 outside. Warps in a row are one warp, of the composed map: that is
-faster, blurs once, and what left the image may come back. All else is for images of numbers from 0 to 1.
+faster, blurs once, and what left the image may come back. Colours are numbers from 0 to 1.
 
 A program runs in the thread that calls it, never on the pool: it may run beside a training step, which has the pool.
+Arrays are flat, images channel by channel and row by row: their shape goes beside them, which compiles much faster.
 """
 
 import numpy as np
 from numba import njit
 
 from .simd import kernel
-from .vectormath import INNER, ONE, F
+from .tasks import flat
+from .vectormath import HALF, INNER, ONE, F
 
 (NOTHING, WARP, ERASE, BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, SOLARIZE, POSTERIZE, AUTO_CONTRAST,
  EQUALIZE) = range(11)  # fmt: skip
 LUMA = (F(0.299), F(0.587), F(0.114))  # of red, green and blue, ITU-R BT.601
 
-ZERO, HALF, LAST = F(0), F(0.5), F(255)
+ZERO, LAST = F(0), F(255)
 
 
 @njit(forceinline=True, **INNER)
@@ -31,24 +33,40 @@ def _unit(x):
 
 
 @njit(**INNER)
+def _copy(x, out):
+    for i in range(out.size):  # out[:] = x would compile strings, for an error message
+        out[i] = x[i]
+
+
+@njit(**INNER)
 def _compose(m, x):
-    """m after x: where the warp m of the image warped by x... reads the first image. In place, in m."""
+    """Turn m, a warp of the image that the warp x makes of the first, into the warp of the first that does both."""
     a, b, d, e = m[0], m[1], m[3], m[4]
     for j in range(3):
-        first, second = x[j], x[j + 3]
-        m[j] = a * first + b * second + (m[2] if j == 2 else 0.0)
-        m[j + 3] = d * first + e * second + (m[5] if j == 2 else 0.0)
+        upper, lower = x[j], x[j + 3]
+        m[j] = a * upper + b * lower + (m[2] if j == 2 else 0.0)
+        m[j + 3] = d * upper + e * lower + (m[5] if j == 2 else 0.0)
+
+
+@njit(**INNER)
+def _pad(image, channels, height, width, padded):
+    """Put the image into `padded`, which has a border of zeros, one pixel wide."""
+    for row in range(channels * height):
+        start = (row + 2 * (row // height) + 1) * (width + 2) + 1
+        for column in range(width):
+            padded[start + column] = image[row * width + column]
 
 
 @njit(fastmath={"contract"}, **INNER)
-def _warp(m, image, padded):
-    channels, height, width = image.shape
-    # Points outside are moved to the border of zeros around `padded`: no branch, and no test per neighbour.
-    padded[:, 1 : height + 1, 1 : width + 1] = image
+def _warp(m, image, channels, height, width, padded, at, right, down):
+    """The last three arguments are work space for a row: from where each pixel comes, and how far beyond that."""
+    # Points outside are moved to the border of zeros: no branch, and no test for each neighbour.
+    _pad(image, channels, height, width, padded)
     a, b, d, e = F(m[0]), F(m[1]), F(m[3]), F(m[4])
     x_centre, y_centre = HALF * F(width - 1), HALF * F(height - 1)
     x_start, y_start = F(m[2]) + x_centre + ONE, F(m[5]) + y_centre + ONE
-    x_end, y_end = F(width + 1), F(height + 1)
+    x_end, y_end, line = F(width + 1), F(height + 1), np.int32(width + 2)
+    last_i, last_j = np.int32(height), np.int32(width)
     for row in range(height):
         y = F(row) - y_centre
         x_row, y_row = b * y + x_start, e * y + y_start
@@ -59,151 +77,174 @@ def _warp(m, image, padded):
             v = v if v > ZERO else ZERO
             u = u if u < x_end else x_end
             v = v if v < y_end else y_end
-            j, i = min(int(u), width), min(int(v), height)
-            right, down = u - F(j), v - F(i)
-            for k in range(channels):
-                upper = padded[k, i, j] + right * (padded[k, i, j + 1] - padded[k, i, j])
-                lower = padded[k, i + 1, j] + right * (padded[k, i + 1, j + 1] - padded[k, i + 1, j])
-                image[k, row, column] = upper + down * (lower - upper)
+            j, i = np.int32(u), np.int32(v)
+            j = j if j < last_j else last_j
+            i = i if i < last_i else last_i
+            at[column], right[column], down[column] = i * line + j, u - F(j), v - F(i)
+        for k in range(channels):
+            above = padded[k * (height + 2) * line :]
+            below = above[line:]
+            out = image[(k * height + row) * width : (k * height + row + 1) * width]
+            for column in range(width):
+                i = at[column]
+                upper = above[i] + right[column] * (above[i + 1] - above[i])
+                lower = below[i] + right[column] * (below[i + 1] - below[i])
+                out[column] = upper + down[column] * (lower - upper)
+
+
+@njit(**INNER)
+def _to_grey(image, channels, grey):
+    """How bright each pixel is: the luma of three channels, or else the mean of all."""
+    grey[:] = ZERO
+    for k in range(channels):
+        weight = LUMA[k] if channels == 3 else ONE / F(channels)
+        channel = image[k * grey.size : (k + 1) * grey.size]
+        for i in range(grey.size):
+            grey[i] += weight * channel[i]
+
+
+@njit(**INNER)
+def _toward(mean, factor, x):
+    for i in range(x.size):
+        x[i] = _unit(mean + factor * (x[i] - mean))
+
+
+@njit(**INNER)
+def _toward_each(mean, factor, x):
+    for i in range(x.size):
+        x[i] = _unit(mean[i] + factor * (x[i] - mean[i]))
+
+
+@njit(**INNER)
+def _sum(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i]
+    return total
+
+
+@njit(**INNER)
+def _sharpness(factor, image, channels, height, width, padded, mean):
+    """Away from, or towards, each pixel's mean with its neighbours, in which it counts five times; the edge stays."""
+    _pad(image, channels, height, width, padded)
+    line = width + 2
+    for k in range(channels):
+        for row in range(1, height - 1):
+            above = padded[(k * (height + 2) + row) * line :]
+            here, below = above[line:], above[2 * line :]
+            for i in range(width - 2):
+                total = F(4) * here[i + 2] + (above[i + 1] + above[i + 2] + above[i + 3])
+                total += (here[i + 1] + here[i + 2] + here[i + 3]) + (below[i + 1] + below[i + 2] + below[i + 3])
+                mean[i] = total / F(13)
+            start = (k * height + row) * width
+            _toward_each(mean, factor, image[start + 1 : start + width - 1])
+
+
+@njit(**INNER)
+def _auto_contrast(x):
+    low, high = x[0], x[0]
+    for i in range(x.size):
+        low = x[i] if x[i] < low else low
+        high = x[i] if x[i] > high else high
+    if high > low:
+        for i in range(x.size):
+            x[i] = (x[i] - low) / (high - low)
 
 
 @njit(forceinline=True, **INNER)
-def _grey(image, row, column):
-    """How bright a pixel is: the luma of three channels, or else the mean of all."""
-    channels = image.shape[0]
-    if channels == 3:
-        return (LUMA[0] * image[0, row, column] + LUMA[1] * image[1, row, column]) + LUMA[2] * image[2, row, column]
-    total = ZERO
-    for k in range(channels):
-        total += image[k, row, column]
-    return total / F(channels)
-
-
-@njit(**INNER)
-def _contrast(factor, image):
-    _, height, width = image.shape
-    total = 0.0
-    for row in range(height):
-        for column in range(width):
-            total += _grey(image, row, column)
-    pixels = image.reshape(-1)
-    mean = F(total / (height * width))
-    for i in range(pixels.size):
-        pixels[i] = _unit(mean + factor * (pixels[i] - mean))
-
-
-@njit(**INNER)
-def _color(factor, image):
-    channels, height, width = image.shape
-    for row in range(height):
-        for column in range(width):
-            grey = _grey(image, row, column)
-            for k in range(channels):
-                image[k, row, column] = _unit(grey + factor * (image[k, row, column] - grey))
-
-
-@njit(**INNER)
-def _sharpness(factor, image, padded):
-    """Away from, or towards, each pixel's mean with its neighbours, in which it counts five times; edges stay."""
-    channels, height, width = image.shape
-    padded[:, 1 : height + 1, 1 : width + 1] = image
-    for k in range(channels):
-        for row in range(1, height - 1):
-            above, here, below = padded[k, row], padded[k, row + 1], padded[k, row + 2]
-            for column in range(1, width - 1):
-                total = F(4) * here[column + 1]
-                for j in range(column, column + 3):
-                    total += above[j] + here[j] + below[j]
-                mean = total / F(13)
-                image[k, row, column] = _unit(mean + factor * (here[column + 1] - mean))
-
-
-@njit(**INNER)
-def _auto_contrast(channel):
-    low, high = channel.min(), channel.max()
-    if high > low:
-        for i in range(channel.size):
-            channel[i] = (channel[i] - low) / (high - low)
-
-
-@njit(**INNER)
 def _level(x):
     """0 ... 255, of a number from 0 to 1."""
-    return int(_unit(x) * LAST + HALF)
+    return np.int32(_unit(x) * LAST + HALF)
 
 
 @njit(**INNER)
-def _equalize(channel, counts):
+def _equalize(x, counts):
     """Make all 256 levels about equally frequent, as Pillow's ImageOps.equalize does."""
     counts[:] = 0
-    last = 0
-    for i in range(channel.size):
-        level = _level(channel[i])
-        counts[level] += 1
-        last = max(last, level)
-    step = (channel.size - counts[last]) // 255
+    for i in range(x.size):
+        counts[_level(x[i])] += 1
+    last = 255
+    while counts[last] == 0:
+        last -= 1
+    step = (x.size - counts[last]) // 255
     if step == 0:
         return
     before = step // 2
     for level in range(256):
         count = counts[level]
-        counts[level] = min(before // step, 255)
+        counts[level] = before // step if before < 256 * step else 255
         before += count
-    for i in range(channel.size):
-        channel[i] = F(counts[_level(channel[i])]) / LAST
+    for i in range(x.size):
+        x[i] = F(counts[_level(x[i])]) / LAST
 
 
 @njit(**INNER)
-def _change(code, x, image, padded, counts):
-    pixels, first = image.reshape(-1), F(x[0])
-    if code == ERASE:
-        image[:, int(x[0]) : int(x[2]), int(x[1]) : int(x[3])] = ZERO
-    elif code == BRIGHTNESS:
-        for i in range(pixels.size):
-            pixels[i] = _unit(first * pixels[i])
+def _erase(box, image, channels, height, width):
+    top, left = max(0, int(box[0])), max(0, int(box[1]))  # a box may reach beyond the image, but memory ends there
+    bottom, right = min(height, int(box[2])), min(width, int(box[3]))
+    for k in range(channels):
+        for row in range(k * height + top, k * height + bottom):
+            for i in range(row * width + left, row * width + right):
+                image[i] = ZERO
+
+
+@njit(**INNER)
+def _change(code, number, image, channels, grey, counts):
+    pixels = grey.size
+    if code == BRIGHTNESS:
+        _toward(ZERO, number, image)
     elif code == CONTRAST:
-        _contrast(first, image)
-    elif code == COLOR:
-        _color(first, image)
-    elif code == SHARPNESS:
-        _sharpness(first, image, padded)
+        _to_grey(image, channels, grey)
+        _toward(F(_sum(grey) / pixels), number, image)
     elif code == SOLARIZE:
-        for i in range(pixels.size):
-            pixels[i] = pixels[i] if pixels[i] < first else ONE - pixels[i]
+        for i in range(image.size):
+            image[i] = image[i] if image[i] < number else ONE - image[i]
     elif code == POSTERIZE:
-        lost = 2 ** (8 - int(first))
-        for i in range(pixels.size):
-            pixels[i] = F(_level(pixels[i]) // lost * lost) / LAST
+        kept = np.int32(256 - 2 ** (8 - int(number)))
+        for i in range(image.size):
+            image[i] = F(_level(image[i]) & kept) / LAST
     else:
-        for k in range(image.shape[0]):
-            channel = image[k].reshape(-1)
-            if code == AUTO_CONTRAST:
+        if code == COLOR:
+            _to_grey(image, channels, grey)
+        for k in range(channels):
+            channel = image[k * pixels : (k + 1) * pixels]
+            if code == COLOR:
+                _toward_each(grey, number, channel)
+            elif code == AUTO_CONTRAST:
                 _auto_contrast(channel)
             else:
                 _equalize(channel, counts)
 
 
 @kernel()
-def _run(images, codes, numbers, out):
-    count, channels, height, width = images.shape
-    padded, counts = np.zeros((channels, height + 2, width + 2), np.float32), np.empty(256, np.int64)
+def _run(images, channels, height, width, codes, numbers, out):
+    size, line = channels * height * width, width + 2
+    padded, grey = np.zeros(channels * (height + 2) * line, np.float32), np.empty(height * width, np.float32)
+    at, right, down = np.empty(width, np.int32), np.empty(width, np.float32), np.empty(width, np.float32)
+    m, counts = np.empty(6), np.empty(256, np.int64)
+    count = images.size // size
+    length = codes.size // count
     for n in range(count):
-        image, warps, m = out[n], 0, np.empty(6)
-        image[:] = images[n]
-        for k in range(codes.shape[1]):
-            code, x = codes[n, k], numbers[n, k]
+        image, warps = out[n * size : (n + 1) * size], False
+        _copy(images[n * size : (n + 1) * size], image)
+        for k in range(n * length, (n + 1) * length):
+            code, x = codes[k], numbers[6 * k : 6 * k + 6]
             if code == WARP and warps:
                 _compose(m, x)
             elif code == WARP:
-                m[:] = x
-            elif code != NOTHING:
-                if warps:
-                    _warp(m, image, padded)
-                _change(code, x, image, padded, counts)
+                _copy(x, m)
+            elif code != NOTHING and warps:
+                _warp(m, image, channels, height, width, padded, at, right, down)
+            if code == ERASE:
+                _erase(x, image, channels, height, width)
+            elif code == SHARPNESS:
+                _sharpness(F(x[0]), image, channels, height, width, padded, right)
+            elif code > ERASE:
+                _change(code, F(x[0]), image, channels, grey, counts)
             if code != NOTHING:
                 warps = code == WARP
         if warps:
-            _warp(m, image, padded)
+            _warp(m, image, channels, height, width, padded, at, right, down)
 
 
 def run(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -219,6 +260,7 @@ def run(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarra
     where f is the first number; the results are kept within 0 ... 1.
     """
     out = np.empty(images.shape, np.float32)
-    _run(np.ascontiguousarray(images), np.ascontiguousarray(codes, np.int64),
-         np.ascontiguousarray(numbers, np.float64), out)
+    if out.size:
+        _run(flat(images), *images.shape[1:], np.ascontiguousarray(codes, np.int64).ravel(),
+             np.ascontiguousarray(numbers, np.float64).ravel(), out.ravel())
     return out

@@ -14,6 +14,8 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
 For a stride s the padded copy keeps pixels s apart side by side, in s * s planes called phases; and the pixels of the
 input gradient fall into s * s parts, each reached by other taps. Either way neighbours stay neighbours in memory, and a
 vector takes FLOATS of them. Only where a row of pixels is no whole number of vectors are the patches of a tile packed.
+
+The most common convolution, 3x3 with a margin of 1, has a way with fewer multiplications: winograd.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import threads
+from . import threads, winograd
 from .gemm import _aligned, _ceil
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, copy_float, inner, kernel, make_copy, make_tile, transpose
 from .tasks import run
@@ -146,13 +148,13 @@ def _correlate(plan, x, w, start, out, task, tasks):
     taps, rows, tiles = plan.c.size, plan.r.size - ROWS, plan.tile_runs.size - 1
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
     scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
-    buffer_at, panel_at, scratch_at = _aligned(buffer), _aligned(panel), _aligned(scratch)
     start_row = 4 * COLUMNS if start.shape[0] > 1 else 0
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
     bundles = _ceil(plan.images, plan.together)
-    laid_out, images, count = -1, buffer_at, 0
+    laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
         bundle, tile = unit // tiles, unit % tiles
+        buffer_at, panel_at, scratch_at = _aligned(buffer), _aligned(panel), _aligned(scratch)
         if bundle != laid_out:
             images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
@@ -217,12 +219,12 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = _ceil(plan.together * plan.pixels, block), _ceil(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
-    buffer_at, turned_at = _aligned(buffer), _aligned(turned)
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
     bundles = _ceil(plan.images, plan.together)
-    laid_out, images, count = -1, buffer_at, 0
+    laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * blocks // tasks, (task + 1) * bundles * blocks // tasks):
         bundle, p = unit // blocks, unit % blocks * block
+        buffer_at, turned_at = _aligned(buffer), _aligned(turned)
         if bundle != laid_out:
             images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
@@ -371,6 +373,13 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
 _ZERO = np.zeros((1, COLUMNS), np.float32)
 
 
+def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
+                    groups: int) -> bool:  # fmt: skip
+    """Whether transforming 2x2 tiles is possible and, with that many channels, images and tiles, pays."""
+    return (w[2:] == (3, 3) and stride == dilation == (1, 1) and padding == ((1, 1), (1, 1)) and groups == 1
+            and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS)  # fmt: skip
+
+
 def _start(bias: np.ndarray | None) -> np.ndarray:
     return _ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
 
@@ -378,6 +387,8 @@ def _start(bias: np.ndarray | None) -> np.ndarray:
 def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
             dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The convolution of x, (batch, in, height, width), with w, (out, in / groups, kh, kw), plus a bias (out,)."""
+    if _suits_winograd(x.shape, w.shape, stride, padding, dilation, groups):
+        return winograd.convolve(x, w, bias)
     plan = forward_plan(x.shape, w.shape, stride, padding, dilation, groups)
     out = np.empty(output_shape(x.shape, w.shape, stride, padding, dilation), np.float32)
     run(_correlate, out.size * plan.c.size >= PARALLEL_FROM, plan, x, w, _start(bias), out)
@@ -387,6 +398,8 @@ def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape
 def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Shape, stride: Shape,
                    padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of images of shape x from that of the output; plus a bias, for the transposed convolution."""
+    if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
+        return winograd.convolve(g, w, bias, turned=True)
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
     dx, start = np.empty(x, np.float32), _start(bias)
     if not all_reached:
@@ -399,6 +412,8 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
 def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of weights of shape w from that of the output."""
+    if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
+        return winograd.weight_gradient(x, g)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     large = g.size * plan.c.size >= PARALLEL_FROM
     partial = np.zeros((threads.count if large else 1, groups, plan.c.size, w[0] // groups), np.float32)

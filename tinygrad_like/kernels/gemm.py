@@ -165,7 +165,10 @@ def _matrix(x, index, out):
 
 @inner
 def _aligned(buffer):
-    """First address of a cache line in a buffer with room for it: vectors that lie across two lines load slowly."""
+    """First address of a cache line in a buffer with room for it: vectors that lie across two lines load slowly.
+
+    The buffer lives until the last line that names it. So an address is taken in the loop that uses it, not before.
+    """
     return (buffer.ctypes.data + 63) & ~63
 
 

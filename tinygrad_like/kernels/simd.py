@@ -304,8 +304,11 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     return tile
 
 
-def make_copy(floats: int) -> Callable:
-    """``copy(source, target, count)``: copy that many floats; those from `count` on are not read and become 0."""
+def make_copy(floats: int, exact: bool = False) -> Callable:
+    """``copy(source, target, count)``: copy that many floats, at most `floats`.
+
+    Of the source, no more is read; in the target the rest becomes 0, or, if the copy is exact, stays.
+    """
     kind = ir.VectorType(F32, floats)
 
     @intrinsic
@@ -315,7 +318,8 @@ def make_copy(floats: int) -> Callable:
                 with all_floats:
                     store(b, load(b, source, kind), target)
                 with some_floats:
-                    store(b, load(b, source, kind, lanes_before(b, count, floats)), target)
+                    some = lanes_before(b, count, floats)
+                    store(b, load(b, source, kind, some), target, some if exact else None)
 
         return procedure(emit, 3)
 

@@ -12,7 +12,8 @@ from .elementwise import (
     clone, contiguous, identity,
 )
 from .index import (
-    take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, one_hot, argsort, sort, topk,
+    take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, embedding, add_rows, one_hot, argsort,
+    sort, topk,
 )
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
@@ -31,20 +32,23 @@ from .activation import (
 from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
 )
-from .normalization import (
-    layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm,
-)
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div,
 )
-from .conv import (
-    unfold, fold, conv2d, conv1d, conv_matrix, conv_transpose2d, conv_transpose1d,
+from .dropout import (
+    drop, dropout, dropout1d, dropout2d, gaussian_dropout,
+)
+from .normalization import (
+    layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm,
 )
 from .pool import (
     max_windows, put_taps, take_taps, max_pool2d, max_pool1d, sum_windows, spread_windows, avg_pool2d, avg_pool1d,
     adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, interpolate,
 )
-from .dropout import (
-    drop, dropout, dropout1d, dropout2d, gaussian_dropout,
+from .conv import (
+    unfold, fold, conv2d, conv1d, conv_matrix, conv_transpose2d, conv_transpose1d,
+)
+from .attention import (
+    scaled_dot_product_attention, self_attention, attention_weights, rotate_halves,
 )

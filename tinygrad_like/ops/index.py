@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import kernels
 from ..dtypes import BOOL, INT64
 from ..primitive import primitive
 from .axes import one_axis
@@ -27,6 +28,9 @@ def put(x, *, shape, index):
     out = np.zeros(shape, x.dtype)
     if _is_basic(index):
         out[index] = x  # names no element twice
+    elif len(index) == 1 and index[0].dtype is INT64 and kernels.worth(x):
+        rows = index[0].ravel()
+        kernels.embedding.add_rows(x, np.where(rows < 0, rows + len(out), rows), out)
     else:
         np.add.at(out, index, x)
     return out
@@ -157,6 +161,47 @@ def _along(who, shape, index, axis, src=None) -> tuple:
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {shape[axis]} (shape {shape})")
     grid = np.indices(index.shape, sparse=True) if index.ndim else ()
     return tuple(index if a == axis else np.broadcast_to(g, index.shape) for a, g in enumerate(grid))
+
+
+# Embedding: rows of a table -------------------------------------------------------------------------------------------
+
+
+@primitive
+def embedding(index, weight, *, padding_idx=None):
+    """The rows of a table that an index names: index (...), of integers, weight (rows, size) -> (..., size).
+
+    padding_idx: the row, if any, that gets no gradient. Its value is looked up as any other.
+
+    Raises IndexError for an index below 0 or past the last row.
+    """
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"embedding: the index must hold integers, got {index.dtype}")
+    if weight.ndim != 2:
+        raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
+    rows = len(weight)
+    if index.size and (index.min() < 0 or index.max() >= rows):
+        place = np.argwhere((index < 0) | (index >= rows))[0]
+        raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
+                         f"for a table of {rows} rows (0 to {rows - 1})")
+    return weight.take(index, axis=0)
+
+
+@primitive
+def add_rows(x, index, *, rows, padding_idx=None):
+    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
+    out = np.zeros((rows, x.shape[-1]), x.dtype)
+    skipped = -1 if padding_idx is None else padding_idx
+    if kernels.worth(x):
+        return kernels.embedding.add_rows(x, index.astype(np.int64, copy=False).ravel(), out, skipped)
+    kept = index != skipped
+    np.add.at(out, index[kept], x[kept])
+    return out
+
+
+embedding.vjp(weight=lambda g, index, weight_shape, padding_idx: add_rows(
+    g, index, rows=weight_shape[0], padding_idx=padding_idx))
+add_rows.vjp(x=lambda g, index, padding_idx: where(
+    (index != (-1 if padding_idx is None else padding_idx))[..., None], embedding(index, g), 0.0))
 
 
 @primitive

@@ -1,0 +1,98 @@
+"""Draw what each augmentation does to real images: one picture for each, a row per image, drawn anew in each column."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+
+from tinygrad_like import data, manual_seed
+
+from .figures import BLUE, GREYS, HAIR, INK, MUTED, STYLE, figure, save
+
+LOADERS = {"mnist": data.load_mnist, "fashion": data.load_fashion_mnist, "cifar10": data.load_cifar10}
+
+
+def transforms(height: int) -> dict[str, tuple[Callable, str]]:
+    """File name to transform and what it is, for images of this height."""
+    step = max(1, height // 8)
+    return {
+        "gaussian_noise": (data.GaussianNoise(0.15), "Gaussian noise, standard deviation 0.15"),
+        "horizontal_flip": (data.RandomHorizontalFlip(), "Horizontal flip, with probability 1/2"),
+        "crop": (data.RandomCrop(height, padding=step), f"Crop of {height} pixels out of the image padded by {step}"),
+        "shift": (data.RandomShift(step), f"Shift by up to {step} pixel{'s' if step > 1 else ''}"),
+        "rotation": (data.RandomRotation(30), "Rotation by up to 30 degrees"),
+        "zoom": (data.RandomZoom(0.4), "Zoom by 0.6 to 1.4"),
+        "brightness": (data.RandomBrightness(0.7), "Brightness times 0.3 to 1.7"),
+        "contrast": (data.RandomContrast(0.7), "Contrast times 0.3 to 1.7"),
+        "cutout": (data.Cutout(3 * step), f"Cutout of {3 * step} x {3 * step} pixels"),
+        "randaugment": (data.RandAugment(2, 9), "RandAugment: 2 operations of magnitude 9"),
+        "compose": (data.Compose([data.RandomCrop(height, padding=step), data.RandAugment(), data.Cutout(2 * step)]),
+                    "Composed: crop, RandAugment and cutout"),
+        "mixup": (data.MixUp(10, alpha=1.0), "Mixup, Beta(1, 1): images and labels mixed"),
+        "cutmix": (data.CutMix(10), "CutMix, Beta(1, 1): a box of another image, labels mixed by area"),
+    }  # fmt: skip
+
+
+def in_words(label: np.ndarray) -> str:
+    """The classes of a mixed label, largest share first: "70% 3, 30% 8"."""
+    classes = [c for c in np.argsort(-label)[:2] if label[c] >= 0.005]
+    return ", ".join(f"{label[c]:.0%} {c}" for c in classes)
+
+
+def show(axes: Any, image: np.ndarray, title: str = "", colour: str = MUTED) -> None:
+    axes.imshow(image.transpose(1, 2, 0).clip(0, 1), cmap=GREYS, vmin=0, vmax=1, interpolation="nearest")
+    axes.set(xticks=[], yticks=[])
+    axes.grid(False)
+    for spine in axes.spines.values():  # where the paper is as white as the image, its edge must be seen
+        spine.set(visible=True, color=HAIR if colour == MUTED else colour, linewidth=0.8 if colour == MUTED else 1.4)
+    axes.set_title(title, loc="center", fontsize=8, pad=3, color=colour)
+
+
+def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, labels: np.ndarray, columns: int) -> Path:
+    """The images, (rows, channels, height, width), in the first column, and drawn anew in each of the others."""
+    mixes = isinstance(transform, data.MixUp | data.CutMix)
+    with rc_context(STYLE):
+        fig = figure(1.12 * (columns + 1), (1.25 if mixes else 1.1) * len(images) + 0.6)
+        fig.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
+        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)  # the images are the picture
+        panels = fig.subplots(len(images), columns + 1, squeeze=False)
+        for row, (image, label) in enumerate(zip(images, labels, strict=True)):
+            show(panels[row, 0], image, str(label) if mixes else "" if row else "original", BLUE)
+        for column in range(1, columns + 1):
+            drawn, shares = transform(images, labels) if mixes else (transform(images), labels)
+            for row, image in enumerate(drawn):
+                show(panels[row, column], image, in_words(shares[row]) if mixes else "")
+        return save(fig, path)
+
+
+def load(name: str, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = data.load_digits() if name == "digits" else LOADERS[name](folder)[:2]
+    return images, labels
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m demos.augmentations", description=__doc__,
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--data", choices=("digits", *LOADERS), default="digits", help="whose training images")
+    parser.add_argument("--data-dir", type=Path, help="folder with its files; downloaded where they are missing")
+    parser.add_argument("--rows", type=int, default=4, help="images in a picture, of different classes; up to 10")
+    parser.add_argument("--columns", type=int, default=9, help="how often each is drawn")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is random")
+    parser.add_argument("--out", type=Path, default=Path("runs/augmentations"), help="folder for the pictures")
+    args = parser.parse_args(argv)
+
+    images, labels = load(args.data, args.data_dir)
+    first = np.unique(labels, return_index=True)[1][:args.rows]
+    manual_seed(args.seed)
+    for name, (transform, title) in transforms(images.shape[2]).items():
+        path = sheet(args.out / f"{name}.png", title, transform, images[first], labels[first], args.columns)
+        print(f"picture: {path}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Transformer blocks (003; 004; Vaswani et al. 2017), with PyTorch's arguments and state_dict keys."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from tinygrad_like import Tensor, ops
+
+from . import init
+from .attention import KeyValueCache, MultiheadAttention
+from .containers import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .norm import LayerNorm
+from .position import RotaryEncoding
+
+_ACTIVATIONS = {"relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
+Activation = str | Callable[[Tensor], Tensor]
+
+
+class FeedForward(Module):
+    """FFN(x) = act(x W_1 + b_1) W_2 + b_2, for every position by itself (004): x (..., dim) -> (..., dim).
+
+    activation: "relu", "gelu", "silu", "swiglu", or a function of Tensors. With "swiglu", linear1 makes value and gate
+        side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
+    hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
+    """
+
+    def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
+                 bias: bool = True):
+        if isinstance(activation, str) and activation not in _ACTIVATIONS:
+            raise ValueError(f"{type(self).__name__}: activation must be one of {', '.join(_ACTIVATIONS)} or a "
+                             f"function, got {activation!r}")
+        gated = activation in ("swiglu", ops.swiglu)
+        if hidden is None:
+            hidden = 8 * dim // 3 if gated else 4 * dim
+        self.linear1 = Linear(dim, 2 * hidden if gated else hidden, bias)
+        self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(hidden, dim, bias)
+
+    def feed_forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    forward = feed_forward
+
+
+class _Layer(FeedForward):
+    """A stack of residual blocks, the last of them the FFN, whose layers PyTorch names as if they were its own."""
+
+    def __init__(self, d_model: int, dim_feedforward: int | None, dropout: float, activation: Activation, eps: float,
+                 norm_first: bool, bias: bool, sandwich: bool, norm: Callable, residual_scale: float, zero_init: bool,
+                 blocks: int):
+        super().__init__(d_model, dim_feedforward, activation, dropout, bias)
+        options = {"eps": eps} if bias or norm is not LayerNorm else {"eps": eps, "bias": False}
+        self.norm_first, self.sandwich, self.residual_scale = norm_first, sandwich, residual_scale
+        for i in range(1, blocks + 1):
+            self.register_module(f"norm{i}", norm(d_model, **options))
+        for i in range(1, blocks + 1):
+            self.register_module(f"dropout{i}", Dropout(dropout))
+        if sandwich:
+            for i in range(1, blocks + 1):
+                self.register_module(f"norm{i}_after", norm(d_model, **options))
+        if zero_init:
+            for module in self.children():
+                last = module.out_proj if isinstance(module, MultiheadAttention) else module
+                if last is self.linear2 or last is not module:
+                    for parameter in last.parameters():
+                        init.zeros_(parameter)
+
+    def _residual(self, i: int, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
+        """x + F(x), with the norms where norm_first and sandwich want them."""
+        norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
+        y = dropout(f(norm(x) if self.norm_first or self.sandwich else x))
+        x = x + (y if self.residual_scale == 1 else y * self.residual_scale)
+        if self.sandwich:
+            return getattr(self, f"norm{i}_after")(x)
+        return x if self.norm_first else norm(x)
+
+    def extra_repr(self) -> str:
+        layout = "sandwich" if self.sandwich else "pre-norm" if self.norm_first else "post-norm"
+        return layout if self.residual_scale == 1 else f"{layout}, residual_scale={self.residual_scale:g}"
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and FFN, each a residual block: src (length, batch, d_model) -> same shape (004).
+
+    With batch_first=True the batch is the first axis. Layouts (003):
+        post-norm, the default     y = Norm(x + F(x))
+        norm_first=True            y = x + F(Norm(x))            pre-norm, easier to train when deep
+        sandwich=True              y = Norm_2(x + F(Norm_1(x)))
+
+    Beyond PyTorch's arguments:
+    activation: may be "swiglu", see FeedForward. dim_feedforward: None for FeedForward's default.
+    norm: makes the norms, as LayerNorm (the default) or RMSNorm do, of a size and eps.
+    residual_scale: of every F; 1/sqrt(L) for L blocks keeps the stream's variance independent of depth (003).
+    zero_init: start with every F(x) = 0, its last projection being 0 (003).
+    rotary: see MultiheadAttention.
+
+    Raises ValueError if nhead does not divide d_model.
+    """
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int | None = 2048, dropout: float = 0.1,
+                 activation: Activation = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *, sandwich: bool = False, norm: Callable = LayerNorm,
+                 residual_scale: float = 1.0, zero_init: bool = False, rotary: RotaryEncoding | None = None):
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rotary=rotary)
+        super().__init__(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, sandwich, norm,
+                         residual_scale, zero_init, blocks=2)
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False, cache: KeyValueCache | None = None) -> Tensor:
+        """The masks are those of MultiheadAttention: True means hidden."""
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, key_padding_mask=src_key_padding_mask, need_weights=False, attn_mask=src_mask,
+                                  is_causal=is_causal, cache=cache)[0]
+
+        return self._residual(2, self._residual(1, src, attend), self.feed_forward)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's output, and FFN, each a residual block (004).
+
+    tgt (length, batch, d_model), memory (source length, batch, d_model) -> the shape of tgt; with batch_first=True the
+    batch is the first axis. The arguments are those of TransformerEncoderLayer.
+    """
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int | None = 2048, dropout: float = 0.1,
+                 activation: Activation = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *, sandwich: bool = False, norm: Callable = LayerNorm,
+                 residual_scale: float = 1.0, zero_init: bool = False, rotary: RotaryEncoding | None = None):
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rotary=rotary)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first)
+        super().__init__(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, sandwich, norm,
+                         residual_scale, zero_init, blocks=3)
+
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
+        """The masks are those of MultiheadAttention: True means hidden."""
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, key_padding_mask=tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask,
+                                  is_causal=tgt_is_causal)[0]
+
+        def look_up(x: Tensor) -> Tensor:
+            return self.multihead_attn(x, memory, memory, key_padding_mask=memory_key_padding_mask, need_weights=False,
+                                       attn_mask=memory_mask, is_causal=memory_is_causal)[0]
+
+        return self._residual(3, self._residual(2, self._residual(1, tgt, attend), look_up), self.feed_forward)
+
+
+class TransformerEncoder(Module):
+    """num_layers copies of a layer in a row, and a norm at the end if one is given.
+
+    As in PyTorch all copies start with the same parameters.
+    """
+
+    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None):
+        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.norm = norm
+
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:
+        for layer in self.layers:
+            src = layer(src, mask, src_key_padding_mask, is_causal)
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """num_layers copies of a layer in a row, and a norm at the end if one is given; see TransformerEncoder."""
+
+    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None):
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.norm = norm
+
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
+                        tgt_is_causal, memory_is_causal)
+        return tgt if self.norm is None else self.norm(tgt)

@@ -1,0 +1,192 @@
+"""The attention kernel against its plain reading in float64: odd sizes, masks, strides, dropout, long sequences."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tinygrad_like import Tensor, manual_seed, ops, random
+from tinygrad_like.kernels import attention as k
+
+
+def plain(q, key, v, mask, causal, scale, factors=1.0):
+    """Output and weights."""
+    s = scale * q @ np.swapaxes(key, -1, -2) + (0 if mask is None else mask)
+    s = np.where(np.tri(*s.shape[-2:], dtype=bool), s, -np.inf) if causal else s
+    top = s.max(-1, keepdims=True)
+    e = np.exp(s - np.where(np.isfinite(top), top, 0))
+    p = e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
+    return (factors * p) @ v, p
+
+
+def plain_backward(g, q, key, v, mask, causal, scale, factors=1.0):
+    _, p = plain(q, key, v, mask, causal, scale, factors)
+    dp = factors * (g @ np.swapaxes(v, -1, -2))
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True))
+    return scale * ds @ key, scale * np.swapaxes(ds, -1, -2) @ q, np.swapaxes(factors * p, -1, -2) @ g
+
+
+def close(found, expected, error=4e-6):
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=error * max(1, np.abs(b).max(initial=0)))
+
+
+def check(arrays, mask=None, causal=False, scale=0.4, p=0.0, seed=0, **how):
+    """Forward and backward, twice: the first call of all is one task, whatever the size."""
+    q, key, v, g = arrays
+    exact = [x.astype(np.float64) for x in arrays]
+    factors = k.dropout_factors((*g.shape[:-1], key.shape[-2]), p, seed) if p else 1.0
+    expected, _ = plain(*exact[:3], mask, causal, scale, factors)
+    gradients = plain_backward(exact[3], *exact[:3], mask, causal, scale, factors)
+    for _ in range(2):
+        out, stats = k.attention(q, key, v, mask, causal, scale, p, seed)
+        found = k.attention_backward(g, q, key, v, out, stats, mask, causal, scale, p, seed)
+        close([out, *found], [expected, *gradients], **how)
+    return out, found
+
+
+def laid_out(rng, shape, layout):
+    """Random numbers of this shape, contiguous or as a view of an array in another order or with gaps."""
+    if layout == "heads inside":
+        return np.swapaxes(rng.standard_normal((shape[0], shape[2], shape[1], shape[3])).astype(np.float32), 1, 2)
+    if layout == "columns":
+        return np.swapaxes(rng.standard_normal((*shape[:2], shape[3], shape[2])).astype(np.float32), 2, 3)
+    if layout == "gaps":
+        return rng.standard_normal((*shape[:3], 3 * shape[3])).astype(np.float32)[..., shape[3] : 2 * shape[3]]
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+LAYOUTS = ["contiguous", "heads inside", "columns", "gaps"]
+lengths, sizes = st.integers(1, 140), st.integers(1, 70)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 3), st.integers(1, 3), lengths, lengths, sizes, sizes, st.booleans(),
+       st.sampled_from([None, "full", "queries", "keys", "heads"]), st.integers(0, 2**32 - 1))
+def test_any_shape_mask_and_layout(data, batch, heads, queries, keys, size, width, causal, masked, seed):
+    rng = np.random.default_rng(seed)
+    shapes = (queries, size), (keys, size), (keys, width), (queries, width)
+    arrays = [laid_out(rng, (batch, heads, *shape), data.draw(st.sampled_from(LAYOUTS))) for shape in shapes]
+    mask = None
+    if masked:
+        shape = {"full": (batch, heads, queries, keys), "queries": (queries, 1), "keys": (batch, 1, 1, keys),
+                 "heads": (heads, 1, keys)}[masked]
+        mask = np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape)).astype(np.float32)
+    check(arrays, mask, causal, scale=size**-0.5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 700, 64), (1, 3, 300, 33), (4, 2, 65, 16)])
+def test_lengths_of_many_blocks(shape, causal):
+    rng = np.random.default_rng(0)
+    check([2 * rng.standard_normal(shape).astype(np.float32) for _ in range(4)], None, causal, shape[-1] ** -0.5)
+
+
+def test_maxima_that_grow_from_block_to_block():
+    """The running softmax is rescaled at every block; scores reach 200, where e^s is far beyond float32."""
+    rng = np.random.default_rng(0)
+    q, key, v, g = (rng.standard_normal((1, 1, 500, 16)).astype(np.float32) for _ in range(4))
+    q[...], key[...] = 1, np.linspace(-12, 12, 500)[:, None]
+    check((q, key, v, g), scale=1.0, error=1e-4)  # a rounding of a score of 200 is as much
+    check((q, key[:, :, ::-1].copy(), v, g), scale=1.0, error=1e-4)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_queries_that_see_no_key_give_exactly_0(causal):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((2, 2, 90, 16)).astype(np.float32) for _ in range(4)]
+    mask = np.where(rng.random((90, 90)) < 0.5, -np.inf, 0).astype(np.float32)
+    mask[[0, 40, 89]] = -np.inf
+    mask[:, 7] = -np.inf  # nor does key 7 get a gradient
+    out, (dq, dk, dv) = check(arrays, mask, causal)
+    assert not out[:, :, [0, 40, 89]].any() and not dq[:, :, [0, 40, 89]].any()
+    assert not dk[:, :, 7].any() and not dv[:, :, 7].any()
+
+
+def test_broadcast_heads():
+    rng = np.random.default_rng(0)
+    q, key, v, g = (rng.standard_normal(s).astype(np.float32) for s in [
+        (2, 3, 70, 16), (2, 1, 50, 16), (50, 16), (2, 3, 70, 16)])
+    out, stats = k.attention(q, key, v)
+    gradients = k.attention_backward(g, q, key, v, out, stats)
+    wide = [np.broadcast_to(x, (2, 3, *x.shape[-2:])) for x in (q, key, v)]
+    expected, _ = k.attention(*wide)
+    np.testing.assert_array_equal(out, expected)
+    assert [d.shape for d in gradients] == [x.shape for x in wide]
+
+
+def test_nan_and_empty():
+    rng = np.random.default_rng(0)
+    q, key, v, g = (rng.standard_normal((1, 2, 40, 8)).astype(np.float32) for _ in range(4))
+    q[0, 0, 3] = np.nan
+    out, _ = k.attention(q, key, v)
+    assert np.isnan(out[0, 0, 3]).all() and np.isfinite(np.delete(out, 3, 2)).all()
+    for queries, keys in [(0, 5), (5, 0), (0, 0)]:
+        q, key = np.zeros((2, queries, 4), np.float32), np.zeros((2, keys, 4), np.float32)
+        out, stats = k.attention(q, key, key)
+        assert out.shape == (2, queries, 4) and not out.any()
+        assert all(not d.any() for d in k.attention_backward(out, q, key, key, out, stats))
+
+
+# Dropout --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_dropout_is_the_same_in_forward_and_backward(causal):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((2, 2, n, 16)).astype(np.float32) for n in (70, 150, 150, 70)]
+    check(arrays, None, causal, p=0.3, seed=2**61 + 12345)
+
+
+def test_dropout_factors_are_random():
+    f = k.dropout_factors((4, 500, 300), 0.3, 7)
+    assert set(np.unique(f)) == {np.float32(0), np.float32(1 / 0.7)}
+    kept = (f > 0) - 0.7
+    assert abs(kept.mean()) < 0.002
+    for axis in (0, 1, 2):  # neither neighbours nor seeds are correlated
+        a, b = np.delete(kept, 0, axis), np.delete(kept, -1, axis)
+        assert abs((a * b).mean()) < 0.002
+    other = (k.dropout_factors((4, 500, 300), 0.3, 8) > 0) - 0.7
+    assert abs((kept * other).mean()) < 0.002
+    assert not k.dropout_factors((10, 10), 1.0, 0).any() and (k.dropout_factors((10, 10), 0.0, 0) == 1).all()
+
+
+def test_dropout_draws_from_the_packages_generator():
+    x = Tensor(np.random.default_rng(0).standard_normal((2, 40, 16)), dtype="float32")
+    manual_seed(1)
+    state = random.get_rng_state()
+    a, b = (ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5).numpy() for _ in range(2))
+    assert not np.array_equal(a, b)
+    manual_seed(1)
+    np.testing.assert_array_equal(ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5).numpy(), a)
+    random.set_rng_state(state)
+    ops.scaled_dot_product_attention(x, x, x)
+    assert random.get_rng_state() == state  # without dropout nothing is drawn
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_linear_in_the_length():
+    def peak(length):
+        x = Tensor(np.zeros((1, 1, length, 16)), dtype="float32", requires_grad=True)
+        tracemalloc.start()
+        ops.scaled_dot_product_attention(x, x, x, is_causal=True).sum().backward()
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(64)
+    short, long = peak(1024), peak(8192)
+    assert long < 10 * short
+    assert long < 20 * 8192 * 16 * 4  # the scores alone would be 256 MiB
+
+
+def test_output_lies_as_the_query_does():
+    x = np.zeros((2, 50, 3, 16), np.float32).swapaxes(1, 2)
+    out, stats = k.attention(x, x, x)
+    assert out.swapaxes(1, 2).flags.c_contiguous
+    gradients = k.attention_backward(out, x, x, x, out, stats)
+    assert all(d.swapaxes(1, 2).flags.c_contiguous for d in gradients)

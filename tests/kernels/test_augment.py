@@ -1,0 +1,123 @@
+"""Instructions of augmentation against their definitions, in NumPy or in Pillow, and programs of them."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like.kernels import augment
+from tinygrad_like.kernels.augment import BRIGHTNESS, COLOR, CONTRAST, ERASE, NOTHING, SHARPNESS, WARP
+
+
+def images(batch=16, channels=3, height=9, width=6):
+    return np.random.default_rng(batch).random((batch, channels, height, width), dtype=np.float32)
+
+
+def run(x, *instructions):
+    """x after these instructions: tuples of a code and its numbers."""
+    codes = [code for code, *_ in instructions]
+    numbers = [[*values, *[0] * (6 - len(values))] for _, *values in instructions]
+    return augment.run(x, *(np.repeat(np.array(table)[None], len(x), 0) for table in (codes, numbers)))
+
+
+def warped(image, a, b, c, d, e, f):
+    """The definition of WARP, pixel by pixel, for an image (channels, height, width)."""
+    _, height, width = image.shape
+    out = np.zeros_like(image)
+    for row, column in np.ndindex(height, width):
+        x, y = column - (width - 1) / 2, row - (height - 1) / 2
+        u, v = a * x + b * y + c + (width - 1) / 2, d * x + e * y + f + (height - 1) / 2
+        for i in range(height):
+            for j in range(width):
+                out[:, row, column] += max(0, 1 - abs(u - j)) * max(0, 1 - abs(v - i)) * image[:, i, j]
+    return out
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_warp_is_bilinear_interpolation(seed):
+    rng = np.random.default_rng(seed)
+    x = images(3)
+    m = rng.normal(size=6) * [1, 1, 3, 1, 1, 3]
+    np.testing.assert_allclose(run(x, (WARP, *m)), [warped(image, *m) for image in x], atol=1e-5)
+
+
+def test_warps_in_a_row_are_one():
+    first, second = np.random.default_rng(0).normal(size=(2, 6)) / 2
+    both = np.vstack([first.reshape(2, 3), [0, 0, 1]]) @ np.vstack([second.reshape(2, 3), [0, 0, 1]])
+    x = images()
+    once = run(x, (WARP, *both[:2].ravel()))
+    assert once.any()
+    np.testing.assert_allclose(run(x, (WARP, *first), (NOTHING,), (WARP, *second)), once, atol=1e-5)
+    # nothing is lost that comes back, unless something is done in between
+    away, back = (WARP, 1, 0, 20, 0, 1, 0), (WARP, 1, 0, -20, 0, 1, 0)
+    assert np.array_equal(run(x, away, back), x)
+    assert not run(x, away, (BRIGHTNESS, 1), back).any()
+
+
+def test_an_image_far_outside_is_black():
+    for numbers in [(1, 0, 1e9, 0, 1, 0), (1, 0, 0, 0, 1, -1e30), (1e12, 0, 0, 0, 1e12, 0)]:
+        assert not run(images(), (WARP, *numbers)).any()
+
+
+PILLOW = {
+    "BRIGHTNESS": (1.4, lambda image, m: m.ImageEnhance.Brightness(image).enhance(1.4)),
+    "CONTRAST": (1.4, lambda image, m: m.ImageEnhance.Contrast(image).enhance(1.4)),
+    "COLOR": (0.3, lambda image, m: m.ImageEnhance.Color(image).enhance(0.3)),
+    "SHARPNESS": (1.8, lambda image, m: m.ImageEnhance.Sharpness(image).enhance(1.8)),
+    "SOLARIZE": (100 / 255, lambda image, m: m.ImageOps.solarize(image, 100)),
+    "POSTERIZE": (3, lambda image, m: m.ImageOps.posterize(image, 3)),
+    "AUTO_CONTRAST": (0, lambda image, m: m.ImageOps.autocontrast(image)),
+    "EQUALIZE": (0, lambda image, m: m.ImageOps.equalize(image)),
+}
+
+
+@pytest.mark.parametrize("name", PILLOW)
+@pytest.mark.parametrize("low, high", [(0, 256), (80, 200), (7, 8)])
+def test_colours_are_changed_as_in_pillow(name, low, high):
+    pytest.importorskip("PIL")
+    import PIL
+    from PIL import Image, ImageEnhance, ImageOps  # noqa: F401
+
+    number, change = PILLOW[name]
+    levels = np.random.default_rng(0).integers(low, high, (40, 30, 3), np.uint8)
+    expected = np.asarray(change(Image.fromarray(levels), PIL)).astype(int)
+    x = levels.transpose(2, 0, 1)[None].astype(np.float32) / np.float32(255)
+    found = run(x, (getattr(augment, name), number))[0].transpose(1, 2, 0) * 255
+    assert 0 <= found.min() and found.max() <= 255
+    exact = name in ("SOLARIZE", "POSTERIZE", "EQUALIZE")  # the others round on the way, and Pillow does so twice
+    np.testing.assert_allclose(found, expected, atol=0.01 if exact else 1.6)
+
+
+def test_color_leaves_grey_images():
+    x = images(channels=1)
+    np.testing.assert_allclose(run(x, (COLOR, 0.1)), x, atol=1e-6)
+
+
+@pytest.mark.parametrize("box", [
+    (1, 2, 4, 5), (-3, -1, 2, 100), (7, 5, 9, 6), (5, 3, 2, 1), (-9, 0, -1, 3), (20, 0, 30, 3),
+])  # fmt: skip
+def test_erase_stays_within_the_image(box):
+    x = images()
+    expected = x.copy()
+    top, left, bottom, right = np.clip(box, 0, None)
+    expected[:, :, top:bottom, left:right] = 0
+    assert np.array_equal(run(x, (ERASE, *box)), expected)
+
+
+def test_instructions_are_run_in_order():
+    x = images(height=8, width=8)
+    turn, dark, grey = (WARP, 0, -1, 0, 1, 0, 0), (BRIGHTNESS, 0.5), (COLOR, 0)
+    one_by_one = x
+    for instruction in (dark, turn, (SHARPNESS, 1.8), turn, turn, (CONTRAST, 1.5), grey, turn):
+        one_by_one = run(one_by_one, instruction)
+    at_once = run(x, dark, turn, (SHARPNESS, 1.8), turn, turn, (CONTRAST, 1.5), grey, turn)
+    np.testing.assert_allclose(at_once, one_by_one, atol=1e-6)
+    assert np.array_equal(run(x, (NOTHING,)), x)
+
+
+def test_every_image_has_its_own_program():
+    x = images(3)
+    codes = np.array([[NOTHING, WARP], [BRIGHTNESS, NOTHING], [ERASE, BRIGHTNESS]])
+    numbers = np.zeros((3, 2, 6))
+    numbers[0, 1], numbers[1, 0, 0], numbers[2, 0], numbers[2, 1, 0] = (-1, 0, 0, 0, 1, 0), 0.5, (0, 0, 9, 2, 0, 0), 2
+    out = augment.run(x, codes, numbers)
+    assert np.array_equal(out[0], x[0, ..., ::-1]) and np.array_equal(out[1], x[1] / 2)
+    assert not out[2, ..., :2].any() and np.array_equal(out[2, ..., 2:], (2 * x[2, ..., 2:]).clip(0, 1))

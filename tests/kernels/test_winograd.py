@@ -1,0 +1,73 @@
+"""The transforms against the sum they replace, over sizes with and without edges of tiles, rows and channels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tinygrad_like.kernels import threads, winograd
+
+rng = np.random.default_rng(0)
+
+
+def taps(x):
+    """(3, 3, batch, channels, height, width): the pixel that each tap meets."""
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    h, w = x.shape[2:]
+    return np.array([[padded[:, :, i : i + h, j : j + w] for j in range(3)] for i in range(3)])
+
+
+def check(images, channels, rows, height, width):
+    x, w, g = (rng.standard_normal(s).astype(np.float32) for s in (
+        (images, channels, height, width), (rows, channels, 3, 3), (images, rows, height, width)))  # fmt: skip
+    bias = rng.standard_normal(rows).astype(np.float32)
+    expected = {
+        "output": np.einsum("abnchw,ocab->nohw", taps(np.float64(x)), w) + bias[:, None, None],
+        "input gradient": np.einsum("abnohw,ocab->nchw", taps(np.float64(g)), w[:, :, ::-1, ::-1]),
+        "weight gradient": np.einsum("abnchw,nohw->ocab", taps(np.float64(x)), g),
+    }
+    found = {"output": winograd.convolve(x, w, bias), "input gradient": winograd.convolve(g, w, turned=True),
+             "weight gradient": winograd.weight_gradient(x, g)}  # fmt: skip
+    for name, exact in expected.items():
+        assert found[name].shape == exact.shape and found[name].dtype == np.float32
+        np.testing.assert_allclose(found[name], exact, rtol=0, atol=3e-6 * np.abs(exact).max(), err_msg=name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 7), st.sampled_from([1, 3, 16, 33]), st.sampled_from([1, 8, 9, 40]), st.integers(1, 9),
+       st.sampled_from([1, 2, 3, 4, 7, 8, 16, 18]))  # fmt: skip
+def test_random_sizes(images, channels, rows, height, width):
+    check(images, channels, rows, 2 * height, 2 * width)
+
+
+@pytest.mark.parametrize("size", [(8, 16, 16, 32, 32), (9, 20, 24, 28, 28), (30, 64, 64, 8, 8), (2, 17, 40, 6, 64)])
+def test_sizes_that_run_on_threads(size):
+    check(*size)
+
+
+def test_one_thread_gives_the_same_output():
+    x, w = rng.standard_normal((8, 16, 12, 12), np.float32), rng.standard_normal((16, 16, 3, 3), np.float32)
+    both, before = winograd.convolve(x, w), threads.count
+    threads.set_num_threads(1)
+    try:
+        assert np.array_equal(winograd.convolve(x, w), both)
+    finally:
+        threads.set_num_threads(before)
+
+
+def test_what_is_beyond_the_edge_does_not_matter():
+    """Neither the neighbouring image nor the other end of the row leaks in, not even as NaN."""
+    x, w = rng.standard_normal((8, 16, 8, 8), np.float32), rng.standard_normal((16, 16, 3, 3), np.float32)
+    clean = winograd.convolve(x, w)
+    x[3] = np.nan
+    dirty = winograd.convolve(x, w)
+    assert np.isnan(dirty[3]).all()
+    assert np.array_equal(np.delete(dirty, 3, 0), np.delete(clean, 3, 0))
+    x[3], x[3, :, :, 7] = 0, np.inf
+    assert np.isfinite(winograd.convolve(x, w)[3, :, :, :5]).all()
+
+
+def test_constant_images_are_exact():
+    x, w = np.ones((8, 16, 8, 8), np.float32), np.full((16, 16, 3, 3), 0.25, np.float32)
+    y = winograd.convolve(x, w)
+    assert (y[:, :, 1:-1, 1:-1] == 36).all() and (y[:, :, 0, 0] == 16).all()

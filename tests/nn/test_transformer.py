@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+
+import nn
+import nn.functional as F
+from tinygrad_like import Tensor, manual_seed, no_grad, ops
+
+rng = np.random.default_rng(0)
+
+
+def some(*shape):
+    return Tensor(rng.standard_normal(shape), dtype="float32")
+
+
+def encoder_layer(**options):
+    return nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, **options)
+
+
+def test_feed_forward_is_the_equation():
+    layer, x = nn.FeedForward(6), some(2, 3, 6)
+    assert layer.linear1.weight.shape == (24, 6)
+    np.testing.assert_array_equal(layer(x).numpy(), layer.linear2(F.relu(layer.linear1(x))).numpy())
+    layer = nn.FeedForward(6, activation="swiglu", bias=False)
+    value, gate = layer.linear1.weight.chunk(2)
+    expected = (x @ value.T * F.silu(x @ gate.T)) @ layer.linear2.weight.T
+    np.testing.assert_allclose(layer(x).numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    for activation in ("relu", "gelu", "swiglu"):  # 8 d^2 weights whatever the activation (003)
+        layer = nn.FeedForward(12, activation=activation, bias=False)
+        assert sum(p.size for p in layer.parameters()) == 8 * 12**2
+    assert nn.FeedForward(6, 5, ops.tanh)(x).shape == x.shape
+    with pytest.raises(ValueError, match="FeedForward: activation must be one of relu, gelu, .* got 'rleu'"):
+        nn.FeedForward(6, activation="rleu")
+
+
+@pytest.mark.parametrize("make", [nn.LayerNorm, nn.RMSNorm])
+def test_layouts(make):
+    x = some(2, 5, 8)
+
+    def attend(layer, x):
+        return layer.self_attn(x, need_weights=False)[0]
+
+    post = encoder_layer(norm=make)
+    y = post.norm1(x + attend(post, x))
+    np.testing.assert_allclose(post(x).numpy(), post.norm2(y + post.feed_forward(y)).numpy(), rtol=1e-5, atol=1e-5)
+    pre = encoder_layer(norm_first=True, residual_scale=0.5, norm=make)
+    y = x + 0.5 * attend(pre, pre.norm1(x))
+    np.testing.assert_allclose(pre(x).numpy(), (y + 0.5 * pre.feed_forward(pre.norm2(y))).numpy(), rtol=1e-5, atol=1e-5)
+    both = encoder_layer(sandwich=True, norm=make)
+    y = both.norm1_after(x + attend(both, both.norm1(x)))
+    y = both.norm2_after(y + both.feed_forward(both.norm2(y)))
+    np.testing.assert_allclose(both(x).numpy(), y.numpy(), rtol=1e-5, atol=1e-5)
+    assert isinstance(both.norm2_after, make)
+
+
+def test_zero_init_starts_as_the_identity_and_learns():
+    x, memory = some(2, 5, 8), some(2, 3, 8)
+    for layer, inputs in [(encoder_layer(norm_first=True, zero_init=True), (x,)),
+                          (nn.TransformerDecoderLayer(8, 2, 16, batch_first=True, norm_first=True, zero_init=True),
+                           (x, memory))]:
+        y = layer(*inputs)
+        np.testing.assert_array_equal(y.numpy(), x.numpy())
+        y.square().sum().backward()
+        assert np.abs(layer.linear2.weight.grad.numpy()).sum() > 0
+        assert np.abs(layer.self_attn.out_proj.weight.grad.numpy()).sum() > 0
+
+
+def test_residual_scaling_keeps_the_variance():
+    manual_seed(0)
+    x = Tensor.randn(16, 8, 32)
+    for scale, low, high in [(1.0, 4, 100), (16**-0.5, 1, 2)]:
+        y = x
+        for _ in range(8):
+            layer = nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True, norm_first=True, residual_scale=scale)
+            nn.init.kaiming_normal_(layer.linear1.weight)
+            nn.init.kaiming_normal_(layer.linear2.weight, nonlinearity="linear")
+            with no_grad():
+                y = layer(y)
+        assert low < y.numpy().var() / x.numpy().var() < high
+
+
+def test_causal_layers_do_not_see_the_future():
+    x = some(1, 6, 8)
+    changed = Tensor(np.where(np.arange(6)[:, None] < 4, x.numpy(), 9), dtype="float32")
+    layer, memory = encoder_layer(), some(1, 3, 8)
+    np.testing.assert_allclose(layer(x, is_causal=True).numpy()[:, :4], layer(changed, is_causal=True).numpy()[:, :4],
+                               rtol=1e-5)
+    layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    np.testing.assert_allclose(layer(x, memory, tgt_is_causal=True).numpy()[:, :4],
+                               layer(changed, memory, tgt_is_causal=True).numpy()[:, :4], rtol=1e-5)
+    assert not np.allclose(layer(x, memory).numpy()[:, :4], layer(changed, memory).numpy()[:, :4])
+
+
+def test_stacks_copy_their_layer():
+    layer = encoder_layer(norm_first=True)
+    stack = nn.TransformerEncoder(layer, 3, nn.LayerNorm(8))
+    assert [n for n, _ in stack.named_children()] == ["layers", "norm"] and len(stack.layers) == 3
+    assert len(list(stack.parameters())) == 3 * len(list(layer.parameters())) + 2
+    x = some(2, 4, 8)
+    np.testing.assert_allclose(stack(x).numpy(), stack.norm(layer(layer(layer(x)))).numpy(), rtol=1e-4, atol=1e-5)
+    layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    stack = nn.TransformerDecoder(layer, 2)
+    np.testing.assert_allclose(stack(x, x).numpy(), layer(layer(x, x), x).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_acts_in_training_only():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5)
+    x = some(4, 2, 8)
+    assert not np.array_equal(layer(x).numpy(), layer(x).numpy())
+    layer.eval()
+    np.testing.assert_array_equal(layer(x).numpy(), layer(x).numpy())
+
+
+OPTIONS = [{}, {"norm_first": True, "activation": "gelu"}, {"batch_first": True, "bias": False}]
+
+
+def compare(ours, theirs, ours_inputs, theirs_inputs, arrays, **kwargs):
+    torch = pytest.importorskip("torch")
+    assert set(ours.state_dict()) == set(theirs.state_dict())
+    ours.load_state_dict({n: Tensor(p.detach().numpy()) for n, p in theirs.state_dict().items()})
+    xs = [Tensor(a, requires_grad=True) for a in arrays]
+    ts = [torch.tensor(a, requires_grad=True) for a in arrays]
+    y, t = ours(*xs, **ours_inputs), theirs(*ts, **theirs_inputs)
+    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=1e-4, atol=1e-5)
+    g = rng.standard_normal(y.shape).astype(np.float32)
+    names = dict(theirs.named_parameters())
+    found = y.gradient(*xs, *ours.parameters(), gradient=g)
+    expected = torch.autograd.grad(t, [*ts, *(names[n] for n, _ in ours.named_parameters())], torch.tensor(g))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-4 * max(1, np.abs(b.numpy()).max()))
+
+
+def masks(length, total):
+    """Boolean masks, as both frameworks take them, that leave every query a key."""
+    mask, padding = rng.random((length, total)) < 0.3, rng.random((3, total)) < 0.3
+    mask[:, 0] = padding[:, 0] = False
+    return mask, padding
+
+
+def both(**arrays):
+    torch = pytest.importorskip("torch")
+    return {n: Tensor(a) for n, a in arrays.items()}, {n: torch.tensor(a) for n, a in arrays.items()}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", OPTIONS)
+def test_encoder_layer_is_pytorchs(options):
+    torch = pytest.importorskip("torch")
+    mask, padding = masks(5, 5)
+    ours_in, theirs_in = both(src_mask=mask, src_key_padding_mask=padding)
+    x = rng.standard_normal((3, 5, 12) if options.get("batch_first") else (5, 3, 12)).astype(np.float32)
+    compare(nn.TransformerEncoderLayer(12, 3, 20, 0.0, **options),
+            torch.nn.TransformerEncoderLayer(12, 3, 20, 0.0, **options), ours_in, theirs_in, [x])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", OPTIONS)
+def test_decoder_layer_is_pytorchs(options):
+    torch = pytest.importorskip("torch")
+    (mask, padding), (mask2, padding2) = masks(5, 5), masks(5, 7)
+    ours_in, theirs_in = both(tgt_mask=mask, tgt_key_padding_mask=padding, memory_mask=mask2,
+                              memory_key_padding_mask=padding2)
+    arrays = [rng.standard_normal((n, 3, 12)).astype(np.float32) for n in (5, 7)]
+    if options.get("batch_first"):
+        arrays = [a.swapaxes(0, 1).copy() for a in arrays]
+    compare(nn.TransformerDecoderLayer(12, 3, 20, 0.0, **options),
+            torch.nn.TransformerDecoderLayer(12, 3, 20, 0.0, **options), ours_in, theirs_in, arrays)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_transformer_is_pytorchs():
+    torch = pytest.importorskip("torch")
+    arrays = [rng.standard_normal((n, 3, 12)).astype(np.float32) for n in (7, 5)]
+    causal = np.triu(np.ones((5, 5), bool), 1)
+    compare(nn.Transformer(12, 3, 2, 2, 20, 0.0), torch.nn.Transformer(12, 3, 2, 2, 20, 0.0),
+            {"tgt_is_causal": True}, {"tgt_mask": torch.tensor(causal)}, arrays)

@@ -1,0 +1,520 @@
+"""Attention, softmax(scale q k^T + mask) v, without ever holding the matrix of scores (FlashAttention, 2022).
+
+The scores are computed a block of keys by a panel of queries at a time, used, and forgotten. Forward, a query's softmax
+is a running one: when a block brings a higher maximum, what was summed before is scaled down. All it leaves behind are
+two numbers a query: its maximum m and 1 / sum e^(s - m). From them backward has the weights of any block again.
+
+Blocks are stored turned round, keys by queries, COLUMNS queries wide. So maxima and sums over keys, causality and masks
+are operations on whole vectors, a query to a lane. All operands lie in panels of one form, [j // COLUMNS][i][j %
+COLUMNS] for number [i, j], which the tiles of simd.py read on either side of a product, and either way round: it takes
+one table of offsets for i and one for j.
+
+    S' = (scale K) Q'       P' = e^(S' - m) / sum      O = P V                                             forward
+    dP' = V dO'     dS' = P' (dP' - delta)     dV = P' dO     dK = dS' (scale Q)     dQ = dS (scale K)     backward
+
+with delta = the sums of dO O over a row (' is transposition). Arrays are read and written where they lie, with any
+strides: heads may be views of one projection (batch, length, 3 heads size).
+"""
+
+import math
+
+import numpy as np
+from numba import carray, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from . import threads
+from .gemm import _aligned, _at, _ceil, _from, _Matrix, _matrix, _pack_columns, _size
+from .simd import (
+    COLUMNS,
+    FLOATS,
+    POINTER,
+    ROWS,
+    VECTOR,
+    VECTORS,
+    counting,
+    element,
+    function,
+    inner,
+    integer,
+    kernel,
+    load,
+    make_tile,
+    ndim_of,
+    procedure,
+    store,
+    stride_of,
+)
+from .softmax import _exp, _scale
+from .tasks import run
+
+_KEYS = 128  # in a block; a panel of scores, 16 KiB, stays in the first-level cache
+_PANELS = 2  # of queries that backward takes at a time: the longer their products are, the fewer times sums are stored
+_GRAIN = 400_000  # multiplications that are worth sharing between threads
+_LINE = 4 * COLUMNS  # bytes of a row of a panel
+
+_wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
+
+_LOWEST = np.float32(-3.4e38)  # the maximum of nothing: finite, since inf - inf would be NaN
+
+U = np.uint32
+
+
+# Operations on panels of scores (keys, COLUMNS), a query to a lane ----------------------------------------------------
+
+
+def _lanes(b, address):
+    """The line of COLUMNS numbers at an address, as vectors."""
+    return [load(b, b.add(address, integer(4 * FLOATS * j)), VECTOR) for j in range(VECTORS)]
+
+
+def _fold(combine):
+    """Intrinsic part: line = combine(line, every line of the panel)."""
+
+    def emit(b, panel, keys, line):
+        folded = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
+        with counting(b, keys) as key:
+            for x, old in zip(_lanes(b, element(b, panel, key, integer(_LINE))), folded, strict=True):
+                b.store(combine(b, b.load(old), x), old)
+        for j, x in enumerate(folded):
+            store(b, b.load(x), b.add(line, integer(4 * FLOATS * j)))
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def _maximum(typing, panel, keys, line):
+    """line = the larger of line and every line of the panel."""
+    return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
+
+
+@intrinsic
+def _sum(typing, panel, keys, line):
+    """line += every line of the panel."""
+    return _fold(lambda b, x, y: b.fadd(x, y))
+
+
+@intrinsic
+def _subtract(typing, panel, keys, line):
+    """panel -= line."""
+
+    def emit(b, panel, keys, line):
+        shift = _lanes(b, line)
+        with counting(b, keys) as key:
+            row = element(b, panel, key, integer(_LINE))
+            for j, (x, y) in enumerate(zip(_lanes(b, row), shift, strict=True)):
+                store(b, b.fsub(x, y), b.add(row, integer(4 * FLOATS * j)))
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def _gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
+    """weights *= inverse; gradients = weights * (gradients - delta)."""
+
+    def emit(b, weights, gradients, keys, inverse, delta):
+        scales, means = _lanes(b, inverse), _lanes(b, delta)
+        with counting(b, keys) as key:
+            at = b.mul(key, integer(_LINE))
+            rows = b.add(weights, at), b.add(gradients, at)
+            for j, (p, dp) in enumerate(zip(*[_lanes(b, row) for row in rows], strict=True)):
+                p = b.fmul(p, scales[j])
+                for x, row in zip((p, b.fmul(p, b.fsub(dp, means[j]))), rows, strict=True):
+                    store(b, x, b.add(row, integer(4 * FLOATS * j)))
+
+    return procedure(emit, 5)
+
+
+# Panels ---------------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def _pointer(typing, address):
+    """An address as a pointer, which carray takes."""
+    return function(lambda b, x: b.inttoptr(x, POINTER), types.voidptr, types.intp)
+
+
+@inner
+def _floats(address, count):
+    """The float32 numbers at an address, as an array."""
+    return carray(_pointer(address), (count,), np.float32)
+
+
+@inner
+def _panel_bytes(rows, columns):
+    """Memory for a matrix in panels."""
+    return rows * _ceil(columns, COLUMNS) * _LINE
+
+
+@inner
+def _pack(x, rows, columns, panels, panel_bytes, factor):
+    """panels = factor * x for a matrix (rows, columns)."""
+    for j in range(0, columns, COLUMNS):
+        panel = panels + j // COLUMNS * panel_bytes
+        _pack_columns(_Matrix(_at(x, 0, j), x.row, x.column), rows, columns - j, panel)
+        if factor != 1:
+            numbers = _floats(panel, rows * COLUMNS)
+            for i in range(numbers.size):
+                numbers[i] *= factor
+
+
+@inner
+def _offsets_in_column(table, count):
+    """Offsets of numbers [i, 0] of panels; past the end, of the last one: what ends a matrix amid a tile."""
+    for i in range(count + ROWS):
+        table[i] = min(i, count - 1) * _LINE
+
+
+@inner
+def _offsets_in_row(table, count, panel_bytes):
+    """Offsets of numbers [0, j] of panels."""
+    for j in range(count + ROWS):
+        last = min(j, count - 1)
+        table[j] = last // COLUMNS * panel_bytes + last % COLUMNS * 4
+
+
+@inner
+def _multiply(rows, columns, depth, a, r, c, b, b_bytes, start, start_row, out, out_row):
+    """out = start + A B, with A[i, k] = a[r[i] + c[k]] and B in panels; r, c are tables of offsets."""
+    r, c = r.ctypes.data, c.ctypes.data
+    for j in range(0, columns, COLUMNS):
+        panel = b + j // COLUMNS * b_bytes
+        for i in range(0, rows, ROWS):
+            first, target = start + i * start_row + 4 * j, out + i * out_row + 4 * j
+            tile = (depth, a, r + 8 * i, c, panel, _LINE, first, start_row, target, out_row, rows - i, columns - j, 0)
+            if columns - j <= FLOATS:
+                _narrow_tile(*tile)
+            else:
+                _wide_tile(*tile)
+
+
+@inner
+def _hide_future(scores, first_key, keys, first_query):
+    """Scores of keys after the query are -inf."""
+    for key in range(max(first_key, first_query), first_key + keys):
+        line = _floats(scores + (key - first_key) * _LINE, COLUMNS)
+        for i in range(COLUMNS):
+            line[i] = -np.inf if key > first_query + i else line[i]
+
+
+@inner
+def _add_mask(scores, keys, queries, mask, work):
+    """Add a block of a mask (queries, keys) to the scores; work has room for a panel."""
+    _pack_columns(_Matrix(mask.address, mask.column, mask.row), keys, queries, work)
+    x, y = _floats(scores, keys * COLUMNS), _floats(work, keys * COLUMNS)
+    for i in range(x.size):
+        x[i] += y[i]
+
+
+# Dropout --------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _mixed(x):
+    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
+    x = U(U(x ^ (x >> U(16))) * U(0x7FEB352D))
+    x = U(U(x ^ (x >> U(15))) * U(0x846CA68B))
+    return U(x ^ (x >> U(16)))
+
+
+@inner
+def _row_key(seed, row):
+    return _mixed(U(_mixed(U(U(row) ^ U(seed & 0xFFFFFFFF))) + U(seed >> 32)))
+
+
+@inner
+def _kept(row_key, key, threshold):
+    """Whether dropout keeps the weight of a key: a function of place and seed, so that backward finds it again."""
+    return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= threshold
+
+
+@inner
+def _drop(weights, first_key, keys, row_keys, threshold, factor):
+    for key in range(keys):
+        line = _floats(weights + key * _LINE, COLUMNS)
+        for i in range(COLUMNS):
+            line[i] = line[i] * factor if _kept(row_keys[i], first_key + key, threshold) else np.float32(0)
+
+
+@kernel()
+def _dropout_task(rows, keys, seed, threshold, factor, out):
+    for row in range(rows):
+        row_key = _row_key(seed, row)
+        for key in range(keys):
+            out[row * keys + key] = factor if _kept(row_key, key, U(threshold)) else np.float32(0)
+
+
+def _threshold_and_factor(p):
+    return min(round(p * 2**32), 2**32 - 1), np.float32(0 if p >= 1 else 1 / (1 - p))
+
+
+def dropout_factors(shape, p, seed):
+    """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
+    out = np.empty(shape, np.float32)
+    _dropout_task(math.prod(shape[:-1]), shape[-1], seed, *_threshold_and_factor(p), out.reshape(-1))
+    return out
+
+
+# Forward --------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _count_heads(out):
+    heads = 1
+    for axis in range(3, ndim_of(out) + 1):
+        heads *= _size(out, axis)
+    return heads
+
+
+@kernel()
+def _forward_task(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks):
+    size, total, width = _size(q, 1), _size(k, 2), _size(v, 1)
+    lines = 2 * _KEYS + size + _ceil(width, COLUMNS) * (COLUMNS + 1) + 3
+    memory = _panel_bytes(total, size) + _panel_bytes(total, width) + lines * _LINE
+    _forward(q, k, v, mask, out, stats, parts, causal, np.float32(scale), U(threshold), np.float32(factor), seed, task,
+             tasks, np.empty(memory // 4 + 16, np.float32))
+
+
+@inner
+def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks, memory):
+    """stats: m of every query, then 1 / sum e^(s - m). Of a head's panels of queries a part has every parts-th."""
+    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
+    heads, panel = _count_heads(out), total * _LINE
+    k_panels = _aligned(memory)
+    v_panels = k_panels + _panel_bytes(total, size)
+    scores = v_panels + _panel_bytes(total, width)
+    work = scores + _KEYS * _LINE
+    query = work + _KEYS * _LINE
+    sums = query + size * _LINE
+    sums_row = _ceil(width, COLUMNS) * _LINE
+    lines = sums + COLUMNS * sums_row
+    top, summed, change = _floats(lines, COLUMNS), _floats(lines + _LINE, COLUMNS), _floats(lines + 2 * _LINE, COLUMNS)
+    zero = lines + 3 * _LINE
+    _floats(zero, sums_row // 4)[:] = 0
+    row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(size + ROWS, np.int64)
+    lane, row_keys = np.empty(COLUMNS + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
+    _offsets_in_row(column, size, panel)
+    packed = -1
+    for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
+        head, part = unit // parts, unit % parts
+        if head != packed:
+            _pack(_matrix(k, head, out), total, size, k_panels, panel, scale)
+            _pack(_matrix(v, head, out), total, width, v_panels, panel, np.float32(1))
+            packed = head
+        for first in range(part * COLUMNS, length, parts * COLUMNS):
+            queries = min(COLUMNS, length - first)
+            q_rows, out_rows = _from(_matrix(q, head, out), first, 0), _from(_matrix(out, head, out), first, 0)
+            _pack_columns(_Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
+            _offsets_in_row(lane, queries, 0)
+            for i in range(COLUMNS):
+                top[i], summed[i] = _LOWEST, 0
+                row_keys[i] = _row_key(seed, head * length + first + i)
+            end = min(total, first + queries) if causal else total
+            for key in range(0, end, _KEYS):
+                keys = min(_KEYS, end - key)
+                _offsets_in_column(row, keys)
+                _multiply(keys, COLUMNS, size, k_panels + key * _LINE, row, column, query, 0, zero, 0, scores, _LINE)
+                if mask != 0:
+                    _add_mask(scores, keys, queries, _from(_matrix(mask, head, out), first, key), work)
+                if causal:
+                    _hide_future(scores, key, keys, first)
+                change[:] = top
+                _maximum(scores, keys, lines)
+                for i in range(COLUMNS):
+                    change[i] -= top[i]
+                _exp(change)
+                for i in range(COLUMNS):
+                    summed[i] *= change[i]
+                _subtract(scores, keys, lines)
+                _exp(_floats(scores, keys * COLUMNS))
+                _sum(scores, keys, lines + _LINE)
+                if threshold > 0:
+                    _drop(scores, key, keys, row_keys, threshold, factor)
+                if key == 0:
+                    _multiply(queries, width, keys, scores, lane, row, v_panels, panel, zero, 0, sums, sums_row)
+                else:
+                    for i in range(queries):
+                        _scale(_floats(sums + i * sums_row, width), change[i])
+                    _multiply(queries, width, keys, scores, lane, row, v_panels + key * _LINE, panel, sums, sums_row,
+                              sums, sums_row)
+            for i in range(queries):
+                inverse = np.float32(1) / summed[i] if summed[i] != 0 else np.float32(0)
+                target, source = _floats(_at(out_rows, i, 0), width), _floats(sums + i * sums_row, width)
+                for j in range(width):
+                    target[j] = source[j] * inverse
+                stats[head * length + first + i] = top[i]
+                stats[(heads + head) * length + first + i] = inverse
+
+
+# Backward -------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _clear(x, rows, columns):
+    for i in range(rows):
+        _floats(_at(x, i, 0), columns)[:] = 0
+
+
+@inner
+def _dot(a, b):
+    total = np.float32(0)
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel()
+def _backward_task(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task,
+                   tasks):
+    size, width, many = _size(q, 1), _size(v, 1), _PANELS * COLUMNS
+    widest = _ceil(max(size, width), COLUMNS)
+    lines = (2 * (_KEYS + many) + 1) * widest + 2 * _PANELS * _KEYS + size + width + _KEYS
+    _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, np.float32(scale), U(threshold),
+              np.float32(factor), seed, task, tasks, np.empty(lines * COLUMNS + 16, np.float32))
+
+
+@inner
+def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task, tasks,
+              memory):
+    """dk and dv have a leading axis, a part's share each: a part has every parts-th block of a head's queries."""
+    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
+    heads, many = _count_heads(out), _PANELS * COLUMNS
+    widest = _ceil(max(size, width), COLUMNS) * COLUMNS
+    panel, block = _KEYS * _LINE, many * _LINE  # bytes of a panel of keys and of queries
+    k_panels = _aligned(memory)
+    v_panels = k_panels + _panel_bytes(_KEYS, size)
+    q_panels = v_panels + _panel_bytes(_KEYS, width)
+    g_panels = q_panels + _panel_bytes(many, size)
+    weights = g_panels + _panel_bytes(many, width)
+    gradients = weights + _PANELS * panel
+    query = gradients + _PANELS * panel
+    cotangent = query + size * _LINE
+    work = cotangent + width * _LINE
+    zero = work + panel
+    _floats(zero, widest)[:] = 0
+    lines = np.empty((3, length + COLUMNS), np.float32)
+    top, inverse, delta = lines[0], lines[1], lines[2]
+    row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(widest + ROWS, np.int64)
+    lane, row_keys = np.empty(many + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
+    _offsets_in_row(column, widest, panel)
+    for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
+        head, part = unit // parts, unit % parts
+        q_head, g_head, out_head = _matrix(q, head, out), _matrix(g, head, out), _matrix(out, head, out)
+        dq_head, dk_head, dv_head = _matrix(dq, head, out), _share(dk, part, head, out), _share(dv, part, head, out)
+        for i in range(length):
+            top[i], inverse[i] = stats[head * length + i], stats[(heads + head) * length + i]
+            delta[i] = _dot(_floats(_at(g_head, i, 0), width), _floats(_at(out_head, i, 0), width))
+        for key in range(0, total, _KEYS):
+            keys = min(_KEYS, total - key)
+            _pack(_from(_matrix(k, head, out), key, 0), keys, size, k_panels, panel, scale)
+            _pack(_from(_matrix(v, head, out), key, 0), keys, width, v_panels, panel, np.float32(1))
+            dk_rows, dv_rows = _from(dk_head, key, 0), _from(dv_head, key, 0)
+            _clear(dk_rows, keys, size)
+            _clear(dv_rows, keys, width)
+            _offsets_in_column(row, keys)
+            start = key // many if causal else 0
+            for first in range((start + (part - start) % parts) * many, length, parts * many):
+                queries = min(many, length - first)
+                q_rows, g_rows = _from(q_head, first, 0), _from(g_head, first, 0)
+                dq_rows = _from(dq_head, first, 0)
+                _pack(q_rows, queries, size, q_panels, block, scale)
+                _pack(g_rows, queries, width, g_panels, block, np.float32(1))
+                _offsets_in_row(lane, queries, panel)
+                seen = min(keys, _ceil(first + queries - key, ROWS) * ROWS) if causal else keys
+                for i in range(0, queries, COLUMNS):
+                    s, ds = weights + i // COLUMNS * panel, gradients + i // COLUMNS * panel
+                    here = min(COLUMNS, queries - i)
+                    _pack_columns(_Matrix(_at(q_rows, i, 0), q_rows.column, q_rows.row), size, here, query)
+                    _pack_columns(_Matrix(_at(g_rows, i, 0), g_rows.column, g_rows.row), width, here, cotangent)
+                    _multiply(seen, COLUMNS, size, k_panels, row, column, query, 0, zero, 0, s, _LINE)
+                    _multiply(seen, COLUMNS, width, v_panels, row, column, cotangent, 0, zero, 0, ds, _LINE)
+                    if mask != 0:
+                        _add_mask(s, seen, here, _from(_matrix(mask, head, out), first + i, key), work)
+                    if causal:
+                        _hide_future(s, key, seen, first + i)
+                    at = 4 * (first + i)
+                    _subtract(s, seen, top.ctypes.data + at)
+                    _exp(_floats(s, seen * COLUMNS))
+                    if threshold > 0:
+                        for j in range(COLUMNS):
+                            row_keys[j] = _row_key(seed, head * length + first + i + j)
+                        _drop(ds, key, seen, row_keys, threshold, factor)
+                    _gradient_of_scores(s, ds, seen, inverse.ctypes.data + at, delta.ctypes.data + at)
+                    if threshold > 0:
+                        _drop(s, key, seen, row_keys, threshold, factor)
+                _multiply(seen, width, queries, weights, row, lane, g_panels, block, dv_rows.address, dv_rows.row,
+                          dv_rows.address, dv_rows.row)
+                _multiply(seen, size, queries, gradients, row, lane, q_panels, block, dk_rows.address, dk_rows.row,
+                          dk_rows.address, dk_rows.row)
+                begin, begin_row = (zero, 0) if key == 0 else (dq_rows.address, dq_rows.row)
+                _multiply(queries, size, seen, gradients, lane, row, k_panels, panel, begin, begin_row,
+                          dq_rows.address, dq_rows.row)
+
+
+@inner
+def _share(x, part, head, out):
+    """The matrix of a head in the share x[part]; x has one axis more than out."""
+    matrix = _matrix(x, head, out)
+    return _Matrix(matrix.address + part * stride_of(x, 0), matrix.row, matrix.column)
+
+
+# Calls ----------------------------------------------------------------------------------------------------------------
+
+
+def _parts(heads, length, width):
+    """Into how many parts to cut the queries of a head, for threads to get equally many."""
+    tasks, parts = threads.count, 1
+    while heads < 8 * tasks and heads * parts % tasks:
+        parts += 1
+    return parts if length > width else 1
+
+
+def _laid_out_like(x, shape):
+    """A new array with the order of x's axes in memory, unless that puts another axis than the last innermost."""
+    y = np.empty_like(x, shape=shape)
+    return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
+
+
+def _work(q, k, v, heads):
+    return heads * q.shape[-2] * k.shape[-2] * (q.shape[-1] + v.shape[-1])
+
+
+def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, out=None):
+    """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
+
+    q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
+    broadcasting; out (..., L, d_v), in q's order in memory if left out. A query that may see no key gives 0.
+    """
+    heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
+    if out is None:
+        out = _laid_out_like(q, (*heads_shape, q.shape[-2], v.shape[-1]))
+    heads, length = math.prod(heads_shape), q.shape[-2]
+    stats = np.empty(2 * heads * length, np.float32)
+    if k.shape[-2] == 0:
+        out[...] = 0
+    elif out.size:
+        run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), 0 if mask is None else id(mask),
+            id(out), stats, _parts(heads, length, COLUMNS), int(causal), float(scale), *_threshold_and_factor(dropout_p),
+            seed)
+    return out, stats
+
+
+def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, into=None):
+    """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
+    g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
+    heads_shape = out.shape[:-2]
+    heads, length = math.prod(heads_shape), q.shape[-2]
+    dq, dk, dv = into or [_laid_out_like(x, (*heads_shape, *x.shape[-2:])) for x in (q, k, v)]
+    if not out.size or not k.size:
+        for d in (dq, dk, dv):
+            d[...] = 0
+        return dq, dk, dv
+    parts = _parts(heads, length, _PANELS * COLUMNS)
+    shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
+    run(_backward_task, _work(q, k, v, heads) >= _GRAIN, id(g), id(q), id(k), id(v), 0 if mask is None else id(mask),
+        id(out), id(dq), id(shares[0]), id(shares[1]), stats, parts, int(causal), float(scale),
+        *_threshold_and_factor(dropout_p), seed)
+    if parts > 1:
+        for d, share in zip((dk, dv), shares, strict=True):
+            np.sum(share, axis=0, out=d)
+    return dq, dk, dv

@@ -1,0 +1,197 @@
+"""Scaled dot-product attention (004; Vaswani et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import kernels, random
+from ..dtypes import BOOL, FLOAT32
+from ..primitive import Residuals, fused, primitive
+from .elementwise import mul, where
+from .matmul import matmul
+from .shape import permute, reshape, transpose
+from .softmax import softmax
+
+
+def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=None):
+    """softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it.
+
+    q (..., heads, L, d), k (..., heads, S, d), v (..., heads, S, d_v) -> (..., heads, L, d_v); the leading axes
+    broadcast. The arrays may be transposed views, such as of (batch, L, heads, d): they are read in place, and the
+    output is laid out like q.
+
+    attn_mask: broadcasts to (..., L, S). Boolean, True where a query may see a key; or floating, added to the scores.
+    is_causal: query i sees keys 0 to i; with a mask, both must allow it. Default scale: 1 / sqrt(d).
+    dropout_p: the probability with which a weight is set to 0, and the others scaled by 1 / (1 - dropout_p).
+
+    A query that may see no key gives 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
+    memory is linear in the lengths (FlashAttention, Dao et al. 2022).
+
+    Raises ValueError for shapes that do not fit, TypeError for dtypes that differ or a mask of integers.
+    """
+    who = "scaled_dot_product_attention"
+    for name, x in ("q", q), ("k", k), ("v", v):
+        if x.ndim < 2:
+            raise ValueError(f"{who}: {name} needs axes (..., length, size), got shape {x.shape}")
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"{who}: q of shape {q.shape} and k of shape {k.shape} must agree in their last axis")
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"{who}: k of shape {k.shape} and v of shape {v.shape} must have as many keys as values "
+                         "(axis -2)")
+    try:
+        heads = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    except ValueError:
+        raise ValueError(f"{who}: the leading axes of q {q.shape}, k {k.shape} and v {v.shape} do not broadcast"
+                         ) from None
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
+    return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale, seed=_seed(dropout_p))
+
+
+def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None):
+    """Attention of a sequence to itself, from one projection that holds queries, keys and values side by side.
+
+    qkv (..., T, 3 E) -> (..., T, E). Axis -1 is cut into q, k and v, each of them into num_heads heads of E / num_heads
+    numbers; the heads' outputs lie side by side again. All are read and written in place, and so are their gradients.
+    The other arguments are those of `scaled_dot_product_attention`; attn_mask broadcasts to (..., num_heads, T, T).
+    """
+    who = "self_attention"
+    if qkv.ndim < 2 or num_heads < 1 or qkv.shape[-1] % (3 * num_heads):
+        raise ValueError(f"{who}: qkv must be (..., T, 3 E) with E a multiple of num_heads={num_heads}, "
+                         f"got shape {qkv.shape}")
+    *batch, length, width = qkv.shape
+    scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else float(scale)
+    _check(who, attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
+    return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
+                           seed=_seed(dropout_p))
+
+
+def _check(who, mask, shape, dropout_p, *inputs):
+    if any(x.dtype is not inputs[0].dtype or x.dtype.kind != "f" for x in inputs):
+        raise TypeError(f"{who}: all inputs must be of one floating dtype, got {', '.join(str(x.dtype) for x in inputs)}")
+    if not 0 <= dropout_p <= 1:
+        raise ValueError(f"{who}: dropout_p must lie in [0, 1], got {dropout_p}")
+    if mask is not None:
+        if mask.dtype.kind != "b" and mask.dtype is not inputs[0].dtype:
+            raise TypeError(f"{who}: attn_mask must be boolean or {inputs[0].dtype}, as the inputs are; "
+                            f"got {mask.dtype}")
+        try:
+            fits = np.broadcast_shapes(mask.shape, shape) == shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"{who}: attn_mask of shape {mask.shape} does not broadcast to the scores' shape "
+                             f"(..., queries, keys) = {shape}")
+
+
+def _seed(dropout_p) -> int:
+    return int(random.generator.integers(2**63)) if dropout_p else 0
+
+
+def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+    weights = attention_weights(q, k, attn_mask, is_causal, scale)
+    if dropout_p:
+        weights = mul(weights, kernels.attention.dropout_factors(weights.shape, dropout_p, seed).astype(q.dtype))
+    return matmul(weights, v)
+
+
+def attention_weights(q, k, attn_mask=None, is_causal=False, scale=1.0):
+    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key."""
+    scores = matmul(q, transpose(k, -1, -2)) * scale
+    allowed = None
+    if attn_mask is not None:
+        mask = attn_mask if isinstance(attn_mask, np.ndarray) else attn_mask.data
+        allowed = mask if mask.dtype is BOOL else mask > -np.inf
+        scores = scores if mask.dtype is BOOL else scores + attn_mask
+    if is_causal:
+        past = np.tri(*scores.shape[-2:], dtype=bool)
+        allowed = past if allowed is None else allowed & past
+    if allowed is None:
+        return softmax(scores)
+    sees = allowed.any(-1, keepdims=True)  # softmax of nothing is NaN, here and in the gradient
+    scores = where(allowed, scores, np.where(sees, -np.inf, 0).astype(scores.dtype))
+    return where(sees, softmax(scores), 0.0)
+
+
+def _floating(mask):
+    """The mask as the kernel takes it: added to the scores."""
+    if mask is None or mask.dtype is FLOAT32:
+        return mask
+    return np.where(mask, FLOAT32.type(0), FLOAT32.type(-np.inf))
+
+
+def _for_kernel(x, queries: int) -> bool:
+    """A single query, as a language model's next token, leaves nothing for the kernel to save."""
+    return x.dtype is FLOAT32 and queries > 1
+
+
+@fused(reference=attention_reference)
+def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+    if not _for_kernel(q, q.shape[-2]):
+        return attention_reference(q, k, v, attn_mask, dropout_p, is_causal, scale, seed), Residuals(
+            stats=None, added=None)
+    added = _floating(attn_mask)
+    out, stats = kernels.attention.attention(q, k, v, added, is_causal, scale, dropout_p, seed)
+    return out, Residuals(stats=stats, added=added)
+
+
+@_attention.joint_vjp
+def _(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, wanted):
+    if stats is None or wanted[3]:
+        return NotImplemented
+    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed),
+            None]
+
+
+def self_attention_reference(qkv, attn_mask=None, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+    *batch, length, width = qkv.shape
+    n = len(batch)
+    apart = reshape(qkv, shape=(*batch, length, 3, num_heads, width // 3 // num_heads))
+    parts = permute(apart, axes=(n + 1, *range(n), n + 2, n, n + 3))
+    y = attention_reference(parts[0], parts[1], parts[2], attn_mask, dropout_p, is_causal, scale, seed)
+    return reshape(transpose(y, -2, -3), shape=(*batch, length, width // 3))
+
+
+def _heads(x, num_heads, parts):
+    """(..., T, parts * E) as views (..., num_heads, T, size), one for each part."""
+    apart = x.reshape(*x.shape[:-1], parts, num_heads, x.shape[-1] // parts // num_heads)
+    return [apart[..., i, :, :].swapaxes(-2, -3) for i in range(parts)]
+
+
+@fused(reference=self_attention_reference)
+def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+    if not _for_kernel(qkv, qkv.shape[-2]):
+        return self_attention_reference(qkv, attn_mask, num_heads, dropout_p, is_causal, scale, seed), Residuals(
+            stats=None, added=None)
+    added = _floating(attn_mask)
+    out = np.empty((*qkv.shape[:-1], qkv.shape[-1] // 3), FLOAT32)
+    q, k, v = _heads(qkv, num_heads, 3)
+    _, stats = kernels.attention.attention(q, k, v, added, is_causal, scale, dropout_p, seed, *_heads(out, num_heads, 1))
+    return out, Residuals(stats=stats, added=added)
+
+
+@_self_attention.joint_vjp
+def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, wanted):
+    if stats is None or wanted[1]:
+        return NotImplemented
+    (g,), (out,) = _heads(g, num_heads, 1), _heads(out, num_heads, 1)
+    dqkv = np.empty(qkv.shape, FLOAT32)
+    kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p,
+                                         seed, _heads(dqkv, num_heads, 3))
+    return [dqkv, None]
+
+
+@primitive
+def rotate_halves(x, cos, sin):
+    """The pairs (x[..., i], x[..., i + n]), n half the last axis, turned by angles whose cos and sin are (..., n)."""
+    n = x.shape[-1] // 2
+    a, b = x[..., :n], x[..., n:]
+    out = np.empty(x.shape, x.dtype)
+    out[..., :n] = a * cos - b * sin
+    out[..., n:] = a * sin + b * cos
+    return out
+
+
+rotate_halves.vjp(x=lambda g, cos, sin: rotate_halves(g, cos, -sin))
