@@ -18,10 +18,12 @@ $(STAMP): pyproject.toml
 train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictures and curves go to runs/
 	$(BIN)/python -m demos.train --out $(OUT)
 
-demos: $(STAMP)  ## draw the two moons, the activation functions and the augmentations into runs/
+demos: $(STAMP)  ## draw moons, activation functions, augmentations, regularization and fine-tuning into runs/
 	$(BIN)/python -m demos.moons --out $(OUT)/moons.png
 	$(BIN)/python -m demos.activations --out $(OUT)/activations.png
 	$(BIN)/python -m demos.augmentations --out $(OUT)/augmentations
+	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
+	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
 	$(BIN)/python -m pytest

@@ -38,7 +38,7 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case what makes its inputs and returns a call without arguments that is timed."""
-    from tinygrad_like.kernels import dropout, elementwise, optim, pool, reduce, softmax
+    from tinygrad_like.kernels import attention, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
@@ -61,6 +61,45 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         return run
 
+    def layer_norm(m, n, centred=True):
+        x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
+
+        def run():
+            _, stats = norm.rows(x, n, weight, bias if centred else None, 1e-5, centred)
+            return norm.rows_backward(g, x, n, weight, stats, centred)
+
+        return run
+
+    def batch_norm_relu(*shape, skipped=False):
+        x, g, skip, weight, bias = arrays(shape, shape, shape, shape[1:2], shape[1:2])
+
+        def run():
+            y, stats = norm.groups(x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
+            return norm.groups_backward(g, x, weight, bias, stats, y=y, skipped=skipped)
+
+        return run
+
+    def group_norm(groups, *shape):
+        x, g, weight, bias = arrays(shape, shape, shape[1:2], shape[1:2])
+
+        def run():
+            _, stats = norm.groups(x, weight, bias, 1e-5, groups)
+            return norm.groups_backward(g, x, weight, bias, stats, groups)
+
+        return run
+
+    def attend(causal, *shape):
+        q, k, v, g = arrays(*[shape] * 4)
+
+        def run():
+            out, stats = attention.attention(q, k, v, None, causal, shape[-1] ** -0.5)
+            return attention.attention_backward(g, q, k, v, out, stats, None, causal, shape[-1] ** -0.5)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
+        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
         return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
@@ -127,6 +166,22 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
         "cross-entropy, forward + backward (128, 10)": lambda: cross_entropy(128, 10),
         "cross-entropy, forward + backward (2048, 65)": lambda: cross_entropy(2048, 65),
+        "layer norm, forward + backward (2048, 128)": lambda: layer_norm(2048, 128),
+        "layer norm, forward + backward (2048, 512)": lambda: layer_norm(2048, 512),
+        "RMS norm, forward + backward (2048, 512)": lambda: layer_norm(2048, 512, centred=False),
+        "batch norm, relu, f. + b. (128, 512)": lambda: batch_norm_relu(128, 512),
+        "batch norm, relu, f. + b. (64, 16, 32, 32)": lambda: batch_norm_relu(64, 16, 32, 32),
+        "batch norm, relu, f. + b. (64, 32, 16, 16)": lambda: batch_norm_relu(64, 32, 16, 16),
+        "batch norm, relu, f. + b. (64, 64, 8, 8)": lambda: batch_norm_relu(64, 64, 8, 8),
+        "batch norm, skip, relu, f. + b. (64, 16, 32, 32)": lambda: batch_norm_relu(64, 16, 32, 32, skipped=True),
+        "group norm, forward + backward (64, 32, 16, 16)": lambda: group_norm(8, 64, 32, 16, 16),
+        "attention, forward + backward (32, 4, 64, 32) causal": lambda: attend(True, 32, 4, 64, 32),
+        "attention, forward + backward (4, 8, 256, 64)": lambda: attend(False, 4, 8, 256, 64),
+        "attention, forward + backward (4, 8, 256, 64) causal": lambda: attend(True, 4, 8, 256, 64),
+        "attention, forward + backward (1, 8, 1024, 64) causal": lambda: attend(True, 1, 8, 1024, 64),
+        "attention, forward + backward (8, 8, 1024, 64) causal": lambda: attend(True, 8, 8, 1024, 64),
+        "embedding, forward + backward (65, 128) by 2048": lambda: look_up(65, 128, 2048),
+        "embedding, forward + backward (32000, 256) by 2048": lambda: look_up(32000, 256, 2048),
         "max-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         "max-pool 3x3 / 2, fwd + bwd (64, 64, 32, 32)": lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
         "average-pool 2x2, fwd + bwd (64, 16, 32, 32)": lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),
@@ -184,6 +239,55 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
 
         return run
 
+    def layer_norm(m, n):
+        x, g, weight, bias = tensors((m, n), (m, n), (n,), (n,))
+
+        def run():
+            _, mean, rstd = aten.native_layer_norm(x, [n], weight, bias, 1e-5)
+            return aten.native_layer_norm_backward(g, x, [n], mean, rstd, weight, bias, [True] * 3)
+
+        return run
+
+    def rms_norm(m, n):
+        x, g, weight = tensors((m, n), (m, n), (n,))
+        x.requires_grad_()
+        weight.requires_grad_()
+        return lambda: t.autograd.grad(t.nn.functional.rms_norm(x, (n,), weight, 1e-5), (x, weight), g)
+
+    def batch_norm_relu(*shape, skipped=False):
+        x, g, skip, weight, bias = tensors(shape, shape, shape, shape[1:2], shape[1:2])
+
+        def run():
+            y, mean, rstd = aten.native_batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5)
+            y = aten.relu(y + skip if skipped else y)
+            dy = aten.threshold_backward(g, y, 0)
+            return aten.native_batch_norm_backward(dy, x, weight, None, None, mean, rstd, True, 1e-5, [True] * 3)
+
+        return run
+
+    def group_norm(groups, *shape):
+        x, g, weight, bias = tensors(shape, shape, shape[1:2], shape[1:2])
+        sizes = shape[0], shape[1], x[0, 0].numel(), groups
+
+        def run():
+            _, mean, rstd = aten.native_group_norm(x, weight, bias, *sizes, 1e-5)
+            return aten.native_group_norm_backward(g, x, mean, rstd, weight, *sizes, [True] * 3)
+
+        return run
+
+    def attend(causal, *shape):
+        q, k, v, g = tensors(*[shape] * 4)
+
+        def run():
+            out, logsumexp = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal)
+            return aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, logsumexp, 0.0, causal)
+
+        return run
+
+    def look_up(rows, width, n):
+        (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
+        return lambda: (aten.embedding(table, index),
+                        aten.embedding_dense_backward(g, index, rows, -1, False))
     def max_pool(kernel, stride, padding, *shape):
         (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], False)
         g = t.randn_like(aten.max_pool2d_with_indices(x, *how)[0])
@@ -228,6 +332,22 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: probabilities(2048, 512),
         lambda: cross_entropy(128, 10),
         lambda: cross_entropy(2048, 65),
+        lambda: layer_norm(2048, 128),
+        lambda: layer_norm(2048, 512),
+        lambda: rms_norm(2048, 512),
+        lambda: batch_norm_relu(128, 512),
+        lambda: batch_norm_relu(64, 16, 32, 32),
+        lambda: batch_norm_relu(64, 32, 16, 16),
+        lambda: batch_norm_relu(64, 64, 8, 8),
+        lambda: batch_norm_relu(64, 16, 32, 32, skipped=True),
+        lambda: group_norm(8, 64, 32, 16, 16),
+        lambda: attend(True, 32, 4, 64, 32),
+        lambda: attend(False, 4, 8, 256, 64),
+        lambda: attend(True, 4, 8, 256, 64),
+        lambda: attend(True, 1, 8, 1024, 64),
+        lambda: attend(True, 8, 8, 1024, 64),
+        lambda: look_up(65, 128, 2048),
+        lambda: look_up(32000, 256, 2048),
         lambda: max_pool(2, 2, 0, 64, 16, 32, 32),
         lambda: max_pool(3, 2, 1, 64, 64, 32, 32),
         lambda: avg_pool(2, 2, 0, 64, 16, 32, 32),

@@ -1,1 +1,1 @@
-"""Runnable stories on real data: `python -m demos.train`, `demos.moons`, `demos.activations`, each with `--help`."""
+"""Runnable stories on real data: `python -m demos.train`, `demos.predict` and so on, each with `--help`."""

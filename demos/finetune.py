@@ -3,16 +3,21 @@
 A net is trained on the digits 0 to 4. It has never seen 5 to 9, of which there are now 1, 2, 5, ... examples each:
 
     new head      the head is replaced by a new one, which alone is trained; the body is frozen
-    whole net     the head is replaced, and all is trained, the body at a tenth of the learning rate
+    whole net     the head is replaced, and all is trained, the body with smaller steps
     from scratch  a new net of the same kind is trained
 
 Prints the accuracy on the test images of the new classes, averaged over seeds, and draws it. With --net, a net that
 demos.train has saved takes the place of the one trained here.
+
+What to expect: a body helps in so far as it has learned more than its classes. The one trained here on 720 small images
+has not, and from scratch is as good or better. On MNIST (--data mnist), where it sees 30,000, one example of each new
+class is worth 57 % with a new head, 61 % with the whole net and 47 % from scratch; 20 examples 87, 90 and 83 %.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,24 +33,27 @@ from training import accuracy, fit, predict, replace_head
 from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
 from .recipes import DATA, MODELS, RECIPES, load_net
 
-LR = 3e-3
+LR, HEAD_LR, BODY_LR = 3e-3, 1e-2, 1e-3
 METHODS = {"new head": BLUE, "whole net": ORANGE, "from scratch": MUTED}
 
 
-def train(model: nn.Module, optimizer: optim.Optimizer, x: np.ndarray, y: np.ndarray, epochs: int) -> None:
-    loader = DataLoader(x, y, batch_size=32, shuffle=True)
-    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optimizer, epochs)
+def fresh(net: dict) -> nn.Module:
+    return MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
 
 
-def fresh(name: str, shape: tuple[int, ...], classes: int, width: int, depth: int) -> nn.Module:
-    return MODELS[name].build(shape, classes, width, depth)
+def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable) -> nn.Module:
+    """The body learns from augmented images, and without label smoothing, which would leave in its features little but
+    the old classes (Kornblith et al. 2021)."""
+    model = fresh(net)
+    loader = DataLoader(x, y, batch_size=64, shuffle=True, transform=augment)
+    fit(model, loader, nn.CrossEntropyLoss(), optim.AdamW(model.parameters(), lr=1e-3), max(5, 50_000 // len(x)))
+    return model
 
 
 def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarray, y: np.ndarray,
           steps: int) -> nn.Module:
     """A net for the new classes, by one of METHODS, from the examples x and y."""
-    model = fresh(net["model"], tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
-    epochs = -(-steps // -(-len(x) // 32))
+    model = fresh(net)
     if method == "from scratch":
         replace_head(model, classes)
         optimizer = optim.AdamW(model.parameters(), lr=LR)
@@ -53,11 +61,13 @@ def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarra
         model.load_state_dict(trained.state_dict())
         model.requires_grad_(method == "whole net")
         head = replace_head(model, classes)
-        groups = [{"params": head.parameters(), "lr": LR}]
+        groups = [{"params": head.parameters(), "lr": HEAD_LR}]
         if method == "whole net":
-            groups.append({"params": [p for p in model.parameters() if p not in set(head.parameters())], "lr": LR / 10})
+            body = set(model.parameters()) - set(head.parameters())
+            groups.append({"params": [p for p in model.parameters() if p in body], "lr": BODY_LR})
         optimizer = optim.AdamW(groups)
-    train(model, optimizer, x, y, epochs)
+    loader = DataLoader(x, y, batch_size=32, shuffle=True)
+    fit(model, loader, nn.CrossEntropyLoss(), optimizer, -(-steps // len(loader)))
     return model
 
 
@@ -72,6 +82,7 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--net", type=Path, metavar="FILE",
                         help="a net saved by demos.train, for images of the size of --data's")
+    parser.add_argument("--model", choices=tuple(MODELS), default="mlp", help="trained here if no --net (default: mlp)")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where its files are, or are downloaded to")
     parser.add_argument("--classes", type=int, nargs="+", default=[5, 6, 7, 8, 9], metavar="N",
@@ -93,11 +104,11 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
             parser.error(f"--net is for images of shape {tuple(net['shape'])}, but those of --data are {x.shape[1:]}")
         trained.train()
     else:
-        recipe = RECIPES[args.data, "mlp"]
-        net = {"model": "mlp", "shape": x.shape[1:], "classes": old, "width": recipe["width"], "depth": recipe["depth"]}
-        trained = fresh("mlp", x.shape[1:], len(old), recipe["width"], recipe["depth"])
+        recipe = RECIPES[args.data, args.model]
+        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe["width"],
+               "depth": recipe["depth"]}
         member, member_test = np.isin(y, old), np.isin(y_test, old)
-        train(trained, optim.AdamW(trained.parameters(), lr=1e-3), x[member], np.searchsorted(old, y[member]), 20)
+        trained = pretrain(net, x[member], np.searchsorted(old, y[member]), data.augment)
         right = accuracy(predict(trained, x_test[member_test]), np.searchsorted(old, y_test[member_test]))
         print(f"a net that reads {', '.join(data.classes[c] for c in old)}: {right:.1%} of {member_test.sum():,} test "
               "images", flush=True)

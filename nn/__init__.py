@@ -20,6 +20,7 @@ from .activation import (
     SwiGLU,
     Tanh,
 )
+from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
@@ -32,6 +33,7 @@ from .dropout import (
     MonteCarlo,
     mc_predict,
 )
+from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss,
@@ -44,7 +46,7 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .models import MLP, ResNet, ResNetS
+from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Module, Parameter, functional_call
 from .norm import (
     BatchNorm1d,
@@ -69,8 +71,16 @@ from .pool import (
     MaxPool2d,
     Upsample,
 )
+from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .residual import Res, Residual
 from .summary import summary
+from .transformer import (
+    FeedForward,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     # the base
@@ -93,11 +103,15 @@ __all__ = [
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
+    # attention and Transformers
+    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
+    "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNet", "ResNetS",
+    "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary",
 ]

@@ -41,14 +41,16 @@ class MultiheadAttention(Module):
     the query alone, or with the same Tensor three times, it is self-attention.
 
     in_proj_weight: (3 embed_dim, embed_dim), the W^Q, W^K and W^V of all heads on top of each other, or q_proj_weight,
-    k_proj_weight and v_proj_weight (embed_dim, ...) if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,);
-    out_proj: a Linear. Names, initial values and the meaning of arguments are PyTorch's.
+    k_proj_weight and v_proj_weight if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,); out_proj: a
+    Linear. Names, initial values and the meaning of arguments are PyTorch's.
 
     dropout: the probability with which an attention weight is dropped in training.
     rotary: a RotaryEncoding of the heads' size, which turns queries and keys (self-attention only).
 
     Raises ValueError if num_heads does not divide embed_dim, and when called for shapes that do not fit.
     """
+
+    drops = True  # in training, its weights
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *,
                  kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
@@ -77,9 +79,9 @@ class MultiheadAttention(Module):
             if weight is not None:
                 init.xavier_uniform_(weight)
         self.out_proj.reset_parameters()
-        if self.in_proj_bias is not None:
-            init.zeros_(self.in_proj_bias)
-            init.zeros_(self.out_proj.bias)
+        for bias in (self.in_proj_bias, self.out_proj.bias):
+            if bias is not None:
+                init.zeros_(bias)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
                 key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
@@ -124,7 +126,7 @@ class MultiheadAttention(Module):
             q, k, v = (self._heads(x) for x in self._project(query, key, value))
             y = self._merge(ops.scaled_dot_product_attention(q, k, v, mask, dropout_p=dropout_p, is_causal=is_causal))
         if need_weights:
-            weights = ops.attention_weights(q, k, mask, is_causal, self.head_dim**-0.5)
+            weights = ops.attention_weights(q, k, mask, is_causal)
             weights = weights.mean(axis=-3) if average_attn_weights else weights
         y = self.out_proj(y)
         return y.transpose(0, 1) if turned else y, weights

@@ -8,6 +8,7 @@ from typing import Any
 from tinygrad_like import Tensor
 
 from .activation import fuses, with_relu
+from .linear import Identity
 from .module import Module, _described
 
 
@@ -96,6 +97,8 @@ class Sequential(_List):
         waiting = None  # a layer, until we know what follows it: with a ReLU it may be one op
         for module in self.__dict__.values():  # the attributes are the layers, see module.py
             if isinstance(module, Module):
+                if type(module) is Identity and module._hooks is None:
+                    continue  # nothing to do, as where fold_batch_norm took a layer out
                 if waiting is not None:
                     layer, waiting = waiting, None
                     if fuses(layer, module):

@@ -29,6 +29,7 @@ from tinygrad_like.ops import (
     dropout1d,
     dropout2d,
     elu,
+    embedding,
     fold,
     gaussian_dropout,
     gelu,
@@ -45,6 +46,7 @@ from tinygrad_like.ops import (
     nll_loss,
     one_hot,
     relu,
+    scaled_dot_product_attention,
     sigmoid,
     silu,
     smooth_l1_loss,
@@ -56,19 +58,13 @@ from tinygrad_like.ops import (
 from .norm import move_statistics
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d", "conv2d",
-    "conv_transpose1d", "conv_transpose2d", "cross_entropy", "elu", "fold", "gelu", "glu",
-    "huber_loss", "kl_div", "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss",
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
-    "avg_pool2d", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "dropout",
-    "dropout1d", "dropout2d", "elu", "gaussian_dropout", "gelu", "glu", "huber_loss", "interpolate", "kl_div",
-    "l1_loss", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
-    "one_hot", "relu", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
-    "unfold",
-    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "cross_entropy", "elu",
-    "gelu", "glu", "group_norm", "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
-    "log_softmax", "logsigmoid", "mse_loss", "nll_loss", "one_hot", "relu", "rms_norm", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh",
+    "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d",
+    "conv2d", "conv_transpose1d", "conv_transpose2d", "cross_entropy", "dropout", "dropout1d", "dropout2d", "elu",
+    "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "huber_loss", "interpolate", "kl_div",
+    "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d",
+    "mse_loss", "nll_loss", "one_hot", "relu", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
+    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold",
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 from tinygrad_like import Tensor, ops
 
@@ -16,11 +17,33 @@ from .module import Module
 from .norm import LayerNorm
 from .position import RotaryEncoding
 
-_ACTIVATIONS = {"relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
-Activation = str | Callable[[Tensor], Tensor]
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
+Activation = str | Callable[..., Any]
 
 
-class FeedForward(Module):
+class _FeedForward(Module):
+    """The layers of an FFN, which PyTorch's Transformer layers name as if they were their own."""
+
+    def __init__(self, dim: int, hidden: int | None, activation: Activation, dropout: float, bias: bool):
+        act = _ACTIVATIONS.get(activation) if isinstance(activation, str) else activation
+        if act is None:
+            raise ValueError(f"{type(self).__name__}: activation must be one of {', '.join(_ACTIVATIONS)} or a "
+                             f"function, got {activation!r}")
+        gated = act is ops.swiglu
+        if hidden is None:
+            hidden = 8 * dim // 3 if gated else 4 * dim
+        self.linear1 = Linear(dim, 2 * hidden if gated else hidden, bias)
+        self.activation = act
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(hidden, dim, bias)
+
+    def feed_forward(self, x: Tensor) -> Tensor:
+        """The FFN alone."""
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class FeedForward(_FeedForward):
     """FFN(x) = act(x W_1 + b_1) W_2 + b_2, for every position by itself (004): x (..., dim) -> (..., dim).
 
     activation: "relu", "gelu", "silu", "swiglu", or a function of Tensors. With "swiglu", linear1 makes value and gate
@@ -30,48 +53,45 @@ class FeedForward(Module):
 
     def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
                  bias: bool = True):
-        if isinstance(activation, str) and activation not in _ACTIVATIONS:
-            raise ValueError(f"{type(self).__name__}: activation must be one of {', '.join(_ACTIVATIONS)} or a "
-                             f"function, got {activation!r}")
-        gated = activation in ("swiglu", ops.swiglu)
-        if hidden is None:
-            hidden = 8 * dim // 3 if gated else 4 * dim
-        self.linear1 = Linear(dim, 2 * hidden if gated else hidden, bias)
-        self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(hidden, dim, bias)
+        super().__init__(dim, hidden, activation, dropout, bias)
 
-    def feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-    forward = feed_forward
+    def forward(self, x: Tensor) -> Tensor:
+        return self.feed_forward(x)
 
 
-class _Layer(FeedForward):
-    """A stack of residual blocks, the last of them the FFN, whose layers PyTorch names as if they were its own."""
+class _Layer(_FeedForward):
+    """Residual blocks in a row: attentions, then the FFN."""
 
-    def __init__(self, d_model: int, dim_feedforward: int | None, dropout: float, activation: Activation, eps: float,
-                 norm_first: bool, bias: bool, sandwich: bool, norm: Callable, residual_scale: float, zero_init: bool,
-                 blocks: int):
+    _attentions: tuple[str, ...]
+    self_attn: MultiheadAttention
+    multihead_attn: MultiheadAttention
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int | None = 2048, dropout: float = 0.1,
+                 activation: Activation = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *, sandwich: bool = False,
+                 norm: Callable[..., Module] = LayerNorm, residual_scale: float = 1.0, zero_init: bool = False,
+                 rotary: RotaryEncoding | None = None):
+        for name in self._attentions:
+            turn = rotary if name == "self_attn" else None
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rotary=turn)
+            self.register_module(name, attention)
         super().__init__(d_model, dim_feedforward, activation, dropout, bias)
-        options = {"eps": eps} if bias or norm is not LayerNorm else {"eps": eps, "bias": False}
         self.norm_first, self.sandwich, self.residual_scale = norm_first, sandwich, residual_scale
-        for i in range(1, blocks + 1):
+        options = {"eps": layer_norm_eps} if bias or norm is not LayerNorm else {"eps": layer_norm_eps, "bias": False}
+        blocks = range(1, len(self._attentions) + 2)
+        for i in blocks:
             self.register_module(f"norm{i}", norm(d_model, **options))
-        for i in range(1, blocks + 1):
+        for i in blocks if sandwich else ():
+            self.register_module(f"norm{i}_after", norm(d_model, **options))
+        for i in blocks:
             self.register_module(f"dropout{i}", Dropout(dropout))
-        if sandwich:
-            for i in range(1, blocks + 1):
-                self.register_module(f"norm{i}_after", norm(d_model, **options))
         if zero_init:
-            for module in self.children():
-                last = module.out_proj if isinstance(module, MultiheadAttention) else module
-                if last is self.linear2 or last is not module:
-                    for parameter in last.parameters():
-                        init.zeros_(parameter)
+            for last in (self.linear2, *(getattr(self, name).out_proj for name in self._attentions)):
+                for parameter in last.parameters():
+                    init.zeros_(parameter)
 
     def _residual(self, i: int, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
-        """x + F(x), with the norms where norm_first and sandwich want them."""
+        """Block i: x + F(x), with norms where norm_first and sandwich want them."""
         norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
         y = dropout(f(norm(x) if self.norm_first or self.sandwich else x))
         x = x + (y if self.residual_scale == 1 else y * self.residual_scale)
@@ -102,13 +122,7 @@ class TransformerEncoderLayer(_Layer):
     Raises ValueError if nhead does not divide d_model.
     """
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int | None = 2048, dropout: float = 0.1,
-                 activation: Activation = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, sandwich: bool = False, norm: Callable = LayerNorm,
-                 residual_scale: float = 1.0, zero_init: bool = False, rotary: RotaryEncoding | None = None):
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rotary=rotary)
-        super().__init__(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, sandwich, norm,
-                         residual_scale, zero_init, blocks=2)
+    _attentions = ("self_attn",)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False, cache: KeyValueCache | None = None) -> Tensor:
@@ -127,14 +141,7 @@ class TransformerDecoderLayer(_Layer):
     batch is the first axis. The arguments are those of TransformerEncoderLayer.
     """
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int | None = 2048, dropout: float = 0.1,
-                 activation: Activation = "relu", layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, sandwich: bool = False, norm: Callable = LayerNorm,
-                 residual_scale: float = 1.0, zero_init: bool = False, rotary: RotaryEncoding | None = None):
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, rotary=rotary)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first)
-        super().__init__(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, sandwich, norm,
-                         residual_scale, zero_init, blocks=3)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,

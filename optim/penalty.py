@@ -9,7 +9,7 @@ from tinygrad_like import Tensor, ops
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
 UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d",
-             "Embedding"}
+             "Embedding", "LearnedEncoding"}
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:
@@ -39,7 +39,7 @@ def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> l
     embeddings, whose size says nothing of how far the output swings, and those whose dotted name contains one of the
     strings in `skip`. Frozen parameters are left out, and so is an empty group.
 
-        optim.AdamW(optim.decay_groups(model, 0.05, skip=["pos_embed"]), lr=1e-3)
+        optim.AdamW(optim.decay_groups(model, 0.05, skip=["class_token"]), lr=1e-3)
     """
     exempt = {p for module in model.modules() if UNDECAYED & {kind.__name__ for kind in type(module).__mro__}
               for p in module.parameters(recurse=False)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
 from heapq import heappop, heappush
 from typing import Any
@@ -112,7 +112,15 @@ class recording:
         mode.recording = self.before
 
 
-def walk(root, g, *, targets=(), since: int = 0, retain: bool = False) -> dict[Any, Any]:
+def plus(total, c, owned: bool):
+    """total + c; if the buffer of total is owned, it may be reused."""
+    if owned:
+        total += c
+        return total
+    return total + c
+
+
+def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus) -> dict[Any, Any]:
     """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
 
     Nodes are taken from a heap, latest first. Every consumer of a value was recorded after the value was made, so
@@ -121,6 +129,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False) -> dict[A
     targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise each is released as the walk passes.
+    plus: how cotangents are added.
     """
     table = {root: g}
     owned = set()  # entries whose buffer was made here by an addition, and may be added to in place
@@ -149,10 +158,8 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False) -> dict[A
                 table[parent] = c
                 if type(parent) is Node and parent.order > since:
                     heappush(heap, (-parent.order, parent))
-            elif parent in owned:
-                table[parent] += c
             else:
-                table[parent] = table[parent] + c
+                table[parent] = plus(table[parent], c, parent in owned)
                 owned.add(parent)
         owned.discard(node)
         if not retain:

@@ -332,7 +332,7 @@ class Fused(Primitive):
             inputs = [x if p is None else ops.identity(x) for x, p in zip(inputs, parents, strict=True)]
             since = tick()
             y = self.reference(*inputs, **options)
-        found = walk(y.node, g, since=since, retain=mode.recording)
+        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.plus)
         return [None if p is None else self._found(found, x) for x, p in zip(inputs, parents, strict=True)]
 
     @staticmethod

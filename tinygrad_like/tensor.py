@@ -199,7 +199,7 @@ class Tensor:
         """
         g = self._seed("backward", gradient, create_graph)
         with recording(create_graph):
-            table = walk(self.node or self, g, retain=retain_graph or create_graph)
+            table = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus)
             del g
             while table:
                 leaf, c = table.popitem()
@@ -230,7 +230,7 @@ class Tensor:
         keys = [t.node or t for t in targets]
         with recording(create_graph):
             retain = create_graph if retain_graph is None else retain_graph
-            table = walk(self.node or self, g, targets=set(keys), retain=retain)
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.plus)
             found = []
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
                 if key not in table and not materialize_grads:

@@ -70,7 +70,7 @@ def calibration_error(probabilities: Any, labels: Any, bins: int = 15) -> float:
     probabilities: (..., classes), of sum 1: softmax the logits first; labels: (...). Source: Guo et al. 2017.
     """
     p, labels = _scores("calibration_error", probabilities, labels)
-    if p.min() < 0 or np.abs(p.sum(axis=-1) - 1).max() > 1e-3:
+    if not (p.min() >= 0 and np.abs(p.sum(axis=-1) - 1).max() <= 1e-3):  # NaN included
         raise ValueError("calibration_error: probabilities must be >= 0 and sum to 1 over the last axis; use softmax")
     confidence = p.max(axis=-1).astype(np.float64).ravel()
     right = (p.argmax(axis=-1) == labels).ravel()

@@ -102,7 +102,7 @@ def test_gradients():
     values = [p.detach() for p in layer.parameters()]
     x, z = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 2, 4))
     for memory in (False, True):
-        def f(x, z, *parameters):
+        def f(x, z, *parameters, memory=memory):
             inputs = (x, z, z) if memory else (x,)
             return nn.functional_call(layer, dict(zip(names, parameters, strict=True)), *inputs)[0]
 
@@ -163,7 +163,7 @@ def test_heads_are_read_in_place():
     (lambda: nn.MultiheadAttention(10, 3), "num_heads=3 must divide embed_dim=10"),
     (lambda: nn.MultiheadAttention(8, 0), "num_heads=0 must divide embed_dim=8"),
     (lambda: nn.MultiheadAttention(8, 2, rotary=nn.RotaryEncoding(8)), "rotary turns 8 numbers but a head has 4"),
-    (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 6)), r"query has shape \(3, 2, 6\) but must be \(length, batch, 8\)"),
+    (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 6)), r"query has shape \(3, 2, 6\) but must be \(length, b"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(3, 8)), r"key has shape \(3, 8\)"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 3, 8)), r"must agree in the batch, axis 1"),
     (lambda: nn.MultiheadAttention(8, 2)(some(3, 2, 8), some(4, 2, 8), some(5, 2, 8)), "as many keys as values"),

@@ -390,6 +390,38 @@ def test_masked_logits():
     compare(lambda x: ops.logsumexp(x, axis=1), lambda x: torch.logsumexp(x, 1), x, orders=1)
 
 
+# Attention and embedding ----------------------------------------------------------------------------------------------
+
+SEEN = rng.random((5, 7)) < 0.7
+SEEN[:, 0] = True
+ATTENTION = {
+    "plain": {}, "causal": {"is_causal": True}, "scale": {"scale": 0.3}, "mask": {"attn_mask": SEEN},
+    "mask of a batch": {"attn_mask": rng.random((2, 1, 1, 7)) < 0.9}, "added mask": {"attn_mask": some(3, 5, 7)},
+}
+
+
+@pytest.mark.parametrize("options", **names(ATTENTION))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_attention(options, dtype):
+    mask, rest = options.get("attn_mask"), {n: v for n, v in options.items() if n != "attn_mask"}
+    inputs = [some(2, 3, 5, 4), some(2, 3, 7, 4), some(2, 3, 7, 6)]
+    if mask is None or mask.dtype == bool:
+        ours, theirs = (None, None) if mask is None else (Tensor(mask), torch.tensor(mask))
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):  # the one with second derivatives
+            compare(lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, ours, **rest),
+                    lambda q, k, v: F.scaled_dot_product_attention(q, k, v, theirs, **rest), *inputs, dtype=dtype)
+    else:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            compare(ops.scaled_dot_product_attention, F.scaled_dot_product_attention, *inputs, mask, dtype=dtype)
+
+
+@pytest.mark.parametrize("padding_idx", [None, 2])
+def test_embedding(padding_idx):
+    index = rng.integers(0, 4, (5, 6))
+    compare(lambda w: ops.embedding(Tensor(index), w, padding_idx=padding_idx),
+            lambda w: F.embedding(torch.tensor(index), w, padding_idx), some(4, 3))
+
+
 # A whole graph, and memory shared with PyTorch ------------------------------------------------------------------------
 
 
@@ -418,6 +450,36 @@ def test_dlpack():
     y.assign([3.0, 4.0])
     assert b.tolist() == [3, 4]
     assert Tensor(torch.ones(2, dtype=torch.float64)).dtype == "float64"
+
+
+# Normalisation --------------------------------------------------------------------------------------------------------
+
+NORMS = {
+    "layer_norm": (ops.layer_norm, lambda x, w, b: F.layer_norm(x, (5,), w, b), [(3, 4, 5), (5,), (5,)]),
+    "layer_norm over two axes": (ops.layer_norm, lambda x, w, b: F.layer_norm(x, (4, 5), w, b),
+                                 [(3, 4, 5), (4, 5), (4, 5)]),
+    "rms_norm": (lambda x, w: ops.rms_norm(x, w, eps=0.1), lambda x, w: F.rms_norm(x, (5,), w, 0.1), [(3, 4, 5), (5,)]),
+    "rms_norm, its own eps": (ops.rms_norm, lambda x: F.rms_norm(x, (5,)), [(3, 4, 5)]),
+    "group_norm": (lambda x, w, b: ops.group_norm(x, w, b, num_groups=2), lambda x, w, b: F.group_norm(x, 2, w, b),
+                   [(2, 6, 3, 4), (6,), (6,)]),
+    "instance_norm": (ops.instance_norm, lambda x, w, b: F.instance_norm(x, None, None, w, b),
+                      [(2, 3, 4, 5), (3,), (3,)]),
+    "batch_norm": (ops.batch_norm, lambda x, w, b: F.batch_norm(x, None, None, w, b, True), [(6, 4), (4,), (4,)]),
+    "batch_norm of images": (ops.batch_norm, lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
+                             [(3, 4, 5, 6), (4,), (4,)]),
+    "batch_norm_relu": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, None, None, s),
+                        lambda x, w, b, s: F.relu(F.batch_norm(x, None, None, w, b, True) + s),
+                        [(3, 4, 5, 6), (4,), (4,), (3, 4, 5, 6)]),
+    "batch_norm, running statistics": (
+        lambda x, w, b, m: ops.batch_norm(x, w, b, m.detach(), (m * m).detach() + 1),
+        lambda x, w, b, m: F.batch_norm(x, m.detach(), (m * m).detach() + 1, w, b), [(3, 4, 5), (4,), (4,), (4,)]),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "shapes"), **names(NORMS))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_norms(ours, theirs, shapes, dtype):
+    compare(ours, theirs, *[some(*shape) for shape in shapes], dtype=dtype)
 
 
 # Convolution ----------------------------------------------------------------------------------------------------------

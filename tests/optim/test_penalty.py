@@ -1,9 +1,12 @@
+import re
+
 import numpy as np
 import pytest
 
 import nn
 import optim
 from optim import SGD, decay_groups, elastic_penalty, l1_penalty, l2_penalty
+from optim.penalty import UNDECAYED
 from tinygrad_like import Tensor
 
 
@@ -39,22 +42,15 @@ def test_l2_is_the_weight_decay_of_sgd():
         np.testing.assert_allclose(p.numpy(), q.numpy(), rtol=1e-6)
 
 
-class LayerNorm(nn.Module):
-    """A scale with two axes, as over (height, width)."""
-
-    def __init__(self):
-        self.weight = nn.Parameter(np.ones((2, 2), np.float32))
-
-
-class MyNorm(LayerNorm):
-    pass
+class MyNorm(nn.LayerNorm):
+    """A subclass, with a scale of two axes."""
 
 
 class Model(nn.Module):
     def __init__(self):
         self.linear = nn.Linear(3, 2)
         self.frozen = nn.Linear(3, 2).requires_grad_(False)
-        self.norm = MyNorm()
+        self.norm = MyNorm((2, 2), bias=False)
         self.position = nn.Parameter(np.ones((1, 4, 2), np.float32))
 
 
@@ -68,6 +64,12 @@ def test_decay_groups():
     assert groups(["posi"]) == [({"linear.weight"}, 0.1), ({"linear.bias", "norm.weight", "position"}, 0.0)]
     assert groups() == [({"linear.weight", "position"}, 0.1), ({"linear.bias", "norm.weight"}, 0.0)]
     assert len(decay_groups(nn.Linear(2, 2, bias=False), 0.1)) == 1
+
+
+def test_every_norm_embedding_and_position_is_known():
+    names = {name for name, kind in vars(nn).items() if isinstance(kind, type) and issubclass(kind, nn.Module)
+             and re.search("Norm|Embedding|LearnedEncoding", name)}
+    assert {"LayerNorm", "BatchNorm2d"} <= names <= UNDECAYED
 
 
 def test_decay_groups_in_an_optimizer():

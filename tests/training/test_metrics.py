@@ -74,6 +74,7 @@ def test_calibration_error_of_honest_and_of_vain_predictions():
     (lambda: confusion_matrix([0, 3], [0, 1], classes=3), "classes must lie in 0, ..., 2, got 0 to 3"),
     (lambda: f1_score(SCORES, LABELS, "mean"), "average='mean' must be 'macro', 'micro' or None"),
     (lambda: calibration_error(SCORES * 2, LABELS), "sum to 1"),
+    (lambda: calibration_error(SCORES * np.nan, LABELS), "sum to 1"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):

@@ -493,9 +493,9 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     if k.shape[-2] == 0:
         out[...] = 0
     elif out.size:
-        run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), 0 if mask is None else id(mask),
-            id(out), stats, _parts(heads, length, COLUMNS), int(causal), float(scale), *_threshold_and_factor(dropout_p),
-            seed)
+        bias = 0 if mask is None else id(mask)
+        run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), bias, id(out), stats,
+            _parts(heads, length, COLUMNS), int(causal), float(scale), *_threshold_and_factor(dropout_p), seed)
     return out, stats
 
 

@@ -285,7 +285,7 @@ def _groups_backward_task(g, x, y, weight, bias, floor, given, runs, length, sta
             s, t = 0.0, 0.0
             for j in range(i, i + length, PIECE):
                 piece = slice(j, min(j + PIECE, i + length))
-                if y.size:
+                if dskip.size:
                     a, b = _sums_and_dskip(g[piece], x[piece], y[piece], centre, floor, dskip[piece])
                 else:
                     a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
@@ -304,7 +304,7 @@ def _groups_backward_task(g, x, y, weight, bias, floor, given, runs, length, sta
             centre, scale, shift = _coefficients(mean, rstd, weight[c], bias[c])
             i = group * start + k * step
             here = slice(i, i + length)
-            if y.size:
+            if dskip.size:
                 _dx(dskip[here], x[here], centre, scale, shift, -INF, F(level), F(slope), dx[here])
             else:
                 _dx(g[here], x[here], centre, scale, shift, floor, F(level), F(slope), dx[here])
@@ -474,9 +474,10 @@ def groups(
     if stats is None:
         stats = np.empty((2, batch * groups or channels))
     layout = _layout(x, groups)
-    task, layout = (_columns_task, layout[1:2]) if layout[1] < SHORT and not groups else (_groups_task, layout)
-    run(task, x.size >= PARALLEL_FROM, flat(x), NONE if skip is None else flat(skip),
-        *_parameters(weight, bias, channels), F(0) if rectify else -INF, float(eps), given, *layout, stats, y.ravel())
+    short = not groups and layout[1] < SHORT
+    run(_columns_task if short else _groups_task, x.size >= PARALLEL_FROM, flat(x),
+        NONE if skip is None else flat(skip), *_parameters(weight, bias, channels), F(0) if rectify else -INF,
+        float(eps), given, *(layout[1:2] if short else layout), stats, y.ravel())
     return y, stats
 
 
@@ -485,19 +486,16 @@ def groups_backward(
     groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
-    channels, layout = x.shape[1], _layout(x, groups)
+    channels, layout, large = x.shape[1], _layout(x, groups), x.size >= PARALLEL_FROM
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))
-    parameters, floor = _parameters(weight, bias, channels), -INF if y is None else F(0)
+    (weight, bias), floor = _parameters(weight, bias, channels), -INF if y is None else F(0)
+    arrays = flat(g), flat(x), flat(x if y is None else y)
     rest = stats, dx.ravel(), NONE if dskip is None else dskip.ravel(), sums
-    g, x = flat(g), flat(x)
-    large = x.size >= PARALLEL_FROM
     if layout[1] < SHORT and not groups:
-        y = x if y is None else flat(y)
-        run(_columns_backward_task, large, g, x, y, parameters[0], floor, given, layout[1], *rest)
+        run(_columns_backward_task, large, *arrays, weight, floor, given, layout[1], *rest)
     else:
-        y = flat(y) if skipped else NONE
-        run(_groups_backward_task, large, g, x, y, *parameters, floor, given, *layout, *rest)
+        run(_groups_backward_task, large, *arrays, weight, bias, floor, given, *layout, *rest)
     if groups:
         sums = sums.reshape(2, -1, channels).sum(1)
     dweight, dbias = sums.astype(np.float32)

@@ -70,7 +70,8 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
 
 def _check(who, mask, shape, dropout_p, *inputs):
     if any(x.dtype is not inputs[0].dtype or x.dtype.kind != "f" for x in inputs):
-        raise TypeError(f"{who}: all inputs must be of one floating dtype, got {', '.join(str(x.dtype) for x in inputs)}")
+        given = ", ".join(str(x.dtype) for x in inputs)
+        raise TypeError(f"{who}: all inputs must be of one floating dtype, got {given}")
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"{who}: dropout_p must lie in [0, 1], got {dropout_p}")
     if mask is not None:
@@ -97,8 +98,9 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
     return matmul(weights, v)
 
 
-def attention_weights(q, k, attn_mask=None, is_causal=False, scale=1.0):
-    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key."""
+def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
+    """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: what multiplies v."""
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
     if attn_mask is not None:
@@ -167,8 +169,8 @@ def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causa
             stats=None, added=None)
     added = _floating(attn_mask)
     out = np.empty((*qkv.shape[:-1], qkv.shape[-1] // 3), FLOAT32)
-    q, k, v = _heads(qkv, num_heads, 3)
-    _, stats = kernels.attention.attention(q, k, v, added, is_causal, scale, dropout_p, seed, *_heads(out, num_heads, 1))
+    _, stats = kernels.attention.attention(*_heads(qkv, num_heads, 3), added, is_causal, scale, dropout_p, seed,
+                                           *_heads(out, num_heads, 1))
     return out, Residuals(stats=stats, added=added)
 
 

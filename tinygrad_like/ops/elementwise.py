@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .. import kernels
+from .. import autograd, kernels
 from ..dtypes import BOOL, FLOAT32, FLOAT64, as_dtype
 from ..primitive import primitive
 
@@ -33,6 +33,13 @@ def add(a, b):
 
 add.vjp(a=lambda g: g,
         b=lambda g: g)
+
+
+def plus(total, c, owned: bool):
+    """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
+    if getattr(total, "size", 0) >= LARGE and _both_large(total, c):
+        return kernels.elementwise.accumulate(total, c) if owned else kernels.elementwise.add(total, c)
+    return autograd.plus(total, c, owned)
 
 
 @primitive

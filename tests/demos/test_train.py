@@ -1,0 +1,242 @@
+"""Training runs short: what it prints, what it leaves on disk, that it can be resumed, and what it refuses."""
+
+import csv
+import re
+import struct
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("safetensors")
+
+from demos import figures, recipes, train
+from tinygrad_like import Tensor
+from training import Log
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_train_leaves_curves_and_picture(tmp_path, capsys):
+    results = train.main(["--epochs", "3", "--limit", "400", "--width", "32", "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert [r.model for r in results] == ["mlp", "resnet_s"]
+    for result in results:
+        path = tmp_path / f"{result.model}_digits_split0"
+        curves = rows(path.with_suffix(".csv"))
+        assert [int(row["epoch"]) for row in curves] == [1, 2, 3]
+        assert float(curves[-1]["loss"]) < float(curves[0]["loss"])
+        assert float(curves[-1]["test_accuracy"]) == result.accuracy
+        assert path.with_suffix(".png").read_bytes().startswith(PNG)
+        assert path.with_suffix(".safetensors").exists()
+        assert f"test accuracy {result.accuracy:.2%}" in printed
+        assert f"picture: {path.with_suffix('.png')}" in printed
+    # a table of both at the end; parameters as in 001: (d + 1) m_1 + (m_1 + 1) m_2 + ...
+    assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed.splitlines()[-2]
+
+
+def test_same_seed_same_numbers(tmp_path):
+    def run(*options):
+        (result,) = train.main(["--model", "resnet_s", "--depth", "2", "--epochs", "2", "--limit", "300",
+                                "--augment", "randaugment", "--mixup", "0.2", "--out", str(tmp_path), *options])
+        numbers = [{k: v for k, v in row.items() if "second" not in k} for row in result.rows]
+        return numbers, result.predictions.tolist()
+
+    first = run("--seed", "1")
+    assert first == run("--seed", "1")
+    assert first != run("--seed", "2")
+    assert first != run("--seed", "1", "--split-seed", "1")
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw", "rmsprop"])
+@pytest.mark.parametrize("schedule", ["one_cycle", "cosine", "warmup_cosine", "plateau", "constant"])
+def test_every_optimizer_and_schedule_learns(tmp_path, monkeypatch, optimizer, schedule):
+    monkeypatch.setattr(train, "figures", None)
+    (result,) = train.main(["--model", "mlp", "--epochs", "8", "--limit", "600", "--optimizer", optimizer,
+                            "--schedule", schedule, "--out", str(tmp_path)])
+    assert result.accuracy > 0.7
+    rates = [row["lr"] for row in result.rows]
+    assert (rates[-1] == rates[0]) == (schedule in ("constant", "plateau"))
+    assert ("val_accuracy" in result.rows[0]) == (schedule == "plateau")
+
+
+def test_digits_are_read_as_well_as_promised(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(train, "figures", None)
+    results = train.main(["--model", "mlp", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
+    mean = np.mean([r.accuracy for r in results])
+    assert mean >= 0.972
+    assert capsys.readouterr().out.splitlines()[-1].split()[2:4] == ["mean", f"{mean:.2%}"]
+
+
+def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(train, "figures", None)
+    train.main(["--model", "mlp", "--epochs", "1", "--limit", "100", "--schedule", "constant", "--out", str(tmp_path)])
+    assert "pip install 'tinygrad-like[demos]'" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.png")) and len(list(tmp_path.glob("*.csv"))) == 1
+
+
+@pytest.mark.parametrize("data", ["mnist", "fashion"])
+def test_train_on_idx_files(tmp_path, data):
+    rng = np.random.default_rng(0)
+    for part, n in (("train", 60), ("t10k", 20)):
+        labels = np.arange(n, dtype=np.uint8) % 10
+        images = rng.integers(0, 30, (n, 28, 28), np.uint8)
+        images[np.arange(n), 2 * labels] = 255  # the label is a bright row
+        header = struct.pack(">4B3I", 0, 0, 8, 3, n, 28, 28)
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(header + images.tobytes())
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">4BI", 0, 0, 8, 1, n) + labels.tobytes())
+    (result,) = train.main(["--model", "mlp", "--data", data, "--data-dir", str(tmp_path), "--width", "64",
+                            "--epochs", "15", "--batch-size", "20", "--schedule", "constant",
+                            "--out", str(tmp_path / "runs")])
+    assert result.accuracy == 1.0
+    assert (tmp_path / "runs" / f"mlp_{data}.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--mixup", "0.2", "--cutmix", "1"], "not allowed with"),
+    (["--resume", "oldest"], "invalid choice"),
+    (["--epoch", "3"], "unrecognized arguments"),
+    (["--data", "mnist", "--data-dir", ".", "--repeat-splits", "0,1"], "test set of its own"),
+    (["--epochs", "0"], "'0' is no whole number of at least 1"),
+    (["--repeat-splits", "0,x"], "'x' is no whole number"),
+])
+def test_options_that_make_no_sense_are_refused(options, message, capsys):
+    with pytest.raises(SystemExit):
+        train.main(options)
+    assert message in capsys.readouterr().err
+
+
+def test_report_of_a_perfect_and_of_a_hopeless_model(tmp_path):
+    rows = [{"epoch": 1, "loss": 2.0, "train_accuracy": 0.1, "test_accuracy": 0.1}]
+    images, labels = np.zeros((40, 1, 8, 8)), np.arange(40) % 10
+    for name, read in (("perfect", labels), ("hopeless", np.full(40, 3))):
+        path = figures.training_report(tmp_path / f"{name}.png", name, rows, images, labels, read, recipes.DIGITS)
+        assert path.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--early-stop", "3", "--schedule", "plateau", "--ema", "0.9", "--cutmix", "1"],
+])
+def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys, options):
+    monkeypatch.setattr(train, "figures", None)
+    base = ["--model", "mlp", "--epochs", "6", "--limit", "300", "--width", "32", "--augment", "light", *options]
+    train.main([*base, "--out", str(tmp_path / "whole")])
+
+    class Killed(Exception):
+        pass
+
+    def after_three(self, row, record=Log.epoch):
+        record(self, row)
+        if row["epoch"] == 3:
+            raise Killed
+
+    out = ["--out", str(tmp_path / "parts")]
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Log, "epoch", after_three)
+        train.main([*base, *out])
+    for resume in ("--resume", "--resume=previous"):
+        capsys.readouterr()
+        train.main([*base, *out, resume])
+        assert re.search(rf"^ +{4 if resume == '--resume' else 6} ", capsys.readouterr().out, re.M)
+        whole, parts = (recipes.load_net(tmp_path / run / "mlp_digits_split0.safetensors")[0].state_dict()
+                        for run in ("whole", "parts"))
+        assert all(np.array_equal(whole[name].numpy(), parts[name].numpy()) for name in whole)
+        ours, theirs = ([{k: v for k, v in row.items() if "second" not in k}
+                         for row in rows(tmp_path / run / "mlp_digits_split0.csv")] for run in ("whole", "parts"))
+        assert ours == theirs and len(ours) == 6
+
+
+def test_resume_without_and_with_other_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(train, "figures", None)
+    options = ["--model", "mlp", "--epochs", "2", "--limit", "100", "--resume", "--out", str(tmp_path)]
+    train.main(options)
+    assert "nothing to resume" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="error: .*other settings .seed: 0 then, 1 now"):
+        train.main([*options, "--seed", "1"])
+    path = tmp_path / "mlp_digits_split0.ckpt"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(SystemExit, match="error: .*damaged.*the checkpoint before it is"):
+        train.main(options)
+
+
+def test_early_stopping_uses_images_that_are_neither_trained_on_nor_tested(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "figures", None)
+    args = train.parse(["--early-stop", "2"])
+    data, plain = train.load(args, 0), train.load(train.parse([]), 0)
+    assert len(data.x_train) + len(data.x_val) == len(plain.x_train) and len(data.x_val) == 143
+    assert np.array_equal(data.x_test, plain.x_test)
+    flat = [{image.tobytes() for image in part} for part in (data.x_train, data.x_val, data.x_test)]
+    assert not flat[0] & flat[1] and not flat[1] & flat[2]
+    (result,) = train.main(["--model", "mlp", "--early-stop", "2", "--epochs", "60", "--out", str(tmp_path)])
+    assert len(result.rows) < 60
+    scores = [row["val_accuracy"] for row in result.rows]
+    assert scores.index(max(scores)) == len(scores) - 3
+    assert result.accuracy == result.rows[-3]["test_accuracy"]
+
+
+def test_options_from_a_file(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('model = "mlp"\nbatch_size = 32\nlabel-smoothing = 0.2\nrepeat_splits = [0, 2]\n'
+                    'tensorboard = true\nmixup = 0.3\n')
+    args = train.parse(["--config", str(path), "--batch-size", "16", "--no-tensorboard"])
+    assert (args.model, args.batch_size, args.label_smoothing, args.repeat_splits, args.tensorboard, args.mixup) == (
+        "mlp", 16, 0.2, [0, 2], False, 0.3)
+    assert train.parse(["--config", str(path)]).tensorboard
+
+
+@pytest.mark.parametrize("text, message", [
+    ("batchsize = 3", "unknown key 'batchsize'; did you mean 'batch-size'?"),
+    ("[size]\nwidth = 3", "unknown key 'size'"),
+    ('config = "other.toml"', "unknown key 'config'"),
+    ("epochs = 0", "'0' is no whole number of at least 1"),
+    ("epochs = 2.5", "'2.5' is no whole number"),
+    ('data = "mnits"', "invalid choice: 'mnits'"),
+    ("epochs = ", "Invalid value"),
+    (None, "No such file"),
+])
+def test_bad_files_are_refused(tmp_path, capsys, text, message):
+    path = tmp_path / "run.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SystemExit):
+        train.parse(["--config", str(path)])
+    assert message in capsys.readouterr().err
+
+
+def test_picture_and_tensorboard_while_it_trains(tmp_path, monkeypatch):
+    pytest.importorskip("tensorboardX")
+    drawn = []
+    monkeypatch.setattr(figures, "training_curves", lambda path, title, rows, least: drawn.append(len(rows)))
+    monkeypatch.setattr(train, "Log", lambda *a, **k: Log(*a, **{**k, "picture_seconds": 0}))
+    train.main(["--model", "mlp", "--epochs", "3", "--limit", "100", "--tensorboard", "--out", str(tmp_path)])
+    assert drawn == [1, 2, 3]
+    assert len(list((tmp_path / "tensorboard" / "mlp_digits_split0").glob("events.out.tfevents.*"))) == 1
+
+
+def test_curves_of_a_run_that_is_not_over(tmp_path):
+    rows = [{"epoch": 1, "loss": 2.0, "train_accuracy": 0.1, "test_accuracy": 0.1}]
+    assert figures.training_curves(tmp_path / "new" / "c.png", "MLP", rows, 0.5).read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("data, model", recipes.RECIPES)
+def test_every_recipe_builds_a_net_and_knows_its_options(data, model):
+    args = train.parse(["--data", data, "--model", model])
+    options = train.settings(args, model)
+    assert options["lr"] > 0 and set(options) <= set(vars(args))
+    shape = {"digits": (1, 8, 8), "cifar10": (3, 32, 32)}.get(data, (1, 28, 28))
+    net = recipes.MODELS[model].build(shape, 10, options["width"], options["depth"])
+    assert net.eval()(Tensor.zeros(2, *shape)).shape == (2, 10)
+
+
+def test_given_options_go_before_the_recipes(monkeypatch):
+    monkeypatch.setitem(recipes.RECIPES, ("digits", "mlp"), dict(width=8, depth=1, epochs=2, batch_size=4, lr=7.0,
+                                                                 label_smoothing=0.0, augment="light"))
+    options = train.settings(train.parse(["--width", "9", "--label-smoothing", "0.3"]), "mlp")
+    assert options == dict(width=9, depth=1, epochs=2, batch_size=4, lr=7.0, label_smoothing=0.3, augment="light",
+                           optimizer="adamw", schedule="one_cycle", weight_decay=0.01)
+    assert train.settings(train.parse(["--optimizer", "sgd"]), "mlp")["lr"] == recipes.LEARNING_RATES["sgd"]

@@ -1,0 +1,298 @@
+import copy
+
+import numpy as np
+import pytest
+
+import nn
+from nn.norm import activated_sum
+from tinygrad_like import Tensor, ops
+from tinygrad_like.gradcheck import gradcheck
+
+rng = np.random.default_rng(0)
+
+
+def some(*shape):
+    return Tensor(rng.standard_normal(shape).astype(np.float32))
+
+
+def statistics(layer):
+    return [b.numpy().copy() for b in (layer.running_mean, layer.running_var, layer.num_batches_tracked)]
+
+
+def drawn(layer):
+    """The layer with parameters, and a running mean and variance, that are not those it begins with."""
+    for module in layer.modules():
+        for name, t in (*module._own_parameters(), *module._own_buffers()):
+            if t.is_floating_point():
+                t.assign(rng.uniform(0.5, 2, t.shape).astype(t.numpy().dtype) * (1 if "var" in name else -1))
+    return layer
+
+
+# Layer norm and its relatives -----------------------------------------------------------------------------------------
+
+
+def test_layer_norm_is_equation_7_41():
+    layer = drawn(nn.LayerNorm(6))
+    z = some(4, 6)
+    for row, y in zip(z.numpy(), layer(z).numpy(), strict=True):
+        mu = row.sum() / 6
+        sigma = np.sqrt(((row - mu) ** 2).sum() / 6)
+        np.testing.assert_allclose(y, layer.bias.numpy() + layer.weight.numpy() * (row - mu) / sigma, rtol=1e-4)
+
+
+@pytest.mark.parametrize("a", [0.01, 3.0, 1000.0])
+@pytest.mark.parametrize("norm", [nn.LayerNorm, nn.RMSNorm, nn.BatchNorm1d, lambda n: nn.GroupNorm(2, n)])
+def test_the_scale_of_the_weights_before_a_norm_changes_nothing(norm, a):
+    """LN(MM_{aW, ab}(z)) = LN(MM_{W, b}(z)) (7.42-7.47), here with eps = 0; and so the gradient is orthogonal to W."""
+    mm, ln, z = nn.Linear(5, 8), norm(8), some(16, 5)
+    ln.eps = 0.0
+    w, b = mm.weight.clone().detach(), mm.bias.clone().detach()
+
+    def f(a):
+        return ln(ops.linear(z, a * w, a * b))
+
+    np.testing.assert_allclose(f(a).numpy(), f(1.0).numpy(), rtol=1e-4, atol=1e-5)
+    (ln(mm(z)) * some(16, 8)).sum().backward()
+    along = (mm.weight.grad * mm.weight).sum().item() + (mm.bias.grad * mm.bias).sum().item()
+    assert abs(along) < 1e-4 * np.abs(mm.weight.grad.numpy()).sum()
+
+
+def test_variants_a_and_b_of_layer_norm():
+    x = some(2, 3, 4, 4)
+    a, b = nn.LayerNorm((3, 4, 4)), nn.LayerNorm(3)
+    assert a.weight.shape == (3, 4, 4) and sum(p.size for p in a.parameters()) == 2 * 48
+    np.testing.assert_allclose(a(x).numpy().mean((1, 2, 3)), 0, atol=1e-6)
+    y = b(x.permute(0, 2, 3, 1))
+    np.testing.assert_allclose(y.numpy().mean(-1), 0, atol=1e-6)
+    np.testing.assert_allclose(y.numpy().std(-1), 1, atol=1e-2)
+
+
+def test_options_of_layers():
+    assert nn.LayerNorm(3, bias=False).bias is None and nn.LayerNorm(3, elementwise_affine=False).weight is None
+    assert list(nn.LayerNorm(3, elementwise_affine=False).parameters()) == []
+    assert list(nn.RMSNorm(3).state_dict()) == ["weight"] and nn.GroupNorm(1, 4, affine=False).weight is None
+    assert list(nn.InstanceNorm2d(3).state_dict()) == []
+    assert repr(nn.LayerNorm(3)) == "LayerNorm((3,), eps=1e-05, elementwise_affine=True)"
+    assert repr(nn.GroupNorm(2, 4)) == "GroupNorm(2, 4, eps=1e-05, affine=True)"
+    assert "momentum=0.1, affine=True, track_running_stats=True" in repr(nn.BatchNorm2d(3))
+    layer = drawn(nn.LayerNorm(3))
+    layer.reset_parameters()
+    assert layer.weight.tolist() == [1, 1, 1] and layer.bias.tolist() == [0, 0, 0]
+
+
+LAYERS = {
+    "LayerNorm": (lambda n: n.LayerNorm((4, 5)), [(3, 4, 5)]),
+    "LayerNorm without bias": (lambda n: n.LayerNorm(5, bias=False), [(3, 4, 5)]),
+    "RMSNorm": (lambda n: n.RMSNorm(5), [(3, 4, 5)]),
+    "GroupNorm": (lambda n: n.GroupNorm(2, 4), [(3, 4, 5), (3, 4)]),
+    "BatchNorm1d": (lambda n: n.BatchNorm1d(4), [(6, 4), (3, 4, 5), (40, 4, 30)]),
+    "BatchNorm1d, cumulative": (lambda n: n.BatchNorm1d(4, momentum=None), [(6, 4), (3, 4)]),
+    "BatchNorm1d, bare": (lambda n: n.BatchNorm1d(4, affine=False, track_running_stats=False), [(6, 4)]),
+    "BatchNorm2d": (lambda n: n.BatchNorm2d(4, eps=0.1, momentum=0.3), [(3, 4, 5, 6), (5, 4, 2, 2)]),
+    "InstanceNorm1d": (lambda n: n.InstanceNorm1d(4, affine=True), [(3, 4, 5), (4, 5)]),
+    "InstanceNorm2d": (lambda n: n.InstanceNorm2d(4), [(3, 4, 5, 6), (4, 5, 6)]),
+    "InstanceNorm2d, tracking": (lambda n: n.InstanceNorm2d(4, track_running_stats=True), [(3, 4, 5, 6)]),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_equal_pytorch(name):
+    """Outputs, gradients and running statistics over training steps, and then in evaluation."""
+    import torch
+
+    make, shapes = LAYERS[name]
+    ours, theirs = drawn(make(nn)), make(torch.nn)
+    theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for training in (True, True, True, False):
+        ours.train(training)
+        theirs.train(training)
+        for shape in shapes:
+            a, g = 2 * some(*shape).numpy() + 1, some(*shape).numpy()
+            x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+            ours.zero_grad()
+            theirs.zero_grad()
+            y, u = ours(x), theirs(t)
+            y.backward(Tensor(g))
+            u.backward(torch.tensor(g))
+            np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
+            pairs = [(x, t), *zip(ours.parameters(), theirs.parameters(), strict=True)]
+            for mine, other in pairs:
+                np.testing.assert_allclose(mine.grad.numpy(), other.grad.numpy(), rtol=1e-3, atol=1e-4)
+        for key, value in ours.state_dict().items():
+            if key != "num_batches_tracked" or "Instance" not in name:  # which PyTorch does not count there
+                np.testing.assert_allclose(value.numpy(), theirs.state_dict()[key].numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.LayerNorm(4), lambda: nn.RMSNorm(4), lambda: nn.GroupNorm(2, 4),
+                                  lambda: nn.BatchNorm1d(4), lambda: nn.BatchNorm1d(4).eval()])
+def test_gradients_with_respect_to_input_and_parameters(make):
+    layer = drawn(make()).double()
+    named = dict(layer.named_parameters())
+    gradcheck(lambda x, *ps: nn.functional_call(layer, dict(zip(named, ps, strict=True)), x),
+              rng.standard_normal((3, 4)), *named.values())
+
+
+# Batch norm -----------------------------------------------------------------------------------------------------------
+
+
+def test_running_statistics():
+    layer, x = nn.BatchNorm1d(3, momentum=0.25), some(8, 3)
+    layer(x)
+    np.testing.assert_allclose(layer.running_mean.numpy(), 0.25 * x.numpy().mean(0), rtol=1e-5)
+    np.testing.assert_allclose(layer.running_var.numpy(), 0.75 + 0.25 * x.numpy().var(0, ddof=1), rtol=1e-5)
+    before = statistics(layer)
+    layer.eval()
+    y = layer(x[:1])
+    expected = (x.numpy()[:1] - before[0]) / np.sqrt(before[1] + layer.eps)
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5)
+    assert all(np.array_equal(a, b) for a, b in zip(before, statistics(layer), strict=True))
+    layer.reset_running_stats()
+    assert [s.tolist() for s in statistics(layer)] == [[0, 0, 0], [1, 1, 1], 0]
+
+
+def test_a_forward_in_training_after_one_in_evaluation_is_noticed_by_backward():
+    layer, x = nn.BatchNorm1d(3).eval(), some(8, 3).requires_grad_()
+    y = layer(x)
+    layer.train()(x)
+    with pytest.raises(RuntimeError, match="batch_norm .* was changed in place"):
+        y.sum().backward()
+
+
+def ops_of(y):
+    names, nodes = [], [y.node]
+    while nodes:
+        node = nodes.pop()
+        if hasattr(node, "op"):
+            names.append(node.op.name)
+            nodes += [p for p in node.parents if p is not None]
+    return names
+
+
+def test_sequential_runs_batch_norm_and_relu_as_one_op_unless_a_hook_watches():
+    model, x = drawn(nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))), some(16, 4)
+    twin = copy.deepcopy(model)
+    seen = []
+    handle = twin[1].register_forward_hook(lambda module, args, y: seen.append(y.shape))
+    for mode in (True, False):
+        a, b = model.train(mode)(x), twin.train(mode)(x)
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+        assert "batch_norm_relu" in ops_of(a) and {"batch_norm", "relu"} <= set(ops_of(b))
+    assert seen == [(16, 8)] * 2
+    for a, b in zip(statistics(model[1]), statistics(twin[1]), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    handle.remove()
+    assert "batch_norm_relu" in ops_of(twin(x))
+
+    class Louder(nn.BatchNorm1d):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    assert "batch_norm_relu" not in ops_of(nn.Sequential(nn.Linear(4, 8), Louder(8), nn.ReLU())(x))
+
+
+def test_the_end_of_a_residual_block_is_one_op():
+    x, skip = some(4, 3, 5, 5).requires_grad_(), some(4, 3, 5, 5)
+    norm = nn.BatchNorm2d(3)
+    y = activated_sum(norm, nn.ReLU(), x, skip)
+    assert ops_of(y) == ["batch_norm_relu"]
+    expected = nn.BatchNorm2d(3)(x) + skip
+    np.testing.assert_allclose(y.numpy(), expected.relu().numpy(), atol=1e-6)
+    np.testing.assert_allclose(activated_sum(nn.BatchNorm2d(3), nn.Tanh(), x, skip).numpy(), expected.tanh().numpy(),
+                               atol=1e-6)
+    np.testing.assert_array_equal(activated_sum(nn.Identity(), nn.ReLU(), x, skip).numpy(), (x + skip).relu().numpy())
+
+
+def test_frozen_batch_norm_keeps_its_statistics_in_training():
+    model, x = drawn(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))), some(8, 4)
+    assert nn.freeze_batch_norm(model) is model
+    before, expected = statistics(model[1]), model.eval()(x).numpy()
+    y = model.train()(x)
+    np.testing.assert_array_equal(y.numpy(), expected)
+    assert all(np.array_equal(a, b) for a, b in zip(before, statistics(model[1]), strict=True))
+    y.sum().backward()
+    assert model[1].weight.grad is not None and "frozen=True" in repr(model[1])
+    nn.freeze_batch_norm(model, False)(x)
+    assert not np.array_equal(before[0], model[1].running_mean.numpy())
+
+
+def test_reestimation_gives_the_statistics_of_the_whole_data_set():
+    x = 3 * some(50, 4, 2, 3).numpy() + np.linspace(0, 1e4, 50, dtype=np.float32)[:, None, None, None]
+    model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2), nn.BatchNorm1d(2)).train()
+    model[3].eval()
+    batches = [(Tensor(part), "labels") for part in np.split(x, [7, 20, 43])]
+    assert nn.reestimate_batch_norm(model, batches) is model
+    first = model[0]
+    np.testing.assert_allclose(first.running_mean.numpy(), x.mean((0, 2, 3), dtype=np.float64), rtol=1e-6)
+    np.testing.assert_allclose(first.running_var.numpy(), x.astype(np.float64).var((0, 2, 3), ddof=1), rtol=1e-5)
+    assert model[4].num_batches_tracked.item() == 4 and model.training and not model[3].training
+    assert all(module._hooks is None for module in model.modules())
+    before = statistics(first)
+    with pytest.raises(ValueError, match="reestimate_batch_norm: there are no batches"):
+        nn.reestimate_batch_norm(model, iter(()))
+    with pytest.raises(ValueError, match="reestimate_batch_norm: this Linear has no BatchNorm with running statistics"):
+        nn.reestimate_batch_norm(nn.Linear(1, 1), batches)
+    with pytest.raises(ValueError, match="BatchNorm2d: expected"):
+        nn.reestimate_batch_norm(model, [Tensor.ones(2, 5)])
+    assert all(np.array_equal(a, b) for a, b in zip(before, statistics(first), strict=True)) and model.training
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_folded_equals_unfolded_in_evaluation(bias):
+    dense = nn.Sequential(nn.Linear(4, 6, bias=bias), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3, bias=bias),
+                          nn.BatchNorm1d(3, affine=False))
+    images = nn.Sequential(nn.Conv2d(3, 6, 3, bias=bias), nn.BatchNorm2d(6), nn.GELU(),
+                           nn.Conv2d(6, 4, 3, stride=2, padding=1, groups=2, bias=bias), nn.BatchNorm2d(4))
+    for model, x in ((dense, some(10, 4)), (images, some(6, 3, 6, 6))):
+        drawn(model)
+        folded = nn.fold_batch_norm(model, x[:2])
+        np.testing.assert_allclose(folded(x).numpy(), model.eval()(x).numpy(), rtol=1e-4, atol=1e-4)
+        assert [type(m) for m in folded if isinstance(m, nn.BatchNorm1d | nn.BatchNorm2d)] == [] and not folded.training
+        assert isinstance(model[1], nn.BatchNorm1d | nn.BatchNorm2d) and (model[0].bias is not None) == bias
+        if model is dense:
+            assert ops_of(folded(x)) == ["linear", "linear_relu"]
+
+
+def test_what_cannot_be_folded_is_left_or_refused():
+    shared = nn.Linear(4, 4)
+    twice = nn.Sequential(shared, nn.BatchNorm1d(4), shared)
+    assert isinstance(nn.fold_batch_norm(twice, some(3, 4))[1], nn.BatchNorm1d)
+    sequence = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(3))  # (batch, 3, 5): channels are not the features
+    assert isinstance(nn.fold_batch_norm(sequence, some(2, 3, 4))[1], nn.BatchNorm1d)
+
+    back = nn.Sequential(nn.ConvTranspose2d(4, 4, 3), nn.BatchNorm2d(4))  # whose weight has its inputs first
+    assert isinstance(nn.fold_batch_norm(back, some(2, 4, 5, 5))[1], nn.BatchNorm2d)
+
+    class Forked(nn.Module):
+        def __init__(self):
+            self.linear, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            x = self.linear(x)
+            return x + self.norm(x)
+
+    with pytest.raises(ValueError, match="fold_batch_norm: this Forked cannot be folded, its output would change"):
+        nn.fold_batch_norm(drawn(Forked()), some(3, 4))
+
+
+BAD = [
+    (lambda: nn.BatchNorm1d(3)(Tensor.ones(1, 3)), "batch_norm: expected more than 1 value per channel"),
+    (lambda: nn.BatchNorm1d(3)(Tensor.ones(2, 4)),
+     r"BatchNorm1d: expected \(batch, channels\) or \(batch, channels, length\) with 3 channels, got shape \(2, 4\)"),
+    (lambda: nn.BatchNorm2d(3)(Tensor.ones(2, 3)), r"BatchNorm2d: expected \(batch, channels, height, width\) with 3"),
+    (lambda: nn.BatchNorm2d(0), "BatchNorm2d: num_features must be a positive integer, got 0"),
+    (lambda: nn.InstanceNorm1d(3)(Tensor.ones(2, 3, 1)), "instance_norm: expected .* more than 1 value"),
+    (lambda: nn.InstanceNorm2d(3)(Tensor.ones(2, 3)), r"InstanceNorm2d: expected \(channels, height, width\) or"),
+    (lambda: nn.LayerNorm(3)(Tensor.ones(2, 4)), r"layer_norm: normalized_shape is \(3,\), but .* \(2, 4\)"),
+    (lambda: nn.LayerNorm(()), r"LayerNorm: normalized_shape must be one or more positive integers, got \(\)"),
+    (lambda: nn.GroupNorm(3, 4), "GroupNorm: num_groups=3 does not divide num_channels=4"),
+    (lambda: nn.GroupNorm(2, 4)(Tensor.ones(2, 6)), r"GroupNorm: expected \(batch, 4, ...\), got shape \(2, 6\)"),
+    (lambda: nn.freeze_batch_norm(nn.Linear(1, 1)), "freeze_batch_norm: this Linear has no BatchNorm"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), BAD, ids=range(len(BAD)))
+def test_errors(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
