@@ -12,7 +12,7 @@ def test_the_net_is_less_certain_where_it_is_wrong(tmp_path, capsys):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     entropy = found.entropy.numpy()
     assert 0.9 < right.mean() < 1
-    assert entropy[~right].mean() > 2 * entropy[right].mean()
+    assert entropy[~right].mean() > 1.5 * entropy[right].mean()
     assert f"{right.mean():.1%} of {len(right)} test images" in capsys.readouterr().out
 
 
