@@ -226,9 +226,11 @@ def make_parser() -> argparse.ArgumentParser:
                       help="train anew on each of these splits, and print the mean accuracy")
 
     size = parser.add_argument_group("size of the model")
-    size.add_argument("--width", type=at_least_1, metavar="N", help="features of the hidden layers (default: below)")
+    size.add_argument("--width", type=at_least_1, metavar="N",
+                      help="features of the hidden layers, channels of the ResNet's first stage (default: below)")
     size.add_argument("--depth", type=at_least_1, metavar="N",
-                      help="hidden layers of the MLP, residual blocks of ResNet-S (default: below)")
+                      help="hidden layers of the MLP, blocks of ResNet-S, blocks in each stage of the ResNet "
+                           "(default: below)")
 
     rates = ", ".join(f"{name} {rate:g}" for name, rate in LEARNING_RATES.items())
     how = parser.add_argument_group("how to train it")

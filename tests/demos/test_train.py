@@ -74,6 +74,13 @@ def test_digits_are_read_as_well_as_promised(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[-1].split()[2:4] == ["mean", f"{mean:.2%}"]
 
 
+@pytest.mark.slow
+def test_a_convolutional_net_reads_them_better(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "figures", None)
+    results = train.main(["--model", "resnet", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
+    assert np.mean([r.accuracy for r in results]) >= 0.986
+
+
 def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(train, "figures", None)
     train.main(["--model", "mlp", "--epochs", "1", "--limit", "100", "--schedule", "constant", "--out", str(tmp_path)])
