@@ -3,10 +3,10 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train demos test bench lint clean
+.PHONY: help venv train train-conv demos test bench lint clean
 
 help:  ## show this help
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 venv: $(STAMP)  ## make .venv with the package (editable) and all that train, test and lint need
 
@@ -18,10 +18,19 @@ $(STAMP): pyproject.toml
 train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictures and curves go to runs/
 	$(BIN)/python -m demos.train --out $(OUT)
 
-demos: $(STAMP)  ## draw moons, activation functions, augmentations, regularization and fine-tuning into runs/
+train-conv: $(STAMP)  ## train a convolutional ResNet on three splits of the digits; pictures and curves go to runs/
+	$(BIN)/python -m demos.train --model resnet --repeat-splits 0,1,2 --out $(OUT)
+
+demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.moons --out $(OUT)/moons.png
 	$(BIN)/python -m demos.activations --out $(OUT)/activations.png
 	$(BIN)/python -m demos.augmentations --out $(OUT)/augmentations
+	$(BIN)/python -m demos.filters --out $(OUT)/filters.png
+	$(BIN)/python -m demos.gradient_depth --out $(OUT)/gradient_depth.png
+	$(BIN)/python -m demos.lesion --out $(OUT)/lesion.png
+	$(BIN)/python -m demos.neural_ode --out $(OUT)/neural_ode.png
+	$(BIN)/python -m demos.scale_invariance --out $(OUT)/scale_invariance.png
+	$(BIN)/python -m demos.uncertainty --out $(OUT)/uncertainty.png
 	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
 	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
 

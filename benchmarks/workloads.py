@@ -15,7 +15,9 @@ import numpy as np
 @dataclass(frozen=True)
 class Workload:
     text: str
-    sizes: tuple[int, ...]  # of the MLP; resnet_s: input, width, blocks, classes; gpt: T, d, heads, layers, vocabulary
+    # features of each layer of the MLP; resnet_s: input, width, blocks, classes; gpt: T, d, heads, layers, vocabulary;
+    # resnet8, resnet20: channels, height, width of the images, and classes
+    sizes: tuple[int, ...]
     batch: int
     optimizer: str
 
@@ -26,17 +28,22 @@ WORKLOADS = {
     "mlp": Workload("MLP 784-512-512-10, batch 128, AdamW", (784, 512, 512, 10), 128, "adamw"),
     "resnet_s": Workload("ResNet-S 784-256, 8 Res blocks, 10, batch 128, SGD with momentum",
                          (784, 256, 8, 10), 128, "momentum"),
+    "resnet8": Workload("ResNet-8, 3x32x32, widths 16, 32, 64, batch 64, SGD with momentum",
+                        (3, 32, 32, 10), 64, "momentum"),
+    "resnet20": Workload("ResNet-20, 3x32x32, widths 16, 32, 64, batch 64, SGD with momentum",
+                         (3, 32, 32, 10), 64, "momentum"),
     "gpt": Workload("GPT of 4 layers, d=128, 4 heads, T=64, GELU FFN 512, vocabulary 65, batch 32, AdamW",
                     (64, 128, 4, 4, 65), 32, "adamw"),
 }
+RESNETS = {"resnet8": 1, "resnet20": 3}  # blocks in each stage
 
 
-def _data(w: Workload):
-    rng = np.random.default_rng(0)
-    if w is WORKLOADS["gpt"]:
+def _data(name: str):
+    w, rng = WORKLOADS[name], np.random.default_rng(0)
+    if name == "gpt":
         tokens = rng.integers(0, w.sizes[-1], (w.batch, w.sizes[0] + 1))
         return tokens[:, :-1].copy(), tokens[:, 1:].copy()
-    x = rng.standard_normal((w.batch, w.sizes[0]), np.float32)
+    x = rng.standard_normal((w.batch, *w.sizes[:3 if name in RESNETS else 1]), np.float32)
     if w.sizes[-1] == 1:
         return x, (rng.random((w.batch, 1)) < 0.5).astype(np.float32)
     return x, rng.integers(0, w.sizes[-1], w.batch)
@@ -53,10 +60,12 @@ def ours(name: str, threads: int) -> Callable[[], float]:
     if name == "gpt":
         length, width, heads, layers, vocabulary = w.sizes
         model = nn.LanguageModel(vocabulary, width, layers, heads, max_length=length)
+    elif name in RESNETS:
+        model = nn.ResNet(nn.BasicBlock, [RESNETS[name]] * 3, (16, 32, 64), num_classes=w.sizes[-1], stem="small")
     else:
         model = (nn.ResNetS(w.sizes[0], w.sizes[1], w.sizes[2], w.sizes[3]) if name == "resnet_s"
                  else nn.MLP(list(w.sizes), activation=nn.ReLU))
-    x, y = map(Tensor, _data(w))
+    x, y = map(Tensor, _data(name))
     loss_function = nn.BCEWithLogitsLoss() if w.sizes[-1] == 1 else nn.CrossEntropyLoss()
     if name == "gpt":
         y = y.reshape(-1)
@@ -78,6 +87,7 @@ def ours(name: str, threads: int) -> Callable[[], float]:
 
 def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float]:
     import torch
+    import torch.nn.functional as F
     from torch import nn
 
     torch.set_num_threads(threads)
@@ -91,6 +101,25 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
 
         def forward(self, z):
             return z + torch.relu(self.outer(torch.relu(self.inner(z))))
+
+    class BasicBlock(nn.Module):
+        def __init__(self, before, channels, stride):
+            super().__init__()
+            self.conv1 = nn.Conv2d(before, channels, 3, stride, padding=1, bias=False)
+            self.bn1 = nn.BatchNorm2d(channels)
+            self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+            self.bn2 = nn.BatchNorm2d(channels)
+            self.downsample = None
+            if stride != 1 or before != channels:
+                self.downsample = nn.Sequential(nn.Conv2d(before, channels, 1, stride, bias=False),
+                                                nn.BatchNorm2d(channels))
+
+        def forward(self, x):
+            identity = x if self.downsample is None else self.downsample(x)
+            out = F.relu(self.bn1(self.conv1(x)))
+            out = self.bn2(self.conv2(out))
+            out += identity
+            return F.relu(out)
 
     class Block(nn.Module):
         def __init__(self, width, heads):
@@ -124,13 +153,18 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
 
     if name == "gpt":
         model = GPT(*w.sizes)
+    elif name in RESNETS:
+        stages = [BasicBlock(a if i == 0 else b, b, 2 if i == 0 and a != b else 1)
+                  for a, b in ((16, 16), (16, 32), (32, 64)) for i in range(RESNETS[name])]
+        model = nn.Sequential(nn.Conv2d(w.sizes[0], 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+                              *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, w.sizes[-1]))
     elif name == "resnet_s":
         d, width, blocks, classes = w.sizes
         model = nn.Sequential(nn.Linear(d, width), *[Res(width) for _ in range(blocks)], nn.Linear(width, classes))
     else:
         layers = [m for a, b in zip(w.sizes, w.sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.ReLU())]
         model = nn.Sequential(*layers[:-1])
-    x, y = map(torch.from_numpy, _data(w))
+    x, y = map(torch.from_numpy, _data(name))
     loss_function = nn.BCEWithLogitsLoss() if w.sizes[-1] == 1 else nn.CrossEntropyLoss()
     if name == "gpt":
         y = y.reshape(-1)

@@ -105,8 +105,8 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
         trained.train()
     else:
         recipe = RECIPES[args.data, args.model]
-        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe["width"],
-               "depth": recipe["depth"]}
+        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe.get("width"),
+               "depth": recipe.get("depth")}
         member, member_test = np.isin(y, old), np.isin(y_test, old)
         trained = pretrain(net, x[member], np.searchsorted(old, y[member]), data.augment)
         right = accuracy(predict(trained, x_test[member_test]), np.searchsorted(old, y_test[member_test]))
@@ -132,27 +132,22 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
     print(f"{'':14}" + "".join(f"{each:8d}" for each in args.examples))
     for method, values in scores.items():
         print(f"{method:14}" + "".join(f"{value:8.1%}" for value in values.mean(axis=0)))
-    print(f"picture: {draw(args.out, args.examples, scores, args.seeds)}", flush=True)
+    print(f"picture: {draw(args.out, args.examples, scores, len(new), args.seeds)}", flush=True)
     return scores
 
 
-def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], seeds: int) -> Path:
+def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], classes: int, seeds: int) -> Path:
     with rc_context(STYLE):
         fig = figure(7.4, 4.6)
         axes = fig.subplots()
-        ends = []
         for method, colour in METHODS.items():
             mean, spread = 100 * scores[method].mean(axis=0), 100 * scores[method].std(axis=0)
             axes.fill_between(each, mean - spread, mean + spread, color=colour, alpha=0.13, linewidth=0)
-            axes.plot(each, mean, color=colour, marker="o", markersize=4.5)
-            ends.append((mean[0], method, colour))
-        for value, method, colour in ends:
-            axes.annotate(method, (each[0], value), (-8, 0), textcoords="offset points", ha="right", va="center",
-                          color=colour, fontweight="bold")
-        axes.set(xscale="log", xlabel="examples of each new class", xticks=each, xticklabels=each, ylim=(None, 100),
-                 xlim=(each[0] * 0.42, each[-1] * 1.1))
+            axes.plot(each, mean, color=colour, marker="o", markersize=4.5, label=method)
+        axes.set(xscale="log", xlabel="examples of each new class", xticks=each, xticklabels=each, ylim=(None, 100))
         axes.minorticks_off()
-        fig.suptitle("Five new classes from a few examples", x=0.012, ha="left", fontsize=14, fontweight="bold",
+        axes.legend(loc="lower right")
+        fig.suptitle(f"{classes} new classes from a few examples", x=0.012, ha="left", fontsize=14, fontweight="bold",
                      color=INK)
         axes.set_title(f"test accuracy, %: mean and standard deviation over {seeds} draws", color=MUTED, fontsize=9.5)
         return save(fig, path)

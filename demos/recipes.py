@@ -46,10 +46,14 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Model:
-    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width)."""
+    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width).
+
+    width and depth are those of the recipe or the command line; None where a net that has a size of its own leaves them
+    out of its recipe.
+    """
 
     title: str
-    build: Callable[[Shape, int, int, int], nn.Module]
+    build: Callable[[Shape, int, Any, Any], nn.Module]
 
 
 def split_digits(folder: Path | None, split: int) -> Arrays:
@@ -81,6 +85,11 @@ def resnet_s(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.ResNetS(math.prod(shape), width, depth, classes))
 
 
+def resnet(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+    """Width 16 and depth 1 make ResNet-8, depth 3 ResNet-20."""
+    return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small")
+
+
 def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
     """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
     channels, size, _ = shape
@@ -90,6 +99,7 @@ def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
 MODELS = {
     "mlp": Model("MLP", mlp),
     "resnet_s": Model("ResNet-S", resnet_s),
+    "resnet": Model("ResNet", resnet),
     "vit": Model("ViT", vit),
 }
 
@@ -100,13 +110,17 @@ LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
 RECIPES: dict[tuple[str, str], dict[str, Any]] = {
     ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
     ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
+    ("digits", "resnet"): dict(width=16, depth=1, epochs=60, batch_size=64, lr=1e-2, augment="light"),
     ("digits", "vit"): dict(width=64, depth=4, epochs=60, batch_size=64, lr=2e-3, augment="light"),
     ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
+    ("mnist", "resnet"): dict(width=16, depth=1, epochs=6, batch_size=128, lr=1e-2, augment="light"),
     ("fashion", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("fashion", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
+    ("fashion", "resnet"): dict(width=16, depth=1, epochs=15, batch_size=128, lr=1e-2, augment="light"),
     ("cifar10", "mlp"): dict(width=1024, depth=2, epochs=10, batch_size=128, lr=1e-3),
     ("cifar10", "resnet_s"): dict(width=512, depth=4, epochs=10, batch_size=128, lr=1e-3),
+    ("cifar10", "resnet"): dict(width=16, depth=3, epochs=30, batch_size=128, lr=1e-2, augment="light"),
 }
 
 AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
@@ -122,7 +136,8 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 def save_net(path: Path, model: nn.Module, name: str, shape: Shape, classes: list[str],
              options: Mapping[str, Any]) -> None:
     """Write the weights, with what it takes to build the net again."""
-    net = {"model": name, "shape": shape, "classes": classes, "width": options["width"], "depth": options["depth"]}
+    net = {"model": name, "shape": shape, "classes": classes, "width": options.get("width"),
+           "depth": options.get("depth")}
     save_weights(model, path, {"net": json.dumps(net)})
 
 

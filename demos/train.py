@@ -113,7 +113,8 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
     options, dataset = settings(args, name), DATA[args.data]
     path = args.out / f"{name}_{args.data}{split and f'_split{split}'}"
     manual_seed(args.seed)
-    model = MODELS[name].build(data.x_train.shape[1:], len(dataset.classes), options["width"], options["depth"])
+    model = MODELS[name].build(data.x_train.shape[1:], len(dataset.classes), options.get("width"),
+                                options.get("depth"))
     mix = (MixUp(len(dataset.classes), args.mixup) if args.mixup else
            CutMix(len(dataset.classes), args.cutmix) if args.cutmix else None)
     loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, mix=mix,
@@ -210,8 +211,8 @@ def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    defaults = "\n".join(f"  {data:8} {name:9} {d['width']:7}  {d['depth']:5}  {d['epochs']:6}  {d['batch_size']:10}"
-                         for (data, name), d in RECIPES.items())
+    defaults = "\n".join(f"  {data:8} {name:9} {d.get('width', '-'):>7}  {d.get('depth', '-'):>5}  {d['epochs']:6}  "
+                         f"{d['batch_size']:10}" for (data, name), d in RECIPES.items())
     parser = argparse.ArgumentParser(prog="python -m demos.train", description=__doc__,
                                      epilog=EPILOG.format(defaults=defaults), allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -230,9 +231,11 @@ def make_parser() -> argparse.ArgumentParser:
                       help="train anew on each of these splits, and print the mean accuracy")
 
     size = parser.add_argument_group("size of the model")
-    size.add_argument("--width", type=at_least_1, metavar="N", help="features of the hidden layers (default: below)")
+    size.add_argument("--width", type=at_least_1, metavar="N",
+                      help="features of the hidden layers, channels of the ResNet's first stage (default: below)")
     size.add_argument("--depth", type=at_least_1, metavar="N",
-                      help="hidden layers of the MLP, blocks of ResNet-S and ViT (default: below)")
+                      help="hidden layers of the MLP, blocks of ResNet-S and ViT, blocks in each stage of the ResNet "
+                           "(default: below)")
 
     rates = ", ".join(f"{name} {rate:g}" for name, rate in LEARNING_RATES.items())
     how = parser.add_argument_group("how to train it")
@@ -285,6 +288,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         parser.error(f"--repeat-splits is for the digits: {args.data} comes with a test set of its own")
     if args.model is not None and (args.data, args.model) not in RECIPES:
         parser.error(f"there is no recipe for {args.model} on {args.data}")
+    for name in ("width", "depth"):
+        if args.model is not None and getattr(args, name) is not None and name not in RECIPES[args.data, args.model]:
+            parser.error(f"--{name}: {args.model} has a size of its own")
     return args
 
 

@@ -21,6 +21,7 @@ from .activation import (
     Tanh,
 )
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
+from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import (
@@ -33,7 +34,7 @@ from .dropout import (
     mc_predict,
 )
 from .embedding import Embedding
-from .linear import Flatten, Identity, Linear, Unflatten
+from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -45,7 +46,7 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .models import MLP, LanguageModel, ResNetS, Seq2Seq, Transformer, ViT
+from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Module, Parameter, functional_call
 from .norm import (
     BatchNorm1d,
@@ -87,7 +88,8 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict",
     # layers
-    "Linear", "Identity", "Flatten", "Unflatten", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
+    "Linear", "Identity", "Flatten", "Unflatten", "Permute",
+    "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
     "LogSoftmax", "GLU", "SwiGLU",
@@ -100,7 +102,7 @@ __all__ = [
     # dropout
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
-    "Residual", "Res",
+    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
     # attention and Transformers
     "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
@@ -109,7 +111,7 @@ __all__ = [
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
+    "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary",
 ]

@@ -85,3 +85,16 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Permute(Module):
+    """x with its axes in another order, as `x.permute(*dims)`."""
+
+    def __init__(self, dims: tuple[int, ...]):
+        self.dims = tuple(dims)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(*self.dims)
+
+    def extra_repr(self) -> str:
+        return f"dims={self.dims}"

@@ -37,6 +37,24 @@ class Residuals(dict):
     """What a forward keeps for its rules besides inputs and output: `return y, Residuals(mask=mask)`."""
 
 
+class Placed:
+    """The cotangent of x from a part x[index]: zeros of x's shape but for `value` at the index, not written out.
+
+    The parts of one x, as `split` makes them, are so put into one array, each where it belongs; np.array(placed) is
+    that array for a single one.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
+
+
 _NONE = Residuals()
 _new = Tensor.__new__
 
@@ -222,6 +240,8 @@ class Primitive:
 
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        if type(g) is Placed:
+            g = np.array(g)
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:

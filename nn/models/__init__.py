@@ -2,8 +2,12 @@
 
 from .language_model import LanguageModel
 from .mlp import MLP
+from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
 from .resnet_s import ResNetS
 from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 
-__all__ = ["LanguageModel", "MLP", "ResNetS", "Seq2Seq", "Transformer", "ViT"]
+__all__ = [
+    "LanguageModel", "MLP", "ResNet", "ResNetS", "Seq2Seq", "Transformer", "ViT", "resnet8", "resnet18", "resnet20",
+    "resnet34", "resnet50", "resnet56", "resnext50_32x4d",
+]

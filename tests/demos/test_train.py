@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("safetensors")
 
+import nn
 from demos import figures, recipes, train
 from tinygrad_like import Tensor
 from training import Log
@@ -71,6 +72,13 @@ def test_digits_are_read_as_well_as_promised(tmp_path, monkeypatch, capsys):
     mean = np.mean([r.accuracy for r in results])
     assert mean >= 0.972
     assert capsys.readouterr().out.splitlines()[-1].split()[2:4] == ["mean", f"{mean:.2%}"]
+
+
+@pytest.mark.slow
+def test_a_convolutional_net_reads_them_better(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "figures", None)
+    results = train.main(["--model", "resnet", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
+    assert np.mean([r.accuracy for r in results]) >= 0.986
 
 
 def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch, capsys):
@@ -229,8 +237,29 @@ def test_every_recipe_builds_a_net_and_knows_its_options(data, model):
     options = train.settings(args, model)
     assert options["lr"] > 0 and set(options) <= set(vars(args))
     shape = {"digits": (1, 8, 8), "cifar10": (3, 32, 32)}.get(data, (1, 28, 28))
-    net = recipes.MODELS[model].build(shape, 10, options["width"], options["depth"])
+    net = recipes.MODELS[model].build(shape, 10, options.get("width"), options.get("depth"))
     assert net.eval()(Tensor.zeros(2, *shape)).shape == (2, 10)
+
+
+def test_a_model_may_have_a_size_of_its_own(monkeypatch, tmp_path, capsys):
+    """As a convolutional net has, which takes the images as they are."""
+    def build(shape, classes, width, depth):
+        assert (shape, width, depth) == ((1, 8, 8), None, None)
+        return nn.Sequential(nn.Conv2d(1, 4, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(36, classes))
+
+    monkeypatch.setattr(train, "figures", None)
+    monkeypatch.setitem(recipes.MODELS, "conv", recipes.Model("Conv", build))
+    monkeypatch.setitem(recipes.RECIPES, ("digits", "conv"), dict(epochs=3, batch_size=64, schedule="constant"))
+    (result,) = train.main(["--model", "conv", "--out", str(tmp_path)])
+    assert result.accuracy > 0.6
+    net, described = recipes.load_net(tmp_path / "conv_digits_split0.safetensors")
+    assert described["model"] == "conv" and isinstance(net[0], nn.Conv2d)
+    with pytest.raises(SystemExit):
+        train.parse(["--model", "conv", "--width", "3"])
+    assert "--width: conv has a size of its own" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        train.parse(["--model", "conv", "--data", "mnist"])
+    assert "no recipe for conv on mnist" in capsys.readouterr().err
 
 
 def test_given_options_go_before_the_recipes(monkeypatch):

@@ -74,7 +74,7 @@ def test_any_shape_mask_and_layout(data, batch, heads, queries, keys, size, widt
         shape = {"full": (batch, heads, queries, keys), "queries": (queries, 1), "keys": (batch, 1, 1, keys),
                  "heads": (heads, 1, keys)}[masked]
         mask = np.where(rng.random(shape) < 0.3, -np.inf, rng.standard_normal(shape)).astype(np.float32)
-    check(arrays, mask, causal, scale=size**-0.5)
+    check(arrays, mask, causal, scale=size**-0.5, error=3e-5)  # of sums that cancel
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, detect_anomaly, ops
 from tinygrad_like.gradcheck import gradcheck, gradgradcheck
 from tinygrad_like.primitive import Primitive
 
@@ -339,3 +339,34 @@ def test_scatter_gives_overwritten_values_no_gradient():
     assert out.tolist() == [1, 20, 3]
     gx, gs = out.sum().gradient(x, src)
     assert gx.tolist() == [1, 0, 1] and gs.tolist() == [0, 1]
+
+
+def test_the_cotangents_of_parts_are_put_into_one_array(monkeypatch):
+    """A part's is zeros but for the part; they are written out once for all parts of a Tensor."""
+    def forbidden(*args, **options):
+        raise AssertionError("a whole array of zeros was made for one part")
+
+    x = Tensor(real(4, 6), requires_grad=True)
+    for make in (lambda x: x, lambda x: 2 * x):
+        base = make(x)
+        a, b, c = base.chunk(3, axis=1)
+        y = a * b * c + base[:, 1:3] + base.sum(axis=1, keepdim=True) + base[2, -1]
+        monkeypatch.setattr(ops.put, "forward", forbidden)
+        found, = y.sum().gradient(x, retain_graph=True)
+        monkeypatch.undo()
+        expected, = y.sum().gradient(x, create_graph=True)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def test_hooks_see_the_cotangent_of_a_part_written_out():
+    x = Tensor(real(3, 4), requires_grad=True)
+    seen = []
+    for make in (lambda x: x, lambda x: x + 0):
+        y = make(x)
+        y.register_hook(lambda g: seen.append(g.tolist()))
+        if y is not x:
+            y.retain_grad()
+        with detect_anomaly():
+            y[1, 1:3].sum().backward()
+    assert seen == [[[0] * 4, [0, 1, 1, 0], [0] * 4]] * 3  # the hook on x runs in both rounds
+    assert y.grad.tolist() == seen[0] and x.grad.tolist() == (2 * np.array(seen[0])).tolist()

@@ -231,18 +231,20 @@ import math, sys
 from pathlib import Path
 import nn, optim
 from tinygrad_like import manual_seed
-from tinygrad_like.data import DataLoader, load_digits, random_shift
+from tinygrad_like.data import DataLoader, MixUp, RandomShift, load_digits
 from training import EarlyStopping, Log, accuracy, fit, predict, save_weights
 
 folder = Path(sys.argv[1])
 manual_seed(5)
 x, y = load_digits()
-model = nn.Sequential(nn.Flatten(), nn.MLP([64, 96, 96, 10]))
-loader = DataLoader(x[:1000], y[:1000], batch_size=64, shuffle=True, transform=lambda a, b: (random_shift(a), b))
-plateau = optim.schedule.ReduceOnPlateau(optim.schedule.cosine(3e-3, 40 * len(loader)), "max", patience=2)
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 96), nn.BatchNorm1d(96), nn.ReLU(), nn.Dropout(0.2),
+                      nn.MLP([96, 96, 10]))
+loader = DataLoader(x[:1000], y[:1000], batch_size=64, shuffle=True, transform=RandomShift(1), mix=MixUp(10),
+                    prefetch=2)
+plateau = optim.schedule.ReduceOnPlateau(optim.schedule.cosine(3e-3, 25 * len(loader)), "max", patience=2)
 checkpoint = folder / "run.ckpt"
 with Log(folder / "run.csv") as log:
-    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=plateau), 40,
+    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=plateau), 25,
         evaluate=lambda m: {"test_accuracy": accuracy(predict(m, x[1000:]), y[1000:])}, monitor="test_accuracy",
         stopper=EarlyStopping(model, math.inf), plateau=plateau, ema=optim.EMA(model, 0.9), checkpoint=checkpoint,
         resume=checkpoint if checkpoint.exists() else None, log=log)
@@ -251,8 +253,9 @@ save_weights(model, folder / "final.safetensors")
 
 
 def start(folder):
+    """The run, on one thread: beside other tests, two threads wait for each other more than they compute."""
     return subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "PYTHONPATH": str(ROOT)})
+                            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"})
 
 
 @pytest.mark.slow
@@ -262,7 +265,7 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
     whole.mkdir()
     killed.mkdir()
     with start(whole) as process:
-        process.communicate(timeout=120)
+        process.communicate(timeout=300)
     assert process.returncode == 0
 
     rng = np.random.default_rng(0)
@@ -270,15 +273,15 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
     while not (killed / "final.safetensors").exists():
         with start(killed) as process:
             process.stdout.readline()  # the heading: it is training now
-            if kills < 6:
+            if kills < 5:
                 process.stdout.readline()
                 time.sleep(rng.uniform(0, 0.03))
                 process.kill()
                 kills += process.wait() == -signal.SIGKILL
             else:
-                process.communicate(timeout=120)
+                process.communicate(timeout=300)
                 assert process.returncode == 0
     assert kills >= 3
     assert (killed / "final.safetensors").read_bytes() == (whole / "final.safetensors").read_bytes()
     ours, theirs = ([line.split(",")[:4] for line in (f / "run.csv").read_text().splitlines()] for f in (whole, killed))
-    assert ours == theirs and len(ours) == 41
+    assert ours == theirs and len(ours) == 26

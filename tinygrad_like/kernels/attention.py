@@ -19,6 +19,7 @@ strides: heads may be views of one projection (batch, length, 3 heads size).
 import math
 
 import numpy as np
+from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -38,6 +39,7 @@ from .simd import (
     inner,
     integer,
     kernel,
+    lanes_before,
     load,
     make_tile,
     ndim_of,
@@ -45,11 +47,10 @@ from .simd import (
     store,
     stride_of,
 )
-from .softmax import _exp, _scale
+from .softmax import _dot, _exp, _scale
 from .tasks import run
 
-_KEYS = 128  # in a block; a panel of scores, 16 KiB, stays in the first-level cache
-_PANELS = 2  # of queries that backward takes at a time: the longer their products are, the fewer times sums are stored
+_KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
 _GRAIN = 400_000  # multiplications that are worth sharing between threads
 _LINE = 4 * COLUMNS  # bytes of a row of a panel
 
@@ -125,6 +126,19 @@ def _gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
     return procedure(emit, 5)
 
 
+@intrinsic
+def _hide(typing, line, count):
+    """The first `count` numbers of a line = -inf."""
+
+    def emit(b, line, count):
+        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
+        for j in range(VECTORS):
+            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
+            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
+
+    return procedure(emit, 2)
+
+
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
@@ -191,10 +205,8 @@ def _multiply(rows, columns, depth, a, r, c, b, b_bytes, start, start_row, out, 
 @inner
 def _hide_future(scores, first_key, keys, first_query):
     """Scores of keys after the query are -inf."""
-    for key in range(max(first_key, first_query), first_key + keys):
-        line = _floats(scores + (key - first_key) * _LINE, COLUMNS)
-        for i in range(COLUMNS):
-            line[i] = -np.inf if key > first_query + i else line[i]
+    for key in range(max(first_key, first_query + 1), first_key + keys):
+        _hide(scores + (key - first_key) * _LINE, key - first_query)
 
 
 @inner
@@ -355,20 +367,12 @@ def _clear(x, rows, columns):
         _floats(_at(x, i, 0), columns)[:] = 0
 
 
-@inner
-def _dot(a, b):
-    total = np.float32(0)
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
 @kernel()
 def _backward_task(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task,
                    tasks):
-    size, width, many = _size(q, 1), _size(v, 1), _PANELS * COLUMNS
+    size, width = _size(q, 1), _size(v, 1)
     widest = _ceil(max(size, width), COLUMNS)
-    lines = (2 * (_KEYS + many) + 1) * widest + 2 * _PANELS * _KEYS + size + width + _KEYS
+    lines = (2 * (_KEYS + COLUMNS) + 1) * widest + 3 * _KEYS + size + width
     _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, np.float32(scale), U(threshold),
               np.float32(factor), seed, task, tasks, np.empty(lines * COLUMNS + 16, np.float32))
 
@@ -376,26 +380,25 @@ def _backward_task(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scal
 @inner
 def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task, tasks,
               memory):
-    """dk and dv have a leading axis, a part's share each: a part has every parts-th block of a head's queries."""
+    """dk and dv have a leading axis, a part's share each. Of a head's panels of queries a part has every parts-th."""
     length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
-    heads, many = _count_heads(out), _PANELS * COLUMNS
+    heads, panel, q_panel = _count_heads(out), _KEYS * _LINE, COLUMNS * _LINE
     widest = _ceil(max(size, width), COLUMNS) * COLUMNS
-    panel, block = _KEYS * _LINE, many * _LINE  # bytes of a panel of keys and of queries
     k_panels = _aligned(memory)
     v_panels = k_panels + _panel_bytes(_KEYS, size)
     q_panels = v_panels + _panel_bytes(_KEYS, width)
-    g_panels = q_panels + _panel_bytes(many, size)
-    weights = g_panels + _panel_bytes(many, width)
-    gradients = weights + _PANELS * panel
-    query = gradients + _PANELS * panel
+    g_panels = q_panels + _panel_bytes(COLUMNS, size)
+    weights = g_panels + _panel_bytes(COLUMNS, width)
+    gradients = weights + panel
+    work = gradients + panel
+    query = work + panel  # q and g of a panel of queries, turned round
     cotangent = query + size * _LINE
-    work = cotangent + width * _LINE
-    zero = work + panel
+    zero = cotangent + width * _LINE
     _floats(zero, widest)[:] = 0
     lines = np.empty((3, length + COLUMNS), np.float32)
     top, inverse, delta = lines[0], lines[1], lines[2]
     row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(widest + ROWS, np.int64)
-    lane, row_keys = np.empty(many + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
+    lane, row_keys = np.empty(COLUMNS + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
     _offsets_in_row(column, widest, panel)
     for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
         head, part = unit // parts, unit % parts
@@ -412,39 +415,35 @@ def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, th
             _clear(dk_rows, keys, size)
             _clear(dv_rows, keys, width)
             _offsets_in_column(row, keys)
-            start = key // many if causal else 0
-            for first in range((start + (part - start) % parts) * many, length, parts * many):
-                queries = min(many, length - first)
-                q_rows, g_rows = _from(q_head, first, 0), _from(g_head, first, 0)
-                dq_rows = _from(dq_head, first, 0)
-                _pack(q_rows, queries, size, q_panels, block, scale)
-                _pack(g_rows, queries, width, g_panels, block, np.float32(1))
-                _offsets_in_row(lane, queries, panel)
+            start = key // COLUMNS if causal else 0
+            for first in range((start + (part - start) % parts) * COLUMNS, length, parts * COLUMNS):
+                queries = min(COLUMNS, length - first)
                 seen = min(keys, _ceil(first + queries - key, ROWS) * ROWS) if causal else keys
-                for i in range(0, queries, COLUMNS):
-                    s, ds = weights + i // COLUMNS * panel, gradients + i // COLUMNS * panel
-                    here = min(COLUMNS, queries - i)
-                    _pack_columns(_Matrix(_at(q_rows, i, 0), q_rows.column, q_rows.row), size, here, query)
-                    _pack_columns(_Matrix(_at(g_rows, i, 0), g_rows.column, g_rows.row), width, here, cotangent)
-                    _multiply(seen, COLUMNS, size, k_panels, row, column, query, 0, zero, 0, s, _LINE)
-                    _multiply(seen, COLUMNS, width, v_panels, row, column, cotangent, 0, zero, 0, ds, _LINE)
-                    if mask != 0:
-                        _add_mask(s, seen, here, _from(_matrix(mask, head, out), first + i, key), work)
-                    if causal:
-                        _hide_future(s, key, seen, first + i)
-                    at = 4 * (first + i)
-                    _subtract(s, seen, top.ctypes.data + at)
-                    _exp(_floats(s, seen * COLUMNS))
-                    if threshold > 0:
-                        for j in range(COLUMNS):
-                            row_keys[j] = _row_key(seed, head * length + first + i + j)
-                        _drop(ds, key, seen, row_keys, threshold, factor)
-                    _gradient_of_scores(s, ds, seen, inverse.ctypes.data + at, delta.ctypes.data + at)
-                    if threshold > 0:
-                        _drop(s, key, seen, row_keys, threshold, factor)
-                _multiply(seen, width, queries, weights, row, lane, g_panels, block, dv_rows.address, dv_rows.row,
+                q_rows, g_rows, dq_rows = _from(q_head, first, 0), _from(g_head, first, 0), _from(dq_head, first, 0)
+                _pack(q_rows, queries, size, q_panels, q_panel, scale)
+                _pack(g_rows, queries, width, g_panels, q_panel, np.float32(1))
+                _pack_columns(_Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
+                _pack_columns(_Matrix(g_rows.address, g_rows.column, g_rows.row), width, queries, cotangent)
+                _offsets_in_row(lane, queries, 0)
+                _multiply(seen, COLUMNS, size, k_panels, row, column, query, 0, zero, 0, weights, _LINE)
+                _multiply(seen, COLUMNS, width, v_panels, row, column, cotangent, 0, zero, 0, gradients, _LINE)
+                if mask != 0:
+                    _add_mask(weights, seen, queries, _from(_matrix(mask, head, out), first, key), work)
+                if causal:
+                    _hide_future(weights, key, seen, first)
+                _subtract(weights, seen, top.ctypes.data + 4 * first)
+                _exp(_floats(weights, seen * COLUMNS))
+                if threshold > 0:
+                    for i in range(COLUMNS):
+                        row_keys[i] = _row_key(seed, head * length + first + i)
+                    _drop(gradients, key, seen, row_keys, threshold, factor)
+                _gradient_of_scores(weights, gradients, seen, inverse.ctypes.data + 4 * first,
+                                    delta.ctypes.data + 4 * first)
+                if threshold > 0:
+                    _drop(weights, key, seen, row_keys, threshold, factor)
+                _multiply(seen, width, queries, weights, row, lane, g_panels, q_panel, dv_rows.address, dv_rows.row,
                           dv_rows.address, dv_rows.row)
-                _multiply(seen, size, queries, gradients, row, lane, q_panels, block, dk_rows.address, dk_rows.row,
+                _multiply(seen, size, queries, gradients, row, lane, q_panels, q_panel, dk_rows.address, dk_rows.row,
                           dk_rows.address, dk_rows.row)
                 begin, begin_row = (zero, 0) if key == 0 else (dq_rows.address, dq_rows.row)
                 _multiply(queries, size, seen, gradients, lane, row, k_panels, panel, begin, begin_row,
@@ -461,12 +460,12 @@ def _share(x, part, head, out):
 # Calls ----------------------------------------------------------------------------------------------------------------
 
 
-def _parts(heads, length, width):
+def _parts(heads, length):
     """Into how many parts to cut the queries of a head, for threads to get equally many."""
     tasks, parts = threads.count, 1
     while heads < 8 * tasks and heads * parts % tasks:
         parts += 1
-    return parts if length > width else 1
+    return parts if length > COLUMNS else 1
 
 
 def _laid_out_like(x, shape):
@@ -495,7 +494,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     elif out.size:
         bias = 0 if mask is None else id(mask)
         run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), bias, id(out), stats,
-            _parts(heads, length, COLUMNS), int(causal), float(scale), *_threshold_and_factor(dropout_p), seed)
+            _parts(heads, length), int(causal), float(scale), *_threshold_and_factor(dropout_p), seed)
     return out, stats
 
 
@@ -509,7 +508,7 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
         for d in (dq, dk, dv):
             d[...] = 0
         return dq, dk, dv
-    parts = _parts(heads, length, _PANELS * COLUMNS)
+    parts = _parts(heads, length)
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
     run(_backward_task, _work(q, k, v, heads) >= _GRAIN, id(g), id(q), id(k), id(v), 0 if mask is None else id(mask),
         id(out), id(dq), id(shares[0]), id(shares[1]), stats, parts, int(causal), float(scale),

@@ -28,7 +28,21 @@ import numpy as np
 
 from . import threads, winograd
 from .gemm import _aligned, _ceil
-from .simd import COLUMNS, FLOATS, ROWS, VECTORS, copy_float, inner, kernel, make_copy, make_tile, transpose
+from .simd import (
+    COLUMNS,
+    FLOATS,
+    ROWS,
+    VECTORS,
+    copy_apart,
+    copy_float,
+    copy_together,
+    inner,
+    kernel,
+    make_copy,
+    make_dots,
+    make_tile,
+    transpose,
+)
 from .tasks import run
 
 PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
@@ -36,7 +50,8 @@ PIXELS = 256  # of a block of the output gradient: as many as fit into the first
 SLACK = 64  # floats after a buffer that vectors may run into
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
-_narrow_tile, _row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS)
+_narrow_tile, _row_tile, _scattered_row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS), make_tile(1, VECTORS, True)
+_dots = make_dots(ROWS)
 _copy = make_copy(FLOATS)
 
 
@@ -98,6 +113,9 @@ def _lay_out(plan, source, target):
                 if plan.step_w == 1:
                     for j in range(0, columns, FLOATS):  # beyond the row it writes 0, in margins or rows yet to come
                         _copy(here + 4 * j, there + 4 * j, columns - j)
+                elif plan.step_w == 2:
+                    for j in range(0, columns, FLOATS):
+                        copy_together(here + 8 * j, there + 4 * j, min(columns - j, FLOATS))
                 else:
                     for j in range(columns):
                         copy_float(here + 4 * plan.step_w * j, there + 4 * j)
@@ -135,8 +153,11 @@ def _unpack(plan, tile, rows, columns, first, last, out):
         if column < columns:
             for i in range(rows):
                 here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
-                for j in range(length):
-                    copy_float(here + 4 * j, there + j * plan.out_pixel)
+                if plan.out_pixel == 8:
+                    copy_apart(here, there, length)
+                else:
+                    for j in range(length):
+                        copy_float(here + 4 * j, there + j * plan.out_pixel)
 
 
 @kernel()
@@ -178,7 +199,9 @@ def _correlate(plan, x, w, start, out, task, tasks):
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
                 arguments = (taps, *a, *b, start.ctypes.data + channel * start_row, start_row, there, there_row,
                              left, columns, 0)  # fmt: skip
-                if plan.direct:
+                if plan.direct and left == 1:
+                    _scattered_row_tile(*arguments)
+                elif plan.direct:
                     _scattered_tile(*arguments)
                 elif columns <= FLOATS:
                     _narrow_tile(*arguments)
@@ -216,6 +239,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
     """
     groups, taps, rows = partial.shape[1], partial.shape[2], partial.shape[3]
+    in_vectors = rows == 1 and plan.direct  # depthwise: with one row for g, vectors had better run along pixels
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = _ceil(plan.together * plan.pixels, block), _ceil(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
@@ -230,6 +254,13 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
             laid_out = bundle
         depth = min(block, count * plan.pixels - p)
         for group in range(groups):
+            if in_vectors:
+                for k in range(0, taps, ROWS):
+                    a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
+                    here = g.ctypes.data + (bundle * groups + group) * g_group + 4 * p
+                    target = partial.ctypes.data + 4 * ((task * groups + group) * taps + k)
+                    _dots(depth // FLOATS, *a, here, target, taps - k)
+                continue
             panel = 4 * COLUMNS * depth
             for n in range(count):
                 here = g.ctypes.data + ((bundle * plan.together + n) * groups + group) * g_group

@@ -304,6 +304,40 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     return tile
 
 
+def make_dots(rows: int) -> Callable:
+    """``dots(k, a, r, c, b, out, rows_left)``: out[i] += sum_j a[r[i] + c[j]] b[j] for i < rows_left <= rows.
+
+    j runs over k vectors, within which a is contiguous: of the table c, only every FLOATS-th entry is read.
+    """
+
+    @intrinsic
+    def dots(typing, k, a, r, c, b, out, rows_left):
+        def emit(build, k, a, r, c, b, out, rows_left):
+            zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+            sums = [cgutils.alloca_once_value(build, zero) for _ in range(rows)]
+            a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+            with counting(build, k) as j:
+                c_j = load(build, element(build, c, j, integer(8 * FLOATS)), I64)
+                y = load(build, element(build, b, j, integer(4 * FLOATS)), VECTOR)
+                for i in range(rows):
+                    x = load(build, build.add(a_row[i], c_j), VECTOR)
+                    build.store(multiply_add(build, x, y, build.load(sums[i])), sums[i])
+            for i in range(rows):
+                total, half = build.load(sums[i]), FLOATS // 2
+                while half:  # add the upper half to the lower, until one lane has the sum
+                    order = ir.Constant(ir.VectorType(I32, FLOATS), [(n + half) % FLOATS for n in range(FLOATS)])
+                    total = build.fadd(total, build.shuffle_vector(total, total, order))
+                    half //= 2
+                with build.if_then(build.icmp_signed("<", integer(i), rows_left)):
+                    where = build.add(out, integer(4 * i))
+                    first = build.extract_element(total, ir.Constant(I32, 0))
+                    store(build, build.fadd(load(build, where, F32), first), where)
+
+        return procedure(emit, 7)
+
+    return dots
+
+
 def make_copy(floats: int, exact: bool = False) -> Callable:
     """``copy(source, target, count)``: copy that many floats, at most `floats`.
 
@@ -324,6 +358,36 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
         return procedure(emit, 3)
 
     return copy
+
+
+@intrinsic
+def copy_apart(typing, source, target, count):
+    """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
+
+    def emit(b, source, target, count):
+        x = load(b, source, VECTOR, lanes_before(b, count, FLOATS))
+        even = ir.Constant(ir.VectorType(ir.IntType(1), FLOATS), [i % 2 == 0 for i in range(FLOATS)])
+        for half in range(2):
+            lanes = ir.Constant(ir.VectorType(I32, FLOATS), [(half * FLOATS + i) // 2 for i in range(FLOATS)])
+            left = b.sub(b.mul(count, integer(2)), integer(half * FLOATS))
+            mask = b.and_(even, lanes_before(b, left, FLOATS))
+            store(b, b.shuffle_vector(x, x, lanes), b.add(target, integer(4 * FLOATS * half)), mask)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def copy_together(typing, source, target, count):
+    """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
+
+    def emit(b, source, target, count):
+        left = b.sub(b.mul(count, integer(2)), integer(1))  # what lies beyond the last number is not read
+        x = [load(b, b.add(source, integer(4 * FLOATS * half)), VECTOR,
+                  lanes_before(b, b.sub(left, integer(half * FLOATS)), FLOATS)) for half in range(2)]  # fmt: skip
+        even = ir.Constant(ir.VectorType(I32, FLOATS), list(range(0, 2 * FLOATS, 2)))
+        store(b, b.shuffle_vector(*x, even), target)
+
+    return procedure(emit, 3)
 
 
 @intrinsic

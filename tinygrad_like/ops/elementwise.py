@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import autograd, kernels
 from ..dtypes import BOOL, FLOAT32, FLOAT64, as_dtype
-from ..primitive import primitive
+from ..primitive import Placed, primitive
 
 # Sums and products --------------------------------------------------------------------------------------------------
 
@@ -37,6 +37,12 @@ add.vjp(a=lambda g: g,
 
 def plus(total, c, owned: bool):
     """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
+    if type(total) is Placed:
+        total, c, owned = c, total, False
+    if type(c) is Placed:
+        total = total if owned else np.array(total)
+        total[c.index] += c.value
+        return total
     if getattr(total, "size", 0) >= LARGE and _both_large(total, c):
         return kernels.elementwise.accumulate(total, c) if owned else kernels.elementwise.add(total, c)
     return autograd.plus(total, c, owned)

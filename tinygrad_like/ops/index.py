@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import BOOL, INT64
-from ..primitive import primitive
+from ..primitive import Placed, primitive
 from .axes import one_axis
 from .elementwise import where
 
@@ -36,7 +36,14 @@ def put(x, *, shape, index):
     return out
 
 
-take.vjp(x=lambda g, x_shape, index: put(g, shape=x_shape, index=index))
+def _put_later(g, x_shape, index):
+    """put, but if nothing is recorded and no element named twice it is left to the sum of cotangents (`plus`)."""
+    if isinstance(g, np.ndarray | np.generic) and _is_basic(index):
+        return Placed(x_shape, index, g)
+    return put(g, shape=x_shape, index=index)
+
+
+take.vjp(x=_put_later)
 put.vjp(x=lambda g, index: take(g, index=index))
 
 

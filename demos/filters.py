@@ -1,0 +1,116 @@
+"""What a convolutional net has learned to look for: its first filters, and the feature maps they and later layers make.
+
+A small ResNet is trained on the digits, or with --net one that demos.train has saved is used. Above are the filters of
+the first layer; below is, for one image, what the filters see in it, and some feature maps of each stage after them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+import optim
+from tinygrad_like import Tensor, manual_seed
+from tinygrad_like.data import DataLoader
+from training import evaluating, fit
+
+from .figures import BLUES, DIVERGING, GREYS, HAIR, INK, MUTED, STYLE, figure, save
+from .recipes import DATA, MODELS, RECIPES, load_net
+
+
+def train(data: str, folder: Path | None, epochs: int) -> nn.Module:
+    """The ResNet of demos.train, by its recipe for this data but for the number of epochs."""
+    recipe, (x, y, _, _) = RECIPES[data, "resnet"], DATA[data].load(folder, 0)
+    model = MODELS["resnet"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
+    loader = DataLoader(x, y, batch_size=recipe["batch_size"], shuffle=True, transform=DATA[data].augment)
+    rate = optim.schedule.one_cycle(recipe["lr"], epochs * len(loader))
+    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=rate), epochs)
+    return model
+
+
+def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
+    """What the first convolution and each stage make of an image (channels, height, width), each (maps, rows, columns).
+
+    The net is a ResNet. A hook on each layer keeps its output.
+    """
+    kept: dict[str, np.ndarray] = {}
+    handles = []
+    for name in ("conv1", *model.stages):
+        def keep(layer: nn.Module, args: tuple, y: Tensor, name: str = name) -> None:
+            kept[name] = y.numpy()[0]
+
+        handles.append(model.get_submodule(name).register_forward_hook(keep))
+    try:
+        with evaluating(model):
+            model(Tensor(image[None]))
+    finally:
+        for handle in handles:
+            handle.remove()
+    return kept
+
+
+def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
+    parser = argparse.ArgumentParser(prog="python -m demos.filters", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", type=Path, metavar="FILE", help="a resnet saved by demos.train, for --data's images")
+    parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where its files are, or are downloaded to")
+    parser.add_argument("--image", type=int, default=3, metavar="N", help="which test image to show (default: 3)")
+    parser.add_argument("--epochs", type=int, default=20, metavar="N", help="of training, without --net (default: 20)")
+    parser.add_argument("--maps", type=int, default=16, metavar="N", help="filters and maps in a row (default: 16)")
+    parser.add_argument("--seed", type=int, default=0, help="of the training (default: 0)")
+    parser.add_argument("--out", type=Path, default=Path("runs/filters.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    manual_seed(args.seed)
+    model = train(args.data, args.data_dir, args.epochs) if args.net is None else load_net(args.net)[0]
+    if not isinstance(model, nn.ResNet):
+        parser.error(f"--net holds a {type(model).__name__}; its features are no images: use a resnet")
+    _, _, images, labels = DATA[args.data].load(args.data_dir, 0)
+    image, label = images[args.image], DATA[args.data].classes[labels[args.image]]
+    maps = feature_maps(model, image)
+    for name, values in maps.items():
+        print(f"{name:8} {values.shape[0]:3d} maps of {values.shape[1]} x {values.shape[2]}")
+    print(f"picture: {draw(args.out, model.conv1.weight.numpy(), image, label, maps, args.maps)}")
+    return maps
+
+
+def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: dict[str, np.ndarray],
+         columns: int) -> Path:
+    """filters: (number, channels, kh, kw), of which the mean over channels is drawn."""
+    rows = {"image": image.mean(axis=0, keepdims=True), "filters": filters.mean(axis=1), **maps}
+    titles = {"image": f"image of “{label}”", "filters": "first filters", "conv1": "what they see"}
+    with rc_context(STYLE):
+        fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.5)
+        fig.suptitle("What a small ResNet sees", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.05, wspace=0, hspace=0)
+        panels = fig.subplots(len(rows), columns + 1, squeeze=False, width_ratios=[2.2, *[1] * columns])
+        for line, (name, values) in zip(panels, rows.items(), strict=True):
+            for axes in line:
+                axes.set(xticks=[], yticks=[])
+                axes.grid(False)
+                axes.spines[:].set_visible(False)
+            size = f"{values.shape[1]} x {values.shape[2]}"
+            count = f"{columns} of {len(values)}, " if len(values) > columns else ""
+            line[0].text(0.1, 0.52, titles.get(name, name.replace("layer", "stage ")), fontweight="bold", va="bottom",
+                         transform=line[0].transAxes)
+            line[0].text(0.1, 0.44, count + size, color=MUTED, fontsize=8, va="top", transform=line[0].transAxes)
+            for axes, value in zip(line[1:], values, strict=False):
+                show(axes, value, GREYS if name == "image" else DIVERGING if name in ("filters", "conv1") else BLUES)
+        return save(fig, path)
+
+
+def show(axes: Any, value: np.ndarray, colours: Any) -> None:
+    """One map on a scale of its own: blue below zero and orange above, or white to one colour where all is positive."""
+    most = max(float(np.abs(value).max()), 1e-12)
+    axes.imshow(value, cmap=colours, vmin=-most if colours is DIVERGING else 0, vmax=most)
+    axes.spines[:].set(visible=True, color=HAIR, linewidth=0.8)
+
+
+if __name__ == "__main__":
+    main()

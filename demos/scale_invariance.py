@@ -1,0 +1,120 @@
+"""A norm makes the scale of all weights before it irrelevant (7.42-7.47): what a net computes, and how it learns.
+
+A net of Linear layers, each but the last followed by a norm, is compared with the same net after all weights and biases
+of these layers are multiplied by a; and so is a net without norms. With norms
+
+    f(x; a W) = f(x; W)               the logits stay the same, to rounding
+    df/dW (a W) = 1/a df/dW (W)       gradients shrink as the weights grow
+
+so that a step of gradient descent on a W turns the weights as a step with the rate / a^2 does on W.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+from tinygrad_like import Tensor, manual_seed
+from tinygrad_like.data import load_digits
+
+from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
+
+NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
+EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant as far as eps is nothing beside var
+
+
+def build(norm: str, width: int, layers: int) -> nn.Sequential:
+    """Linear, norm and ReLU, so many times, and a Linear head; for 8x8 images, in float64."""
+    parts: list[nn.Module] = [nn.Flatten()]
+    for i in range(layers):
+        parts.append(nn.Linear(width if i else 64, width))
+        if NORMS[norm] is not None:
+            parts.append(NORMS[norm](width, eps=EPS))
+        parts.append(nn.ReLU())
+    return nn.Sequential(*parts, nn.Linear(width, 10)).double()
+
+
+def scaled_layers(model: nn.Sequential) -> list[nn.Linear]:
+    """The Linear layers before the head."""
+    return [layer for layer in model if isinstance(layer, nn.Linear)][:-1]
+
+
+def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.ndarray, float]:
+    """The logits, and the norm of the loss's gradient in the scaled weights, after multiplying them by a."""
+    layers = scaled_layers(model)
+    for layer in layers:
+        for parameter in layer.parameters():
+            parameter.assign(parameter * a)
+    model.zero_grad()
+    logits = model(x)
+    nn.functional.cross_entropy(logits, y).backward()
+    gradient = np.sqrt(sum(float((layer.weight.grad.numpy() ** 2).sum()) for layer in layers))
+    for layer in layers:
+        for parameter in layer.parameters():
+            parameter.assign(parameter / a)
+    return logits.numpy(), gradient
+
+
+def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
+    parser = argparse.ArgumentParser(prog="python -m demos.scale_invariance", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scales", type=float, nargs="+", default=[0.01, 0.1, 0.5, 1, 2, 10, 100], metavar="A",
+                        help="multiply the weights by these (default: 0.01 0.1 0.5 1 2 10 100)")
+    parser.add_argument("--width", type=int, default=32, metavar="N", help="features of each layer (default: 32)")
+    parser.add_argument("--layers", type=int, default=3, metavar="N", help="Linear layers with a norm (default: 3)")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
+    parser.add_argument("--out", type=Path, default=Path("runs/scale_invariance.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    images, labels = load_digits()
+    x, y = Tensor(images[:128].astype(np.float64)), Tensor(labels[:128])
+    scales = sorted(args.scales)
+    found = {}
+    for norm in NORMS:
+        manual_seed(args.seed)
+        model = build(norm, args.width, args.layers)
+        logits, gradient = measure(model, 1.0, x, y)
+        rows = [measure(model, a, x, y) for a in scales]
+        found[norm] = np.array([(np.abs(z - logits).max() / np.abs(logits).max(), g / gradient) for z, g in rows])
+    print("largest change of a logit, relative to the largest logit")
+    for norm, values in found.items():
+        print(f"  {norm:10}" + "".join(f"  a={a:g}: {v:.1e}" for a, v in zip(scales, values[:, 0], strict=True)))
+    print("gradient norm at a W, times a, relative to that at W")
+    for norm, values in found.items():
+        print(f"  {norm:10}" + "".join(f"  a={a:g}: {v * a:.4g}" for a, v in zip(scales, values[:, 1], strict=True)))
+    print(f"picture: {draw(args.out, scales, found)}")
+    return found
+
+
+def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
+    with rc_context(STYLE):
+        fig = figure(9.6, 4.2)
+        fig.suptitle("Behind a norm, the scale of the weights does not matter", x=0.012, ha="left", fontsize=14,
+                     fontweight="bold", color=INK)
+        change, gradient = fig.subplots(1, 2)
+        markers = dict(zip(NORMS, "osD^", strict=True))
+        for norm, values in found.items():
+            colour = ORANGE if NORMS[norm] is None else BLUE
+            style = dict(color=colour, marker=markers[norm], markersize=5, label=norm, fillstyle="none", linewidth=1.4)
+            others = np.array(scales) != 1  # a = 1 changes nothing
+            change.plot(np.array(scales)[others], np.maximum(values[others, 0], 1e-17), **style)
+            gradient.plot(scales, values[:, 1], **style)
+        gradient.plot(scales, 1 / np.array(scales), color=MUTED, alpha=0.25, linewidth=9, zorder=0, label="1 / a")
+        change.axhline(np.finfo(np.float64).eps, color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
+        change.annotate("rounding", (1, np.finfo(np.float64).eps), (-2, -3), xycoords=("axes fraction", "data"),
+                        textcoords="offset points", ha="right", va="top", color=MUTED, fontsize=8)
+        change.set(title="Largest change of a logit, relative")
+        gradient.set(title="Gradient norm, relative to a = 1")
+        gradient.legend()
+        for axes in (change, gradient):
+            axes.set(xscale="log", yscale="log", xlabel="weights multiplied by a")
+            axes.minorticks_off()
+        return save(fig, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Monte Carlo dropout on the digits: which images does a net read with certainty, and is it right to be certain?
+
+An MLP with dropout is trained. Then each test image is read many times with dropout left on (002; Gal and Ghahramani
+2016): the mean of the predicted distributions is the prediction, its entropy the uncertainty. Draws the most and the
+least certain images with their distributions, and the accuracy if the most uncertain images are set aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+import optim
+from tinygrad_like import Tensor, manual_seed
+from tinygrad_like.data import DataLoader
+from training import fit
+
+from .figures import BLUE, GREYS, HAIR, INK, MUTED, ORANGE, STYLE, bare, figure, save
+from .recipes import split_digits
+
+
+def build(width: int, p: float) -> nn.Sequential:
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, width), nn.ReLU(), nn.Dropout(p), nn.Linear(width, width),
+                         nn.ReLU(), nn.Dropout(p), nn.Linear(width, 10))
+
+
+def retained_accuracy(uncertainty: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The accuracy on the n most certain images, for n = 1, ..., all."""
+    return np.cumsum(right[np.argsort(uncertainty, kind="stable")]) / np.arange(1, len(right) + 1)
+
+
+def main(argv: list[str] | None = None) -> tuple[nn.MonteCarlo, np.ndarray]:
+    parser = argparse.ArgumentParser(prog="python -m demos.uncertainty", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--p", type=float, default=0.5, help="probability of dropping a feature (default: 0.5)")
+    parser.add_argument("--samples", type=int, default=200, metavar="N", help="readings of each image (default: 200)")
+    parser.add_argument("--width", type=int, default=128, metavar="N", help="of the hidden layers (default: 128)")
+    parser.add_argument("--epochs", type=int, default=40, metavar="N", help="of training (default: 40)")
+    parser.add_argument("--show", type=int, default=6, metavar="N", help="images of each kind (default: 6)")
+    parser.add_argument("--seed", type=int, default=0, help="of weights, batches and masks (default: 0)")
+    parser.add_argument("--out", type=Path, default=Path("runs/uncertainty.png"), help="the picture, a PNG file")
+    args = parser.parse_args(argv)
+
+    manual_seed(args.seed)
+    x, y, x_test, y_test = split_digits(None, 0)
+    model = build(args.width, args.p)
+    loader = DataLoader(x, y, batch_size=64, shuffle=True)
+    optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(3e-3, args.epochs * len(loader)))
+    fit(model, loader, nn.CrossEntropyLoss(), optimizer, args.epochs)
+
+    found = nn.mc_predict(model, Tensor(x_test), samples=args.samples)
+    mean, entropy = found.mean.numpy(), found.entropy.numpy()
+    right = mean.argmax(axis=1) == y_test
+    retained = retained_accuracy(entropy, right)
+    print(f"{right.mean():.1%} of {len(y_test)} test images are read correctly")
+    print(f"mean entropy of the right readings {entropy[right].mean():.3f} nats"
+          + ("" if right.all() else f", of the wrong ones {entropy[~right].mean():.3f}"))
+    print("accuracy on the most certain  " + "  ".join(
+        f"{part:.0%}: {retained[round(part * len(y_test)) - 1]:.1%}" for part in (0.5, 0.8, 0.9, 0.95, 1)))
+    print(f"picture: {draw(args.out, x_test, y_test, found, retained, args.show)}")
+    return found, right
+
+
+def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarlo, retained: np.ndarray,
+         show: int) -> Path:
+    mean, std, entropy = found.mean.numpy(), found.std.numpy(), found.entropy.numpy()
+    right = mean.argmax(axis=1) == labels
+    order = np.argsort(entropy, kind="stable")
+    with rc_context(STYLE):
+        fig = figure(12.5, 6.2)
+        fig.suptitle("A net that knows when it may be wrong: Monte Carlo dropout", x=0.012, ha="left", fontsize=14,
+                     fontweight="bold", color=INK)
+        left, side = fig.subfigures(1, 2, width_ratios=[2.3, 1])
+        certain, uncertain = left.subfigures(2, 1)
+        for part, title, chosen in ((certain, "Most certain", order[:show]),
+                                    (uncertain, "Least certain", order[::-1][:show])):
+            part.suptitle(f"{title}: mean of the predicted distributions, and their standard deviation", x=0.02,
+                          ha="left", fontsize=11, color=INK)
+            panels = part.subplots(2, show, squeeze=False, height_ratios=[1, 0.9])
+            for (image, bars), i in zip(panels.T, chosen, strict=True):
+                draw_reading(image, bars, images[i, 0], labels[i], mean[i], std[i])
+        curve, histogram = side.subplots(2, 1)
+        n = len(retained)
+        curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
+        curve.axhline(100 * retained[-1], color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
+        curve.set(xlabel="% of the test images kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
+        curve.set_title("Accuracy on the images kept, %")
+        bins = np.linspace(0, max(entropy.max(), 0.1), 16)
+        histogram.hist([entropy[right], entropy[~right]], bins=bins, stacked=True, color=[BLUE, ORANGE],
+                       label=["right", "wrong"])
+        histogram.set(xlabel="entropy of the mean distribution, nats", yscale="symlog")
+        histogram.set_title("Test images by uncertainty")
+        histogram.legend()
+        return save(fig, path)
+
+
+def draw_reading(image: Any, bars: Any, pixels: np.ndarray, label: int, mean: np.ndarray, std: np.ndarray) -> None:
+    """An image above, and below it the probability of each digit: of the true one in blue."""
+    bare(image)
+    image.imshow(pixels, cmap=GREYS, vmin=0, vmax=1)
+    right = mean.argmax() == label
+    image.set_title(f"is {label}" + ("" if right else f", read as {mean.argmax()}"), loc="center", fontsize=9.5, pad=4,
+                    color=INK if right else ORANGE)
+    bars.bar(range(10), mean, color=[BLUE if i == label else ORANGE for i in range(10)], width=0.75)
+    bars.errorbar(range(10), mean, yerr=[np.minimum(std, mean), std], fmt="none", ecolor=INK, elinewidth=0.9)
+    bars.set(ylim=(0, 1.05), xticks=range(10), yticks=[])
+    bars.tick_params(length=0, labelsize=7.5)
+    bars.grid(False)
+    bars.spines["left"].set_visible(False)
+    bars.spines["bottom"].set_color(HAIR)
+
+
+if __name__ == "__main__":
+    main()

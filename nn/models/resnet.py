@@ -1,0 +1,124 @@
+"""Convolutional residual networks (002): a stem, stages of residual blocks, a global average, and a linear head.
+
+Names in the state_dict are torchvision's, so that its weights load here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinygrad_like import Tensor
+
+from .. import init
+from ..activation import ReLU, activated
+from ..blocks import BasicBlock, Bottleneck, conv3x3
+from ..containers import Sequential
+from ..conv import Conv2d
+from ..linear import Identity, Linear
+from ..module import Module
+from ..norm import BatchNorm2d
+from ..pool import AdaptiveAvgPool2d, MaxPool2d
+
+
+class ResNet(Module):
+    """x: (batch, in_channels, height, width) -> logits (batch, num_classes).
+
+    block: BasicBlock, Bottleneck or PreActBlock.
+    layers: the number of blocks in each stage; every stage but the first halves the image with its first block.
+    widths: `channels` of the blocks of each stage.
+    stem: "large", a 7x7 convolution with stride 2 and a max-pool with stride 2, for images of 224x224; "small", a 3x3
+        convolution, for 32x32 and less.
+    groups, width_per_group: of Bottleneck; 32 and 4 make a ResNeXt.
+    zero_init_residual: let every block begin as its skip, with 0 for the weight of its last norm (Goyal et al. 2017).
+
+    Convolutions start from He et al.'s normal distribution with fan_out. With PreActBlock the norm bn1 stands behind
+    the last block in place of the first.
+    Raises ValueError for another stem, and if layers and widths differ in length.
+    """
+
+    def __init__(self, block: type[Module], layers: Sequence[int], widths: Sequence[int] = (64, 128, 256, 512),
+                 num_classes: int = 1000, in_channels: int = 3, stem: str = "large", groups: int = 1,
+                 width_per_group: int = 64, zero_init_residual: bool = False):
+        if stem not in ("small", "large"):
+            raise ValueError(f'ResNet: stem must be "small" or "large", got {stem!r}')
+        if len(layers) != len(widths) or not layers or min(layers) < 1:
+            raise ValueError(f"ResNet: layers and widths have one positive integer per stage each, got "
+                             f"layers={list(layers)} and widths={list(widths)}")
+        kind: Any = block
+        channels = [widths[0], *(width * kind.expansion for width in widths)]
+        self.preactivation = kind.preactivation
+        self.conv1 = (Conv2d(in_channels, channels[0], 7, 2, padding=3, bias=False) if stem == "large"
+                      else conv3x3(in_channels, channels[0]))
+        self.bn1 = BatchNorm2d(channels[-1 if self.preactivation else 0])
+        self.relu = ReLU()
+        self.maxpool = MaxPool2d(3, 2, 1) if stem == "large" else Identity()
+        self.stages = tuple(f"layer{i}" for i in range(1, len(layers) + 1))
+        for i, (name, count, width) in enumerate(zip(self.stages, layers, widths, strict=True)):
+            first = kind(channels[i], width, 1 if i == 0 else 2, groups, width_per_group)
+            others = [kind(channels[i + 1], width, 1, groups, width_per_group) for _ in range(count - 1)]
+            setattr(self, name, Sequential(first, *others))
+        self.avgpool = AdaptiveAvgPool2d(1)
+        self.fc = Linear(channels[-1], num_classes)
+        for module in self.modules():
+            if isinstance(module, Conv2d):
+                init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        if zero_init_residual:
+            for name in self.stages:
+                for residual in getattr(self, name):
+                    residual.zero_init()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(self.avgpool(self.features(x)).flatten(1))
+
+    def features(self, x: Tensor) -> Tensor:
+        """What the last stage makes of x: (batch, channels, height, width)."""
+        x = self.conv1(x)
+        if not self.preactivation:
+            x = activated(self.bn1, self.relu, x)
+        x = self.maxpool(x)
+        for name in self.stages:
+            x = getattr(self, name)(x)
+        return activated(self.bn1, self.relu, x) if self.preactivation else x
+
+
+def resnet8(num_classes: int = 10, **options: Any) -> ResNet:
+    """He et al.'s network for 32x32 images: 6 n + 2 layers, n = 1 block in each of 3 stages of 16, 32, 64 channels.
+
+    Where a stage begins they pad the skip with zeros; here it is a 1x1 convolution. options: of `ResNet`.
+    """
+    return _small(1, num_classes, options)
+
+
+def resnet20(num_classes: int = 10, **options: Any) -> ResNet:
+    """As `resnet8`, with n = 3."""
+    return _small(3, num_classes, options)
+
+
+def resnet56(num_classes: int = 10, **options: Any) -> ResNet:
+    """As `resnet8`, with n = 9."""
+    return _small(9, num_classes, options)
+
+
+def _small(blocks: int, num_classes: int, options: dict[str, Any]) -> ResNet:
+    return ResNet(BasicBlock, [blocks] * 3, (16, 32, 64), num_classes, **{"stem": "small", **options})
+
+
+def resnet18(num_classes: int = 1000, **options: Any) -> ResNet:
+    """torchvision's ResNet-18, for 224x224 images. options: of `ResNet`."""
+    return ResNet(BasicBlock, [2, 2, 2, 2], num_classes=num_classes, **options)
+
+
+def resnet34(num_classes: int = 1000, **options: Any) -> ResNet:
+    """torchvision's ResNet-34, for 224x224 images. options: of `ResNet`."""
+    return ResNet(BasicBlock, [3, 4, 6, 3], num_classes=num_classes, **options)
+
+
+def resnet50(num_classes: int = 1000, **options: Any) -> ResNet:
+    """torchvision's ResNet-50, for 224x224 images. options: of `ResNet`."""
+    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes=num_classes, **options)
+
+
+def resnext50_32x4d(num_classes: int = 1000, **options: Any) -> ResNet:
+    """torchvision's ResNeXt-50: 32 groups of 4 channels each in its first stage. options: of `ResNet`."""
+    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes=num_classes, groups=32, width_per_group=4, **options)

@@ -1,0 +1,166 @@
+import numpy as np
+import pytest
+
+import nn
+from nn.blocks import conv1x1
+from tinygrad_like import Tensor, manual_seed, ops
+from tinygrad_like.gradcheck import gradcheck
+
+rng = np.random.default_rng(3)
+
+BLOCKS = {
+    "basic": lambda: nn.BasicBlock(4, 4),
+    "basic, projected": lambda: nn.BasicBlock(4, 6, stride=2),
+    "bottleneck": lambda: nn.Bottleneck(8, 2),
+    "bottleneck, projected": lambda: nn.Bottleneck(4, 2, stride=2),
+    "resnext": lambda: nn.Bottleneck(4, 16, groups=4, base_width=8),
+    "preactivation": lambda: nn.PreActBlock(4, 4),
+    "preactivation, projected": lambda: nn.PreActBlock(4, 6, stride=2),
+    "convnext": lambda: nn.ConvNeXtBlock(4, layer_scale=0.5),
+}
+
+
+def made(name):
+    """A block whose norms are not at their beginning, and an input for it."""
+    block = BLOCKS[name]()
+    for module in block.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias)
+            nn.init.normal_(module.running_mean)
+            nn.init.uniform_(module.running_var, 0.5, 1.5)
+    first = next(m for m in block.modules() if isinstance(m, nn.Conv2d))
+    return block, rng.standard_normal((4, first.in_channels, 5, 7)).astype(np.float32)
+
+
+def run(block, x):
+    """Output, and gradients of the input, the parameters and the buffers after it, of a fixed cotangent."""
+    x = Tensor(x, requires_grad=True)
+    y = block(x)
+    block.zero_grad()
+    (y * y).sum().backward()
+    return [t.numpy().copy() for t in (y, x.grad, *(p.grad for p in block.parameters()), *block.buffers())]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_watched_or_not_a_block_computes_the_same(name, training):
+    """With a hook on each inner module every layer runs by itself, without one they are fused."""
+    block, x = made(name)
+    block.train(training)
+    state = {key: t.clone() for key, t in block.state_dict().items()}
+    fused = run(block, x)
+    block.load_state_dict(state)
+    seen = []
+    for module in list(block.modules())[1:]:
+        module.register_forward_hook(lambda module, args, y: seen.append(type(module).__name__))
+    alone = run(block, x)
+    assert seen.count("ReLU") == {"basic": 2, "bottleneck": 3, "resnext": 3, "preactivation": 2, "convnext": 0}[
+        name.split(",")[0]]
+    for a, b in zip(fused, alone, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
+
+
+def test_blocks_use_the_fused_ops(monkeypatch):
+    called = []
+    op = ops.batch_norm_relu
+    monkeypatch.setattr(ops, "batch_norm_relu", lambda *args, **how: called.append(len(args)) or op(*args, **how))
+    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6], "preactivation": [5, 5]}.items():
+        block, x = made(name)
+        called.clear()
+        block(Tensor(x))
+        assert called == expected, "a norm with its ReLU, and at the end with the skip too"
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_gradient(name):
+    block, x = made(name)
+    block = block.double()
+    names = [key for key, _ in block.named_parameters()]
+    gradcheck(lambda x, *p: nn.functional_call(block, dict(zip(names, p, strict=True)), x),
+              x[:2].astype(np.float64), *block.parameters())
+
+
+@pytest.mark.parametrize(("block", "shape"), [
+    (nn.BasicBlock(3, 5, stride=2), (2, 5, 4, 5)), (nn.Bottleneck(3, 5, stride=2), (2, 20, 4, 5)),
+    (nn.PreActBlock(3, 5, stride=2), (2, 5, 4, 5)), (nn.ConvNeXtBlock(3), (2, 3, 8, 9)),
+])
+def test_shapes(block, shape):
+    assert block(Tensor.randn(2, 3, 8, 9)).shape == shape
+
+
+def test_the_skip_is_projected_only_where_the_shape_changes():
+    assert nn.BasicBlock(4, 4).downsample is None is nn.Bottleneck(16, 4).downsample is nn.PreActBlock(4, 4).downsample
+    for block in (nn.BasicBlock(4, 4, stride=2), nn.BasicBlock(4, 8), nn.Bottleneck(4, 4)):
+        assert [type(m) for m in block.downsample] == [nn.Conv2d, nn.BatchNorm2d]
+
+
+@pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4), nn.PreActBlock])
+def test_zero_init_leaves_the_skip(make):
+    block = make(4, 4)
+    block.zero_init()
+    x = Tensor.randn(2, 4, 5, 5)
+    expected = x if isinstance(block, nn.PreActBlock) else x.relu()
+    np.testing.assert_array_equal(block(x).numpy(), expected.numpy())
+    block(x).sum().backward()
+    last = block.conv2.weight if isinstance(block, nn.PreActBlock) else list(block.parameters())[-2]
+    assert last.grad.data.any(), "and the block can learn"
+
+
+def test_resnext_is_parallel_branches():
+    """One block of g groups is the sum of g blocks, each with its share of the channels (Xie et al., figure 3)."""
+    groups, width = 4, 2
+    block = nn.Bottleneck(16, 4, groups=groups, base_width=32)
+    assert block.conv2.weight.shape == (groups * width, width, 3, 3)
+    block.eval()
+    x = Tensor.randn(2, 16, 5, 5)
+    z = block.bn2(block.conv2(block.bn1(block.conv1(x)).relu())).relu()
+    branches = []
+    for i in range(groups):
+        part = slice(i * width, (i + 1) * width)
+        inner = conv1x1(16, width)
+        inner.weight.assign(block.conv1.weight[part])
+        middle = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        middle.weight.assign(block.conv2.weight[part])
+        outer = conv1x1(width, 16)
+        outer.weight.assign(block.conv3.weight[:, part])
+        norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
+        branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
+    np.testing.assert_allclose(sum(branches[1:], branches[0]).numpy(), block.conv3(z).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
+    block = nn.ConvNeXtBlock(6)
+    names = ["layer_scale", "block.0.weight", "block.0.bias", "block.2.weight", "block.2.bias", "block.3.weight",
+             "block.3.bias", "block.5.weight", "block.5.bias"]
+    assert list(block.state_dict()) == names, "torchvision's"
+    x = Tensor.randn(2, 6, 9, 9)
+    assert np.abs((block(x) - x).numpy()).max() < 1e-4
+    block.layer_scale.assign(np.ones((6, 1, 1), np.float32))
+    pixel = block.block[0](x)[1, :, 4, 5]
+    pixel = (pixel - pixel.mean()) / (pixel.var(correction=0) + 1e-6).sqrt()
+    expected = x[1, :, 4, 5] + block.block[5](block.block[3](pixel).gelu())
+    np.testing.assert_allclose(block(x)[1, :, 4, 5].numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_errors():
+    for block in (nn.BasicBlock, nn.PreActBlock):
+        with pytest.raises(ValueError, match=f"{block.__name__}: has no groups, got groups=2 .*; use Bottleneck"):
+            block(4, 4, groups=2)
+    with pytest.raises(ValueError, match="conv2d: input has 3 channels but weight expects 4"):
+        nn.BasicBlock(4, 4)(Tensor.ones(2, 3, 8, 8))
+
+
+def test_a_block_learns():
+    manual_seed(0)
+    block, target = nn.BasicBlock(2, 2), Tensor.randn(8, 2, 6, 6).relu()
+    x = Tensor.randn(8, 2, 6, 6)
+    losses = []
+    for _ in range(40):
+        block.zero_grad()
+        loss = ops.mse_loss(block(x), target)
+        loss.backward()
+        losses.append(loss.item())
+        for p in block.parameters():
+            p.assign(p.data - 0.3 * p.grad.data)
+    assert losses[-1] < 0.6 * losses[0]
