@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 import nn
 import optim
-from tinygrad_like import Tensor, manual_seed, ops
+from tinygrad_like import Tensor, get_num_threads, manual_seed, ops, set_num_threads
 from training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
 from .text import Characters, NGram, Windows, split_text, standard_library
@@ -132,7 +132,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
 
 
 # What may differ between a run and its continuation.
-NOT_SETTINGS = {"generate", "length", "out", "resume", "temperature", "text"}
+NOT_SETTINGS = {"generate", "length", "out", "resume", "temperature", "text", "threads"}
 
 
 def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
@@ -177,6 +177,8 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--evaluations", type=int, default=10, metavar="N",
                         help="how often it is judged and saved (default: 10)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of weights, batches and samples (default: 0)")
+    parser.add_argument("--threads", type=int, metavar="N",
+                        help=f"threads of the kernels (default: all, {get_num_threads()})")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="(default: runs)")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     parser.add_argument("--generate", metavar="PROMPT",
@@ -185,6 +187,8 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--temperature", type=float, default=0.8, metavar="X",
                         help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.8)")
     args = parser.parse_args(argv)
+    if args.threads is not None:
+        set_num_threads(args.threads)
     try:
         if args.generate is None:
             return train(args)
