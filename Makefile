@@ -3,10 +3,10 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train train-conv demos test bench lint clean
+.PHONY: help venv train train-conv train-vit train-language train-sort demos test bench lint clean
 
 help:  ## show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 venv: $(STAMP)  ## make .venv with the package (editable) and all that train, test and lint need
 
@@ -20,6 +20,15 @@ train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictu
 
 train-conv: $(STAMP)  ## train a convolutional ResNet on three splits of the digits; pictures and curves go to runs/
 	$(BIN)/python -m demos.train --model resnet --repeat-splits 0,1,2 --out $(OUT)
+
+train-vit: $(STAMP)  ## train a Vision Transformer on three splits of the digits, and draw what it looks at
+	$(BIN)/python -m demos.train --model vit --repeat-splits 0,1,2 --out $(OUT)
+
+train-language: $(STAMP)  ## train a small GPT on the source of Python's standard library; it beats a 5-gram
+	$(BIN)/python -m demos.language --out $(OUT)
+
+train-sort: $(STAMP)  ## train a Transformer to sort strings of digits, and draw what it looks at
+	$(BIN)/python -m demos.sort --out $(OUT)
 
 demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.moons --out $(OUT)/moons.png

@@ -90,10 +90,17 @@ def resnet(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
     return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small")
 
 
+def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+    """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
+    channels, size, _ = shape
+    return nn.ViT(size, size // (4 if size < 32 else 8), classes, width, depth, width // 16, channels=channels)
+
+
 MODELS = {
     "mlp": Model("MLP", mlp),
     "resnet_s": Model("ResNet-S", resnet_s),
     "resnet": Model("ResNet", resnet),
+    "vit": Model("ViT", vit),
 }
 
 # Any option of demos.train may stand in a recipe; what does not is as in COMMON. The recipes of the digits were chosen
@@ -104,6 +111,7 @@ RECIPES: dict[tuple[str, str], dict[str, Any]] = {
     ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
     ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
     ("digits", "resnet"): dict(width=16, depth=1, epochs=60, batch_size=64, lr=1e-2, augment="light"),
+    ("digits", "vit"): dict(width=64, depth=4, epochs=60, batch_size=64, lr=2e-3, augment="light"),
     ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
     ("mnist", "resnet"): dict(width=16, depth=1, epochs=6, batch_size=128, lr=1e-2, augment="light"),

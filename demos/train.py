@@ -28,7 +28,7 @@ from training import EarlyStopping, Log, accuracy, fit, predict, previous
 from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, save_net
 
 try:
-    from . import figures
+    from . import attention, figures
 except ImportError:  # matplotlib belongs to the extra `demos`
     figures = None
 
@@ -157,6 +157,11 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
         picture = figures.training_report(path.with_suffix(".png"), title, rows, data.x_test, data.y_test, predictions,
                                           dataset.classes, least)
         print(f"picture: {picture}", flush=True)
+        if isinstance(model, nn.ViT):
+            shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
+            picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"What {title} looks at", model,
+                                         shown, dataset.classes)
+            print(f"picture: {picture}", flush=True)
     return result
 
 
@@ -229,7 +234,7 @@ def make_parser() -> argparse.ArgumentParser:
     size.add_argument("--width", type=at_least_1, metavar="N",
                       help="features of the hidden layers, channels of the ResNet's first stage (default: below)")
     size.add_argument("--depth", type=at_least_1, metavar="N",
-                      help="hidden layers of the MLP, blocks of ResNet-S, blocks in each stage of the ResNet "
+                      help="hidden layers of the MLP, blocks of ResNet-S and ViT, blocks in each stage of the ResNet "
                            "(default: below)")
 
     rates = ", ".join(f"{name} {rate:g}" for name, rate in LEARNING_RATES.items())

@@ -29,8 +29,8 @@ class Log:
                 log.epoch({"epoch": epoch + 1, "loss": mean_loss, "test_accuracy": accuracy})
 
     path: of the CSV file, one row per epoch, written at once; None for none.
-    title: before the progress bar, which shows the latest loss and the like, images/s and the time left. It needs tqdm
-        and a terminal.
+    title: before the progress bar, which shows the latest loss and the like, examples/s and the time left. It needs
+        tqdm and a terminal.
     quiet: print no lines and show no bar.
     tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
     picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
@@ -64,11 +64,11 @@ class Log:
             self._write_csv(self.rows)
 
     def step(self, count: int, **values: float) -> None:
-        """One step on `count` images is done; values are shown on the bar."""
+        """One step on `count` examples is done; values are shown on the bar."""
         if self.bar is not None and not self.bar.disable:
             elapsed, done = self.bar.format_dict["elapsed"], self.bar.n - self.bar.initial + 1
             shown = "  ".join(f"{name} {_text(name, value)}" for name, value in values.items())
-            rate = f"  {count * done / elapsed:,.0f} images/s" if elapsed > 0 else ""
+            rate = f"  {count * done / elapsed:,.0f} examples/s" if elapsed > 0 else ""
             self.bar.set_postfix_str(shown + rate, refresh=False)
             self.bar.update()
 
@@ -147,4 +147,4 @@ def _text(name: str, value: Any) -> str:
         return str(value)
     if name.endswith(("accuracy", "f1")):
         return f"{value:.2%}"
-    return format(value, {"lr": ".2e", "seconds": ".3f", "images_per_second": ",.0f"}.get(name, ".4f"))
+    return format(value, {"lr": ".2e", "seconds": ".3f", "examples_per_second": ",.0f"}.get(name, ".4f"))

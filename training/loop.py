@@ -104,7 +104,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     options: of `train_epoch`.
 
     A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
-    start of the epoch), "seconds" and "images_per_second" (of training alone).
+    start of the epoch), "seconds" and "examples_per_second" (of training alone).
 
     In the end the model has the weights that were judged: the best ones if there is a `stopper`, else the average if
     there is an `ema`, else the last.
@@ -130,7 +130,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
                 stopper.update(_watched(row, monitor))
         if plateau is not None:
             plateau.update(_watched(row, monitor))
-        row |= {"lr": lr, "seconds": seconds, "images_per_second": count / seconds}
+        row |= {"lr": lr, "seconds": seconds, "examples_per_second": count / seconds}
         rows.append(row)
         if checkpoint is not None:
             save_checkpoint(checkpoint, **parts, rows=rows, settings=dict(settings or {}))

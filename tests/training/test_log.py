@@ -10,7 +10,7 @@ from training import log as module
 
 def row(epoch, loss=0.5):
     return {"epoch": epoch, "loss": loss, "test_accuracy": 0.875, "lr": 0.001, "seconds": 0.25,
-            "images_per_second": 12345.6}
+            "examples_per_second": 12345.6}
 
 
 def written(path):
@@ -25,9 +25,9 @@ def test_lines_are_printed_as_people_read_them(capsys):
         log.step(10, loss=0.3)
         log.epoch(row(2, math.nan))
     assert capsys.readouterr().out.splitlines() == [
-        "epoch      loss  test acc        lr   seconds  images/s",
-        "    1    0.5000    87.50%  1.00e-03     0.250    12,346",
-        "    2       nan    87.50%  1.00e-03     0.250    12,346",
+        "epoch      loss  test acc        lr   seconds  examples/s",
+        "    1    0.5000    87.50%  1.00e-03     0.250      12,346",
+        "    2       nan    87.50%  1.00e-03     0.250      12,346",
     ]
 
 
@@ -46,7 +46,7 @@ def test_csv_is_there_at_once(tmp_path):
     for epoch in (1, 2):
         log.epoch(row(epoch))
         assert [int(r["epoch"]) for r in written(path)] == list(range(1, epoch + 1))
-    assert float(written(path)[0]["images_per_second"]) == 12345.6
+    assert float(written(path)[0]["examples_per_second"]) == 12345.6
     log.close()
 
 
@@ -102,7 +102,7 @@ def test_bar_shows_loss_metric_and_speed(monkeypatch, capsys):
         log.epoch(row(1))
     bar = Terminal.last
     assert (bar.options["total"], bar.options["initial"], bar.options["desc"]) == (10, 4, "mlp")
-    assert bar.shown == "loss 1.0000  accuracy 50.00%  50 images/s"
+    assert bar.shown == "loss 1.0000  accuracy 50.00%  50 examples/s"
     assert bar.n == 2 and len(bar.lines) == 2 and bar.closed and capsys.readouterr().out == ""
 
 
@@ -125,7 +125,7 @@ def test_tensorboard_reads_what_is_written(tmp_path):
                 log.epoch(row(epoch, loss=1 / epoch))
     events = accumulator.EventAccumulator(str(tmp_path / "events"))
     events.Reload()
-    assert set(events.Tags()["scalars"]) == {"loss", "test_accuracy", "lr", "seconds", "images_per_second"}
+    assert set(events.Tags()["scalars"]) == {"loss", "test_accuracy", "lr", "seconds", "examples_per_second"}
     points = [(e.step, e.value) for e in events.Scalars("loss")]
     assert points == [(epoch, pytest.approx(1 / epoch)) for epoch in (1, 2, 3, 4)]
 

@@ -128,9 +128,9 @@ def test_fit_learns_and_tells():
 
     rows = fit(model, DataLoader(X, Y, batch_size=30, shuffle=True), criterion, optimizer, 20, evaluate=evaluate)
     assert [row["epoch"] for row in rows] == list(range(1, 21)) and seen == [model] * 20
-    assert list(rows[0]) == ["epoch", "loss", "train_accuracy", "test_loss", "lr", "seconds", "images_per_second"]
+    assert list(rows[0]) == ["epoch", "loss", "train_accuracy", "test_loss", "lr", "seconds", "examples_per_second"]
     assert rows[-1]["loss"] < rows[0]["loss"] / 2 and rows[-1]["train_accuracy"] > 0.9
-    assert rows[3]["test_loss"] == 4 and rows[0]["images_per_second"] == pytest.approx(90 / rows[0]["seconds"])
+    assert rows[3]["test_loss"] == 4 and rows[0]["examples_per_second"] == pytest.approx(90 / rows[0]["seconds"])
 
 
 def test_fit_stops_early_and_goes_back():

@@ -1,0 +1,90 @@
+"""Pictures of what Transformers attend to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+
+import nn
+from training import predict
+
+from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, STYLE, bare, figure, save
+
+
+@contextmanager
+def attention_maps(layers: Iterable[nn.MultiheadAttention]) -> Iterator[list[np.ndarray]]:
+    """Collect the weights (batch, heads, queries, keys) of each call of these layers, which are to hide no keys."""
+    maps: list[np.ndarray] = []
+
+    def look(layer, args, output):
+        maps.append(layer.forward(*args, average_attn_weights=False)[1].numpy())
+
+    handles = [layer.register_forward_hook(look) for layer in layers]
+    try:
+        yield maps
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: Sequence[str]) -> Path:
+    """What the class token of a ViT attends to in each layer, and how alike the embeddings of the positions are.
+
+    images: (n, channels, height, width), one for each name.
+    """
+    with attention_maps(layer.self_attn for layer in model.layers) as maps:
+        read = predict(model, images).argmax(axis=1)
+    side = round((maps[0].shape[-1] - 1) ** 0.5)
+    looks = [m.mean(axis=1)[:, 0, 1:].reshape(-1, side, side) for m in maps]  # mean over heads; from the class token
+    positions = model.positions.weight.numpy()[1:]
+    positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
+    similar = (positions @ positions.T).reshape(side, side, side, side)
+    with rc_context(STYLE):
+        fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9)
+        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8])
+        left.suptitle("Where the class token looks, mean over heads", x=0.012, ha="left", fontsize=11, color=INK)
+        height, width = images.shape[2:]
+        for row, panels in enumerate(left.subplots(len(maps) + 1, len(images))):
+            panels[0].set_ylabel(f"layer {row}" if row else "image", color=MUTED)
+            for i, axes in enumerate(panels):
+                bare(axes)
+                gray = images[i].mean(axis=0)
+                axes.imshow(gray, cmap=GREYS, vmin=0, vmax=1 if row == 0 else 2.5, extent=(0, width, height, 0))
+                if row:
+                    look = looks[row - 1][i]
+                    axes.imshow(look, cmap=ORANGES, vmin=0, vmax=look.max(), alpha=0.6, extent=(0, width, height, 0))
+                else:
+                    axes.set_title(f"read as {names[read[i]]}", loc="center", fontsize=9, pad=4, color=BLUE)
+        right.suptitle("Cosine of the embedding of a position with all others", x=0.012, ha="left", fontsize=11,
+                       color=INK)
+        limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # but for those with themselves, which are 1
+        for (i, j), axes in np.ndenumerate(right.subplots(side, side)):
+            bare(axes)
+            axes.imshow(similar[i, j], cmap=DIVERGING, vmin=-limit, vmax=limit)
+        return save(fig, path)
+
+
+def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, target: str) -> Path:
+    """Which character of the source the decoder looks at while it writes each of the target: maps (layers, heads,
+    target, source)."""
+    layers, heads = maps.shape[:2]
+    with rc_context(STYLE):
+        fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9)
+        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        for (i, j), axes in np.ndenumerate(fig.subplots(layers, heads, squeeze=False)):
+            axes.imshow(maps[i, j], cmap=BLUES, vmin=0, vmax=1)
+            axes.set_xticks(range(len(source)), source)
+            axes.set_yticks(range(len(target)), target)
+            axes.grid(False)
+            axes.tick_params(length=0, labelcolor=INK)
+            axes.set_title(f"layer {i + 1}, head {j + 1}", fontsize=9, pad=5, color=MUTED)
+            if i == layers - 1:
+                axes.set_xlabel("reads")
+            if j == 0:
+                axes.set_ylabel("writes")
+        return save(fig, path)

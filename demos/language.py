@@ -1,0 +1,207 @@
+"""A small GPT learns to write, one character after the other, like a text.
+
+The text is the source of Python's standard library on this machine, or any file given with --text. The model is judged
+on text it has not learned from (other files, or the last tenth of the file), in bits per character: how many it would
+take to write that text down with the model's predictions. A character 5-gram with Kneser-Ney smoothing, counted in the
+same text, is what it has to beat.
+
+Leaves in --out, as language.csv and so on: the curve, its picture (.png, drawn anew while it trains), the weights
+(.safetensors), from which --generate goes on writing, and the state of the run, from which --resume goes on (.ckpt).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+import nn
+import optim
+from tinygrad_like import Tensor, get_num_threads, manual_seed, ops, set_num_threads
+from training import Log, evaluating, fit, load_weights, read_metadata, save_weights
+
+from .text import Characters, NGram, Windows, split_text, standard_library
+
+try:
+    from . import figures
+except ImportError:  # matplotlib belongs to the extra `demos`
+    figures = None
+
+SIZE, HELD_OUT = 3_000_000, 100_000  # characters
+ORDER = 5
+
+
+def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int = 32) -> np.ndarray:
+    """-log2 of the probability of each token but the first: (length - 1,).
+
+    The model reads windows that overlap by half, and each token is judged where more has been read before it.
+    """
+    half = context // 2
+    pieces = []
+    starts = np.arange(0, max(len(tokens) - 1 - half, 1), half)
+    padded = np.concatenate([tokens, np.zeros(context, tokens.dtype)])
+    windows = padded[starts[:, None] + np.arange(context + 1)]
+    with evaluating(model):
+        for i in range(0, len(windows), batch):
+            rows = windows[i:i + batch]
+            logp = ops.log_softmax(model(Tensor(rows[:, :-1])).numpy(), axis=-1)
+            pieces.append(np.take_along_axis(logp, rows[:, 1:, None], axis=-1)[..., 0])
+    nats = np.concatenate(pieces)
+    return -np.concatenate([nats[0, :half], nats[:, half:].ravel()])[:len(tokens) - 1] / np.log(2)
+
+
+def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
+    """The prompt and so many tokens more. The model sees no further back than `context`: when that is full, it goes on
+    from the latter half."""
+    tokens, end = prompt, len(prompt) + length
+    with tqdm(total=length, desc="writing", unit="char", leave=False, disable=None) as bar:
+        while len(tokens) < end:
+            seen = tokens[-(context // 2):]
+            new = model.generate(Tensor(seen), min(context - len(seen), end - len(tokens)), temperature).numpy()
+            bar.update(len(new) - len(seen))
+            tokens = np.concatenate([tokens, new[len(seen):]])
+    return tokens
+
+
+def build(net: dict[str, Any]) -> nn.LanguageModel:
+    return nn.LanguageModel(len(net["characters"]), net["d_model"], net["layers"], net["heads"], net["context"])
+
+
+def load(path: Path) -> tuple[nn.LanguageModel, dict[str, Any]]:
+    """A model that this demo has saved, in evaluation mode, and its description: "characters", "context" and so on."""
+    metadata = read_metadata(path)
+    if "language" not in metadata:
+        raise ValueError(f"{path} is no language model; use a file that demos.language has written")
+    net = json.loads(metadata["language"])
+    model = build(net)
+    load_weights(model, path)
+    return model.eval(), net
+
+
+def train(args: argparse.Namespace) -> dict[str, float]:
+    """Learn, print and draw how it goes, save; returns the bits per character of the model and of the 5-gram."""
+    name = args.text.name if args.text else "Python's standard library"
+    text, held = split_text(args.text, SIZE, HELD_OUT) if args.text else standard_library(SIZE, HELD_OUT)
+    characters = Characters.of(text)
+    x, y = characters.encode(text), characters.encode(held)
+    print(f"{name}: {len(x):,} characters to learn from, {len(y):,} to be judged on, {len(characters)} different")
+    baseline = float(-np.log2(NGram(x, len(characters), ORDER).probabilities(y)).mean())
+    print(f"{ORDER}-gram: {baseline:.3f} bits per character", flush=True)
+
+    manual_seed(args.seed)
+    net = {"characters": characters.characters, "d_model": args.d_model, "layers": args.layers, "heads": args.heads,
+           "context": args.context}
+    model = build(net)
+    epochs = min(args.evaluations, args.steps)
+    loader = Windows(x, args.context, args.batch, args.steps // epochs)
+    steps = epochs * len(loader)
+    warm = max(1, steps // 20)
+    rate = optim.schedule.warmup(warm, optim.schedule.cosine(args.lr, max(1, steps - warm)))
+    optimizer = optim.AdamW(optim.decay_groups(model, 0.1), lr=rate, betas=(0.9, 0.99))
+    print(f"GPT: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
+          f"{args.batch} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
+
+    path = args.out / "language"
+    checkpoint = path.with_suffix(".ckpt")
+    if args.resume and not checkpoint.exists():
+        print(f"nothing to resume: there is no {checkpoint}; starting anew")
+    picture = figures and (lambda rows: draw(path.with_suffix(".png"), name, rows, baseline, len(loader)))
+    begin = time.perf_counter()
+    with Log(path.with_suffix(".csv"), "language", picture=picture, picture_seconds=10) as log:
+        rows = fit(model, loader, lambda logits, y: nn.functional.cross_entropy(logits.transpose(1, 2), y), optimizer,
+                   epochs, metrics={}, clip_norm=1.0,
+                   evaluate=lambda model: {"test_bits": float(bits(model, y, args.context)[ORDER - 2:].mean())},
+                   checkpoint=checkpoint, resume=checkpoint if args.resume and checkpoint.exists() else None, log=log,
+                   settings={k: v for k, v in vars(args).items() if k not in NOT_SETTINGS} | {"text": name})
+    seconds = time.perf_counter() - begin
+    result = rows[-1]["test_bits"]
+    verdict = "less" if result < baseline else "more: train it longer, with more --steps"
+    print(f"GPT {result:.3f} bits per character after {seconds:.0f} s, {ORDER}-gram {baseline:.3f}: "
+          f"{abs(1 - result / baseline):.1%} {verdict}")
+    save_weights(model, path.with_suffix(".safetensors"), {"language": json.dumps(net)})
+    print("", sample(model, net, "\n", args).strip(), "", sep="\n")
+    print(f"weights: {path.with_suffix('.safetensors')}")
+    print(f"picture: {path.with_suffix('.png') if figures else 'none, as matplotlib is not installed'}", flush=True)
+    return {"model": result, "baseline": baseline}
+
+
+# What may differ between a run and its continuation.
+NOT_SETTINGS = {"generate", "length", "out", "resume", "temperature", "text", "threads"}
+
+
+def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
+    characters = Characters(net["characters"])
+    return characters.decode(write(model, characters.encode(prompt), args.length, net["context"], args.temperature))
+
+
+def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
+    """Bits per character by step, beside those of the 5-gram; each row is of so many steps."""
+    with figures.rc_context(figures.STYLE):
+        fig = figures.figure(7.6, 4.4)
+        fig.suptitle(f"A GPT learns to write like {name}", x=0.012, ha="left", fontsize=14, fontweight="bold",
+                     color=figures.INK)
+        axes = fig.subplots()
+        x = [steps * row["epoch"] for row in rows]
+        train, test = [row["loss"] / np.log(2) for row in rows], [row["test_bits"] for row in rows]
+        axes.plot(x, train, color=figures.BLUE, label="text it learns from")
+        axes.plot(x, test, color=figures.ORANGE, label=f"text it has not seen, at last {test[-1]:.2f}")
+        axes.axhline(baseline, color=figures.MUTED, linewidth=1.2, linestyle=(0, (4, 2)))
+        axes.annotate(f"{ORDER}-gram on the same unseen text: {baseline:.2f}", (0, baseline), (6, -4),
+                      xycoords=("axes fraction", "data"), textcoords="offset points", va="top", color=figures.MUTED)
+        low, high = min(*train, *test, baseline), max(test[0], baseline)
+        axes.set(xlabel="step", xlim=(0, None), ylim=(low - 0.25, high + 0.25))
+        axes.set_title("bits per character", color=figures.MUTED, fontsize=9.5)
+        axes.legend(loc="upper right")
+        return figures.save(fig, path)
+
+
+def main(argv: list[str] | None = None) -> dict[str, float] | str:
+    parser = argparse.ArgumentParser(prog="python -m demos.language", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", type=Path, metavar="FILE",
+                        help="to learn from (default: the source of Python's standard library)")
+    parser.add_argument("--d-model", type=int, default=128, metavar="N", help="numbers for a character (default: 128)")
+    parser.add_argument("--layers", type=int, default=4, metavar="N", help="(default: 4)")
+    parser.add_argument("--heads", type=int, default=4, metavar="N", help="of attention, in a layer (default: 4)")
+    parser.add_argument("--context", type=int, default=128, metavar="N",
+                        help="characters it can look back on (default: 128)")
+    parser.add_argument("--batch", type=int, default=16, metavar="N", help="stretches of text in a step (default: 16)")
+    parser.add_argument("--steps", type=int, default=4000, metavar="N", help="of training (default: 4000)")
+    parser.add_argument("--lr", type=float, default=3e-3, metavar="RATE", help="the highest (default: 0.003)")
+    parser.add_argument("--evaluations", type=int, default=10, metavar="N",
+                        help="how often it is judged and saved (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of weights, batches and samples (default: 0)")
+    parser.add_argument("--threads", type=int, metavar="N",
+                        help=f"threads of the kernels (default: all, {get_num_threads()})")
+    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="(default: runs)")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    parser.add_argument("--generate", metavar="PROMPT",
+                        help="do not train, but go on writing after this with the model in --out")
+    parser.add_argument("--length", type=int, default=600, metavar="N", help="characters to write (default: 600)")
+    parser.add_argument("--temperature", type=float, default=0.8, metavar="X",
+                        help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.8)")
+    args = parser.parse_args(argv)
+    if args.threads is not None:
+        set_num_threads(args.threads)
+    try:
+        if args.generate is None:
+            return train(args)
+        if not args.generate:
+            parser.error("--generate needs a prompt of at least one character")
+        model, net = load(args.out / "language.safetensors")
+    except (FileNotFoundError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from None
+    manual_seed(args.seed)
+    text = sample(model, net, args.generate, args)
+    print(text)
+    return text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""An encoder-decoder Transformer learns to sort strings of digits, or to reverse them, from examples alone.
+
+It reads "40813" and writes "01348", one digit after the other. The strings it is tested on are not among those it
+learns from. Prints how many it gets right, to the last digit, by length, and draws what the decoder looks at in the
+source while it writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+import nn
+import optim
+from tinygrad_like import Tensor, manual_seed
+from tinygrad_like.data import DataLoader
+from training import Log, fit, save_weights
+
+from .attention import attention_maps, draw_cross_attention
+
+TASKS = {"sort": sorted, "reverse": lambda digits: digits[::-1]}
+PAD, START, END, VOCABULARY = 10, 11, 12, 13  # after the digits
+
+
+def strings(longest: int, count: int, tested: int, generator: np.random.Generator) -> tuple[list[str], list[str]]:
+    """`count` different strings of up to so many digits to learn from, and others for the test: up to `tested` of each
+    length, but no more than a tenth of those there are."""
+    train, test = [], []
+    for length in range(1, longest + 1):
+        test_count = min(tested, 10**length // 10)
+        train_count = min(10**length - test_count, (count - len(train)) // (longest + 1 - length))
+        chosen = generator.choice(10**length, test_count + train_count, replace=False, shuffle=False)
+        words = [f"{i:0{length}}" for i in generator.permutation(chosen)]
+        test += words[:test_count]
+        train += words[test_count:]
+    return train, test
+
+
+def tokens(words: list[str], length: int, start: bool = False) -> np.ndarray:
+    """(words, length) of digits, END and padding; after START, if wanted, which makes it one longer."""
+    rows = [[START] * start + [int(c) for c in word] + [END] + [PAD] * (length - len(word) - 1) for word in words]
+    return np.array(rows)
+
+
+class Taught(nn.Module):
+    """For training, the net is given what it should have written so far: source and target side by side."""
+
+    def __init__(self, net: nn.Seq2Seq, length: int):
+        self.net, self.length = net, length
+
+    def forward(self, pairs: Tensor) -> Tensor:
+        return self.net(pairs[:, :self.length], pairs[:, self.length:])
+
+
+def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
+    """What the net makes of each word."""
+    length, written = max(map(len, words)) + 1, []
+    for i in range(0, len(words), batch):
+        rows = net.generate(Tensor(tokens(words[i:i + batch], length)), START, END, max_new_tokens=length + 1).numpy()
+        written += ["".join(map(str, row[1:])).split(str(END))[0] for row in rows]
+    return written
+
+
+def exact(net: nn.Seq2Seq, words: list[str], task: str) -> np.ndarray:
+    """Whether each word is done right, to the last digit."""
+    return np.array([made == "".join(TASKS[task](word)) for word, made in zip(words, write(net, words), strict=True)])
+
+
+def main(argv: list[str] | None = None) -> float:
+    parser = argparse.ArgumentParser(prog="python -m demos.sort", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", choices=tuple(TASKS), default="sort", help="(default: sort)")
+    parser.add_argument("--length", type=int, default=10, metavar="N", help="of the longest strings (default: 10)")
+    parser.add_argument("--examples", type=int, default=20_000, metavar="N", help="to learn from (default: 20000)")
+    parser.add_argument("--epochs", type=int, default=10, metavar="N", help="passes over them (default: 10)")
+    parser.add_argument("--batch", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
+    parser.add_argument("--d-model", type=int, default=64, metavar="N", help="numbers for a digit (default: 64)")
+    parser.add_argument("--layers", type=int, default=2, metavar="N",
+                        help="of the encoder, and of the decoder (default: 2)")
+    parser.add_argument("--heads", type=int, default=4, metavar="N", help="(default: 4)")
+    parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="the highest (default: 0.002)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of strings, weights and order (default: 0)")
+    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR",
+                        help="folder for the curves, the picture and the weights (default: runs)")
+    args = parser.parse_args(argv)
+
+    train, test = strings(args.length, args.examples, 200, np.random.default_rng(args.seed))
+    manual_seed(args.seed)
+    length = args.length + 1
+    net = nn.Seq2Seq(VOCABULARY, VOCABULARY, args.d_model, args.heads, args.layers, 4 * args.d_model, dropout=0.0,
+                     padding_idx=PAD)
+    answers = tokens(["".join(TASKS[args.task](word)) for word in train], length, start=True)
+    loader = DataLoader(np.concatenate([tokens(train, length), answers[:, :-1]], axis=1), answers[:, 1:],
+                        batch_size=args.batch, shuffle=True)
+    criterion = nn.CrossEntropyLoss(ignore_index=PAD)
+    rate = optim.schedule.one_cycle(args.lr, args.epochs * len(loader), warm=0.1)
+    print(f"{args.task}: {len(train):,} strings of 1 to {args.length} digits to learn from, {len(test):,} others for "
+          f"the test, {sum(p.size for p in net.parameters()):,} parameters", flush=True)
+
+    path, some = args.out / args.task, test[::4]
+    begin = time.perf_counter()
+    with Log(path.with_suffix(".csv"), args.task) as log:
+        fit(Taught(net, length), loader, lambda logits, y: criterion(logits.transpose(1, 2), y),
+            optim.AdamW(optim.decay_groups(net, 0.01), lr=rate), args.epochs, metrics={}, clip_norm=1.0, log=log,
+            evaluate=lambda model: {"test_accuracy": float(exact(net, some, args.task).mean())})
+    right, lengths = exact(net, test, args.task), np.array([len(word) for word in test])
+    print("\ndigits  strings    right")
+    for n in range(1, args.length + 1):
+        print(f"{n:6}  {(lengths == n).sum():7}  {right[lengths == n].mean():7.1%}")
+    print(f"   all  {len(test):7}  {right.mean():7.2%}   after {time.perf_counter() - begin:.0f} s\n")
+    shown = test[-5:]
+    for word, made in zip(shown, write(net, shown), strict=True):
+        print(f"{word} -> {made}")
+    save_weights(net, path.with_suffix(".safetensors"))
+    print(f"weights: {path.with_suffix('.safetensors')}")
+
+    word = shown[-1]
+    written = write(net, [word])[0]
+    with attention_maps(layer.multihead_attn for layer in net.transformer.decoder.layers) as maps:
+        net.eval()(*(Tensor(rows) for rows in (tokens([word], len(word) + 1),
+                                               tokens([written], len(written) + 1, start=True)[:, :-1])))
+    picture = draw_cross_attention(path.with_suffix(".png"), f"Where the decoder looks to {args.task} {word}",
+                                   np.concatenate(maps), f"{word}.", f"{written}.")
+    print(f"picture: {picture}", flush=True)
+    return float(right.mean())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Text as characters by number, and the n-gram model that a language model has to beat."""
+
+from __future__ import annotations
+
+import hashlib
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tinygrad_like import Tensor, random
+
+UNKNOWN = "\ufffd"
+# Tests and tables: long lists that look alike, in many files.
+LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "encodings", "pydoc_data", "__pycache__"}
+
+
+def standard_library(size: int, held_out: int) -> tuple[str, str]:
+    """Text to train on, about `size` characters, and text to test on, `held_out` of them: of other files.
+
+    It is the source of Python's standard library on this machine. The files come in the order of a hash of their names:
+    as good as random, but the same wherever this version of Python is. Every tenth is for the test.
+    """
+    root = Path(sysconfig.get_path("stdlib"))
+    names = [path.relative_to(root) for path in root.rglob("*.py")]
+    names = [name for name in names if not LEFT_OUT.intersection(name.parts)]
+    names.sort(key=lambda name: hashlib.sha256(name.as_posix().encode()).digest())
+    tested, trained = names[::10], [name for i, name in enumerate(names) if i % 10]
+    return _joined(root, trained, size), _joined(root, tested, held_out)
+
+
+def _joined(root: Path, names: list[Path], size: int) -> str:
+    """The files one after the other, the last one cut off."""
+    parts, total = [], 0
+    for name in names:
+        if total >= size:
+            break
+        parts.append((root / name).read_text(encoding="utf-8", errors="replace"))
+        total += len(parts[-1])
+    return "".join(parts)[:size]
+
+
+def split_text(path: Path, size: int, held_out: int) -> tuple[str, str]:
+    """Text to train on and to test on: the beginning of a file, and its last tenth, both cut off at these sizes.
+
+    Raises ValueError for a file of fewer than 2,000 characters.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if len(text) < 2000:
+        raise ValueError(f"{path} has {len(text)} characters; a language model needs more, such as 1,000,000")
+    cut = len(text) - len(text) // 10
+    return text[:min(cut, size)], text[cut:cut + held_out]
+
+
+class Characters:
+    """The characters that occur in a text, by number; 0 stands for those that are rarer than `least`, or do not."""
+
+    def __init__(self, characters: str):
+        self.characters = characters
+        self.number = {c: i for i, c in enumerate(characters)}
+
+    @classmethod
+    def of(cls, text: str, least: int = 10) -> Characters:
+        points, counts = np.unique(_code_points(text), return_counts=True)
+        return cls(UNKNOWN + "".join(map(chr, points[counts >= least])).replace(UNKNOWN, ""))
+
+    def __len__(self) -> int:
+        return len(self.characters)
+
+    def encode(self, text: str) -> np.ndarray:
+        """(length,), int64"""
+        points, inverse = np.unique(_code_points(text), return_inverse=True)
+        return np.array([self.number.get(chr(p), 0) for p in points], np.int64)[inverse]
+
+    def decode(self, tokens: np.ndarray) -> str:
+        return "".join(self.characters[i] for i in tokens)
+
+
+def _code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+class NGram:
+    """A character n-gram with interpolated Kneser-Ney smoothing, counted in `tokens` (length,), numbers < vocabulary.
+
+    p(c | h) = (max(N(h c) - D, 0) + D S(h) p(c | h')) / N(h), where h' is h without its first character and S(h) the
+    number of characters seen after h; p(c | h) = p(c | h') for an h never seen, and p(c | h') = 1 / vocabulary for an
+    empty h. N(h c) is how often h c occurs, or for an h shorter than order - 1 after how many different characters it
+    does. The discount of each order is D = n_1 / (n_1 + 2 n_2), n_i being how many h c have N(h c) = i.
+    Source: Chen and Goodman 1999.
+
+    A sequence of characters is kept as one number, its digits in base `vocabulary`.
+    """
+
+    def __init__(self, tokens: np.ndarray, vocabulary: int, order: int = 5):
+        if vocabulary ** order > 2 ** 63 or len(tokens) < order:
+            raise ValueError(f"NGram: sequences of order={order} from vocabulary={vocabulary} must fit 63 bits, and "
+                             f"tokens must be at least {order}, not {len(tokens)}")
+        self.vocabulary, self.order = vocabulary, order
+        grams, counts = np.unique(self._numbers(tokens, order), return_counts=True)
+        self.tables = [_Table(grams, counts, vocabulary)]
+        for k in range(order - 1, 0, -1):
+            grams, counts = np.unique(grams % vocabulary**k, return_counts=True)  # those before are all different
+            self.tables.insert(0, _Table(grams, counts, vocabulary))
+
+    def _numbers(self, tokens: np.ndarray, length: int) -> np.ndarray:
+        """Of the sequences (..., length) in tokens (..., n): (..., n - length + 1)."""
+        n = tokens.shape[-1] - length + 1
+        return sum(tokens[..., i:i + n] * self.vocabulary ** (length - 1 - i) for i in range(length))
+
+    def probabilities(self, tokens: np.ndarray) -> np.ndarray:
+        """Of each token from the order-th on, given those before: tokens (..., n) -> (..., n - order + 1)."""
+        grams = self._numbers(tokens, self.order)
+        p = np.full(grams.shape, 1 / self.vocabulary)
+        for k, table in enumerate(self.tables, 1):
+            p = table.interpolate(grams % self.vocabulary**k, p)
+        return p
+
+
+class _Table:
+    """The counts of one order: of sequences `grams`, sorted, and of the contexts they begin with."""
+
+    def __init__(self, grams: np.ndarray, counts: np.ndarray, vocabulary: int):
+        self.grams, self.counts, self.vocabulary = grams, counts, vocabulary
+        self.contexts, first = np.unique(grams // vocabulary, return_index=True)
+        self.totals = np.add.reduceat(counts, first)
+        self.followers = np.diff(first, append=len(grams))
+        once, twice = (counts == 1).sum(), (counts == 2).sum()
+        self.discount = once / (once + 2 * twice) if twice else 0.5  # too little text to tell
+
+    def interpolate(self, grams: np.ndarray, shorter: np.ndarray) -> np.ndarray:
+        """The probability of each sequence's last token, given what a shorter context says of it."""
+        seen, total = (_look_up(self.contexts, values, grams // self.vocabulary)
+                       for values in (self.followers, self.totals))
+        counts = _look_up(self.grams, self.counts, grams)
+        p = (np.maximum(counts - self.discount, 0) + self.discount * seen * shorter) / np.maximum(total, 1)
+        return np.where(total > 0, p, shorter)
+
+
+def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The value of each wanted key, or 0; keys are sorted."""
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, values[place], 0)
+
+
+class Windows:
+    """`steps` batches of stretches of a text, chosen at random: x (batch, context), and y, one character further on.
+
+    They depend on `manual_seed` alone, as those of a DataLoader do.
+    """
+
+    def __init__(self, tokens: np.ndarray, context: int, batch: int, steps: int):
+        if len(tokens) <= context:
+            raise ValueError(f"Windows: context={context} must be shorter than the text, {len(tokens)} characters")
+        self.stretches = np.lib.stride_tricks.sliding_window_view(tokens, context + 1)
+        self.batch, self.steps = batch, steps
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        for _ in range(self.steps):
+            chosen = self.stretches[random.generator.integers(len(self.stretches), size=self.batch)]
+            yield Tensor(chosen[:, :-1]), Tensor(chosen[:, 1:])

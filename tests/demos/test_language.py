@@ -1,0 +1,106 @@
+"""The language model runs short: what it prints and leaves on disk, that it goes on, and how it is judged."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("safetensors")
+
+import nn
+from demos import language
+from tinygrad_like import Tensor, manual_seed, ops
+from training import Log
+
+SMALL = ["--d-model", "16", "--layers", "1", "--heads", "2", "--context", "16", "--batch", "8", "--length", "50"]
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Numbers in words, in order: easy to learn."""
+    words = "one two three four five six seven eight nine ten".split()
+    path = tmp_path / "book.txt"
+    path.write_text(" ".join(words[i % 10] for i in range(3000)))
+    return path
+
+
+def test_learns_prints_draws_and_writes_on(book, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "new")]
+    result = language.main(["--text", str(book), *SMALL, "--steps", "300", "--evaluations", "3", "--lr", "1e-2", *out])
+    printed = capsys.readouterr().out
+    assert result["model"] < 1.5 < np.log2(20)
+    assert f"5-gram: {result['baseline']:.3f} bits per character" in printed
+    assert f"GPT {result['model']:.3f} bits per character" in printed
+    assert (tmp_path / "new" / "language.png").read_bytes().startswith(b"\x89PNG")
+    assert len((tmp_path / "new" / "language.csv").read_text().splitlines()) == 4
+    text = language.main(["--generate", "one two", "--length", "200", *out])
+    assert text.startswith("one two") and len(text) == 207
+    assert capsys.readouterr().out == text + "\n"
+    words = text.split()[2:-1]
+    assert sum(w in "one two three four five six seven eight nine ten".split() for w in words) > len(words) / 2
+
+
+def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch, capsys):
+    options = ["--text", str(book), *SMALL, "--steps", "12", "--evaluations", "3"]
+    whole = language.main([*options, "--out", str(tmp_path / "whole")])
+
+    class Killed(Exception):
+        pass
+
+    def after_two(self, row, record=Log.epoch):
+        record(self, row)
+        if row["epoch"] == 2:
+            raise Killed
+
+    out = ["--out", str(tmp_path / "parts")]
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Log, "epoch", after_two)
+        language.main([*options, *out])
+    assert language.main([*options, *out, "--resume", "--length", "20"]) == whole
+    ours, theirs = (language.load(tmp_path / run / "language.safetensors")[0].state_dict()
+                    for run in ("whole", "parts"))
+    assert all(np.array_equal(ours[name].numpy(), theirs[name].numpy()) for name in ours)
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="error: .*other settings .steps: 12 then, 9 now"):
+        language.main([*options, *out, "--resume", "--steps", "9"])
+
+
+@pytest.mark.parametrize("length", [2, 9, 10, 17, 40])
+def test_bits_are_those_of_each_token_given_what_the_window_shows(length):
+    manual_seed(0)
+    model = nn.LanguageModel(7, 16, 1, 2, max_length=8)
+    for parameter in model.parameters():
+        parameter.assign(parameter.numpy() * 20 if parameter.ndim > 1 else parameter.numpy())
+    tokens = np.random.default_rng(0).integers(7, size=length)
+    got = language.bits(model, tokens, context=8, batch=3)
+    assert got.shape == (length - 1,)
+    for t in range(1, length):
+        start = 0 if t <= 8 else (t - 1) // 4 * 4 - 4  # windows of 8 start at 0, 4, 8, ...; half of each is new
+        logits = model(Tensor(tokens[None, start:t])).numpy()[0, -1]
+        assert got[t - 1] == pytest.approx(-ops.log_softmax(logits)[tokens[t]] / np.log(2), rel=1e-4)
+
+
+def test_writes_on_beyond_its_context():
+    manual_seed(0)
+    model = nn.LanguageModel(7, 16, 1, 2, max_length=8)
+    prompt = np.array([1, 2, 3])
+    text = language.write(model, prompt, 30, 8, temperature=0)
+    assert len(text) == 33 and text[:3].tolist() == [1, 2, 3]
+    assert text[:8].tolist() == language.write(model, prompt, 5, 8, temperature=0).tolist()
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--generate", "x", "--out", "nowhere"], "there is no file"),
+    (["--text", "nowhere.txt"], "nowhere.txt"),
+    (["--d-model", "30", "--text", "{book}"], "num_heads=4 must divide"),
+])
+def test_what_cannot_be_done_is_said(options, message, book):
+    with pytest.raises(SystemExit, match=f"error: .*{message}"):
+        language.main([option.format(book=book) for option in options])
+
+
+def test_the_prompt_must_not_be_empty(capsys):
+    with pytest.raises(SystemExit):
+        language.main(["--generate", ""])
+    assert re.search("at least one character", capsys.readouterr().err)

@@ -1,0 +1,59 @@
+"""The Transformer that sorts: its strings, its training, and the picture of what it looks at."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("safetensors")
+
+import nn
+from demos import attention, sort
+from tinygrad_like import Tensor, manual_seed
+from training import load_weights
+
+
+def test_strings_of_the_test_are_no_others():
+    train, test = sort.strings(6, 5000, 200, np.random.default_rng(0))
+    assert not set(train) & set(test)
+    assert len(set(train)) == len(train) and len(set(test)) == len(test)
+    lengths = [[sum(len(word) == n for word in part) for n in range(1, 7)] for part in (train, test)]
+    assert lengths[1] == [1, 10, 100, 200, 200, 200]
+    assert lengths[0][:3] == [9, 90, 900] and sum(lengths[0]) == 5000
+    assert all(word.isdecimal() for word in train + test)
+
+
+def test_tokens():
+    assert sort.tokens(["31", "0"], 4).tolist() == [[3, 1, 12, 10], [0, 12, 10, 10]]
+    assert sort.tokens(["31", "0"], 3, start=True).tolist() == [[11, 3, 1, 12], [11, 0, 12, 10]]
+
+
+@pytest.mark.parametrize("task, answer", [("sort", "01348"), ("reverse", "31804")])
+def test_tasks(task, answer):
+    assert "".join(sort.TASKS[task]("40813")) == answer
+
+
+def test_learns_short_strings(tmp_path, capsys):
+    right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch", "32",
+                       "--d-model", "32", "--layers", "1", "--lr", "5e-3", "--out", str(tmp_path / "new")])
+    printed = capsys.readouterr().out
+    assert right > 0.5
+    assert "     3      100 " in printed and f"   all      111  {right:7.2%}" in printed
+    assert " -> " in printed
+    assert (tmp_path / "new" / "sort.png").read_bytes().startswith(b"\x89PNG")
+    net = nn.Seq2Seq(sort.VOCABULARY, sort.VOCABULARY, 32, 4, 1, 128, dropout=0.0, padding_idx=sort.PAD)
+    load_weights(net, tmp_path / "new" / "sort.safetensors")
+    _, test = sort.strings(3, 800, 200, np.random.default_rng(0))
+    assert sort.exact(net, test, "sort").mean() == right
+
+
+def test_attention_maps_are_those_of_the_layers_and_the_hooks_go():
+    manual_seed(0)
+    model = nn.ViT(8, 4, 10, 16, 2, 2, channels=1).eval()
+    images = Tensor.randn(3, 1, 8, 8)
+    plain = model(images).numpy()
+    with attention.attention_maps(layer.self_attn for layer in model.layers) as maps:
+        assert np.array_equal(model(images).numpy(), plain)
+    model(images)
+    assert [m.shape for m in maps] == [(3, 2, 5, 5)] * 2
+    np.testing.assert_allclose([m.sum(axis=-1) for m in maps], 1, rtol=1e-5)
+    assert not np.allclose(maps[0], maps[1])
