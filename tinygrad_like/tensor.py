@@ -630,6 +630,22 @@ class Tensor:
     def einsum(formula: str, *operands: Any) -> Tensor:
         return ops.einsum(formula, *operands)
 
+    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+        return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
+                                                scale=scale)
+
+    # Images ---------------------------------------------------------------------------------------------------------
+
+    def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
+        return ops.conv2d(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
+        return ops.conv_transpose2d(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
+                                    groups=groups, dilation=dilation)
+    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False):
+        return ops.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        return ops.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
     # Type and copies ------------------------------------------------------------------------------------------------
 
     def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
