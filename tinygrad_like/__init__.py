@@ -13,13 +13,15 @@ from .memory import keep_freed_memory as _keep_freed_memory
 from .primitive import Residuals, detect_anomaly, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
+from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 __version__ = "0.1.0"
 _keep_freed_memory()
 __all__ = [
     "Residuals", "Tensor", "bool_", "detect_anomaly", "dtypes", "enable_grad", "float32", "float64", "fused",
-    "get_num_threads", "get_rng_state", "gradcheck", "gradgradcheck", "int64", "is_grad_enabled", "manual_seed", "nn",
-    "no_grad", "ops", "optim", "primitive", "set_num_threads", "set_rng_state", "training",
+    "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "int64",
+    "is_grad_enabled", "jacobian", "jvp", "manual_seed", "nn", "no_grad", "ops", "optim", "primitive",
+    "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
 
 

@@ -116,11 +116,14 @@ def _linear(x, weight, bias, rectify):
 
 @linear.joint_vjp
 def _linear_vjp(g, x, weight, bias, wanted):
+    g = _rows(g)
+    return _products(g, x, weight, sum_over(g, (0,), False) if wanted[2] else None, wanted)
+
+
+def _products(g, x, weight, db, wanted):
     # With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
-    g2, x2 = _rows(g), _rows(x)
-    return [_multiply(g2, weight).reshape(x.shape) if wanted[0] else None,
-            _multiply(g2.T, x2) if wanted[1] else None,
-            sum_over(g2, (0,), False) if wanted[2] else None]
+    return [_multiply(g, weight).reshape(x.shape) if wanted[0] else None,
+            _multiply(g.T, _rows(x)) if wanted[1] else None, db]
 
 
 @fused(reference=lambda x, weight, bias=None: relu(linear(x, weight, bias)))
@@ -131,6 +134,10 @@ def linear_relu(x, weight, bias=None):
 
 @linear_relu.joint_vjp
 def _(g, x, weight, bias, out, wanted):
+    g, out = _rows(g), _rows(out)
+    if wanted[2] and kernels.worth(g) and kernels.worth(out):
+        g, db = kernels.reduce.keep_positive(g, out)
+        return _products(g, x, weight, db, wanted)
     return _linear_vjp(keep_positive.forward(g, out), x, weight, bias, wanted)
 
 

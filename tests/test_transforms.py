@@ -1,0 +1,110 @@
+"""Functions of functions against matrices worked out by hand, nested in each other, and at the edges."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, grad, hessian, hvp, jacobian, jvp, no_grad, value_and_grad, vjp
+
+rng = np.random.default_rng(4)
+A = rng.standard_normal((3, 3))
+X = rng.standard_normal(3)
+
+
+def quadratic(x):
+    """x^T A x, with gradient (A + A^T) x and Hessian A + A^T."""
+    return x @ (Tensor(A) @ x)
+
+
+def swirl(x):
+    """(x0 x1, sin x2), with a Jacobian known by hand."""
+    return (x[0] * x[1]).reshape(1).cat(x[2].sin().reshape(1))
+
+
+SWIRL = np.array([[X[1], X[0], 0], [0, 0, np.cos(X[2])]])
+
+
+def test_grad_and_value():
+    np.testing.assert_allclose(grad(quadratic)(X).data, (A + A.T) @ X)
+    value, g = value_and_grad(quadratic)(X)
+    np.testing.assert_allclose(value.item(), X @ A @ X)
+    np.testing.assert_allclose(g.data, (A + A.T) @ X)
+    assert not value.requires_grad and not g.requires_grad
+
+
+def test_several_arguments_and_options():
+    def f(a, b, *, scale):
+        return scale * (a * b).sum()
+
+    a, b = rng.standard_normal((2, 4))
+    ga, gb = grad(f, (0, 1))(a, b, scale=3.0)
+    np.testing.assert_allclose([ga.data, gb.data], [3 * b, 3 * a])
+    np.testing.assert_allclose(grad(f, 1)(a, b, scale=2.0).data, 2 * a)
+    np.testing.assert_allclose(grad(f, -1)(a, b, scale=2.0).data, 2 * a)
+
+
+def test_derivatives_of_any_order():
+    f = lambda x: x**5  # noqa: E731
+    for expected in (5 * 2.0**4, 20 * 2.0**3, 60 * 2.0**2, 120 * 2.0, 120):
+        f = grad(f)
+        assert f(np.array(2.0)).item() == expected
+
+
+def test_vjp_and_jvp_are_rows_and_columns_of_the_jacobian():
+    np.testing.assert_allclose(jacobian(swirl)(X).data, SWIRL)
+    y, pull = vjp(swirl, X)
+    np.testing.assert_allclose(y.data, [X[0] * X[1], np.sin(X[2])])
+    v, t = rng.standard_normal(2), rng.standard_normal(3)
+    for _ in range(2):  # more than once
+        np.testing.assert_allclose(pull(v)[0].data, v @ SWIRL)
+    y, along = jvp(swirl, (X,), (t,))
+    np.testing.assert_allclose(along.data, SWIRL @ t)
+    a, b = rng.standard_normal((2, 3))
+    _, along = jvp(lambda a, b: a * b, (a, b), (t, 2 * t))
+    np.testing.assert_allclose(along.data, t * b + 2 * t * a)
+
+
+def test_the_hessian_and_its_products():
+    np.testing.assert_allclose(hessian(quadratic)(X).data, A + A.T)
+    v = rng.standard_normal(3)
+    np.testing.assert_allclose(hvp(quadratic, X, v).data, (A + A.T) @ v)
+    shape = hessian(lambda x: (x**3).sum())(rng.standard_normal((2, 3))).shape
+    assert shape == (2, 3, 2, 3)
+
+
+def test_what_comes_out_can_be_differentiated_further():
+    x = Tensor(X, requires_grad=True)
+    (grad(quadratic)(x) ** 2).sum().backward()
+    np.testing.assert_allclose(x.grad.data, 2 * (A + A.T) @ (A + A.T) @ X)
+    x.grad = None
+    jvp(swirl, (x,), (np.ones(3),))[1].sum().backward()
+    np.testing.assert_allclose(x.grad.data, [1, 1, -np.sin(X[2])])
+
+
+def test_other_tensors_are_constant_and_no_grad_is_written():
+    w = Tensor(A, requires_grad=True)
+    g = grad(lambda x: (w @ x).sum())(X)
+    np.testing.assert_allclose(g.data, A.sum(0))
+    assert w.grad is None
+    with no_grad():  # recording is the business of the function that differentiates
+        np.testing.assert_allclose(grad(quadratic)(X).data, (A + A.T) @ X)
+
+
+def test_a_constant_has_gradient_zero():
+    assert grad(lambda x: Tensor(2.0))(X).tolist() == [0, 0, 0]
+    assert jacobian(lambda x: Tensor([1.0, 2.0]))(X).tolist() == [[0] * 3] * 2
+    assert jvp(lambda x: Tensor([1.0]), (X,), (X,))[1].tolist() == [0]
+    assert hessian(lambda x: x.sum())(X).tolist() == [[0] * 3] * 3
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), [
+    (lambda: grad(swirl)(X), ValueError, r"grad: f must give a single number, got shape \(2,\)"),
+    (lambda: grad(quadratic)(Tensor([1, 2, 3])), TypeError, "cannot differentiate with respect to int64"),
+    (lambda: grad(quadratic, 1)(X), ValueError, "argument 1 is to be differentiated, but there are 1"),
+    (lambda: grad(lambda x: 3.0)(X), TypeError, "f must give a Tensor, got float"),
+    (lambda: jvp(swirl, (X,), (X, X)), ValueError, "1 primals but 2 tangents"),
+    (lambda: jvp(swirl, (X,), (X[:2],)), ValueError, r"a tangent has shape \(2,\) but its primal \(3,\)"),
+    (lambda: hvp(quadratic, X, X[:2]), ValueError, r"hvp: v has shape \(2,\) but x \(3,\)"),
+])
+def test_errors(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()

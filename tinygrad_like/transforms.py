@@ -1,0 +1,140 @@
+"""Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
+
+They nest: grad(grad(f)) is a second derivative, hessian is the Jacobian of a gradient. What f computes from other
+Tensors than its arguments is constant for them, and no `.grad` is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import ops
+from .autograd import enable_grad
+from .dtypes import as_array
+from .tensor import Tensor, wrap
+
+
+def grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
+    """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
+
+    Raises ValueError if f does not give a single number.
+    """
+    both = value_and_grad(f, argnums)
+
+    def gradient(*args, **options):
+        return both(*args, **options)[1]
+
+    return gradient
+
+
+def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
+    """The function (args) -> (f, df/dargs[argnums])."""
+    which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def both(*args, **options):
+        args, nested = list(args), False
+        for i in which:
+            if not -len(args) <= i < len(args):
+                raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
+            args[i], outer = _fresh("grad", args[i])
+            nested = nested or outer
+        y = _output("grad", f, args, options)
+        if y.size != 1:
+            raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
+        found = _pull(y, [args[i] for i in which], np.ones(y.shape, y.dtype), nested)
+        return y if nested else y.detach(), found[0] if isinstance(argnums, int) else tuple(found)
+
+    return both
+
+
+def vjp(f: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callable[[Any], tuple[Tensor, ...]]]:
+    """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
+    fresh = [_fresh("vjp", x) for x in primals]
+    xs, nested = [x for x, _ in fresh], any(outer for _, outer in fresh)
+    y = _output("vjp", f, xs, {})
+
+    def pull(v: Any) -> tuple[Tensor, ...]:
+        v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, "vjp"))
+        return tuple(_pull(y, xs, v, nested or v.requires_grad, retain=True))
+
+    return y if nested else y.detach(), pull
+
+
+def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tensor, Tensor]:
+    """f(primals) and J t, the derivative of f along the tangents.
+
+    v^T J is linear in v, so J t is its derivative with respect to v, pulled back by t: two reverse passes in place of a
+    forward one (Townsend 2017).
+    """
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
+    y, pull = vjp(f, *primals)
+    with enable_grad():
+        v = wrap(np.zeros(y.shape, y.dtype)).requires_grad_()
+        cotangents = pull(v)
+        terms = []
+        for x, c, t in zip(primals, cotangents, tangents, strict=True):
+            t = t if isinstance(t, Tensor) else wrap(as_array(t, c.dtype, "jvp"))
+            if t.shape != c.shape:
+                raise ValueError(f"jvp: a tangent has shape {t.shape} but its primal {np.shape(x)}; they must agree")
+            terms.append(ops.sum(c * t))
+        total = sum(terms[1:], terms[0])
+    nested = any(isinstance(x, Tensor) and x.requires_grad for x in (*primals, *tangents))
+    if not total.requires_grad:  # f does not depend on its arguments
+        return y, wrap(np.zeros(y.shape, y.dtype))
+    return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
+
+
+def jacobian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """The function x -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i."""
+
+    def matrix(x: Any) -> Tensor:
+        y, pull = vjp(f, x)
+        basis = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
+        rows = [pull(v)[0] for v in basis]
+        shape = (*y.shape, *np.shape(x))
+        return ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
+
+    return matrix
+
+
+def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """The function x -> H of shape (*x.shape, *x.shape), the second derivatives of f, which gives a single number."""
+    return jacobian(grad(f))
+
+
+def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
+    """H v, the Hessian of f at x times v, by way of no matrix: the gradient of (grad f)^T v (Pearlmutter 1994)."""
+    v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
+    if v.shape != np.shape(x):
+        raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
+    return grad(lambda x: ops.sum(grad(f)(x) * v))(x)
+
+
+def _fresh(who: str, x: Any) -> tuple[Tensor, bool]:
+    """An alias of x to differentiate with respect to, and whether x itself is being differentiated further out."""
+    x = x if isinstance(x, Tensor) else wrap(as_array(x, None, who))
+    if x.dtype.kind != "f":
+        raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")
+    if not x.requires_grad:
+        return x.detach().requires_grad_(), False
+    with enable_grad():
+        return ops.identity(x), True
+
+
+def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:
+    with enable_grad():
+        y = f(*args, **options)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"{who}: f must give a Tensor, got {type(y).__name__}")
+    return y
+
+
+def _pull(y: Tensor, xs: list[Tensor], v: Any, create_graph: bool, retain: bool = False) -> list[Tensor]:
+    if not y.requires_grad:
+        return [wrap(np.zeros(x.shape, x.dtype)) for x in xs]
+    return y.gradient(*xs, gradient=v, create_graph=create_graph, retain_graph=retain or create_graph,
+                      materialize_grads=True)  # fmt: skip
