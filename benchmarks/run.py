@@ -3,6 +3,7 @@
     python -m benchmarks.run                                 every workload, against PyTorch eager
     python -m benchmarks.run --workloads mlp resnet_s --rounds 9
     python -m benchmarks.run --against torch.compile
+    python -m benchmarks.run --against jax --workloads tiny mlp_small mlp resnet_s      (pip install jax)
 
 Each framework runs in a process of its own. In a round each does steps for about `--seconds`, one after the other;
 the first round is dropped. The ratio is PyTorch's time / ours, so bigger is better for us. Nothing else should run on
@@ -77,7 +78,7 @@ def chart(results: list[dict], against: str, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
-    parser.add_argument("--against", choices=["torch", "torch.compile"], default="torch")
+    parser.add_argument("--against", choices=["torch", "torch.compile", "jax"], default="torch")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds that count (default 7)")
     parser.add_argument("--seconds", type=float, default=1.0,
                         help="length of one framework's part of a round (default 1)")

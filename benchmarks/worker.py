@@ -9,14 +9,16 @@ import resource
 import statistics
 import sys
 import time
+from functools import partial
 
 from . import workloads
 
 
 def main() -> None:
     framework, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    step = (workloads.ours(name, threads) if framework == "ours"
-            else workloads.torch(name, threads, compiled=framework == "torch.compile"))
+    make = {"ours": workloads.ours, "torch": workloads.torch, "jax": workloads.jax,
+            "torch.compile": partial(workloads.torch, compiled=True)}[framework]
+    step = make(name, threads)
     for line in sys.stdin:
         times = []
         for _ in range(int(line)):

@@ -116,7 +116,7 @@ def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names
     for (i, j), count in np.ndenumerate(counts):
         if count:
             axes.text(j, i, str(count), ha="center", va="center", fontsize=7.5, color=INK)
-    short = [n if len(n) < 3 else n[:7] for n in names]
+    short = [n if len(n) < 3 else n[:8] for n in names]
     axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
     axes.set_yticks(range(k), short)
     axes.set(title="Confusion matrix", xlabel="read as", ylabel="is")
@@ -140,5 +140,6 @@ def draw_misread(fig: Any, images: np.ndarray, labels: np.ndarray, predictions: 
         bare(axes)
         if i is not None:
             axes.imshow(images[i, 0], cmap=GREYS, vmin=0, vmax=1)
-            read = f"{names[labels[i]]} → {names[predictions[i]]}"
+            arrow = " → " if max(map(len, names)) < 3 else " →\n"  # words need a line each
+            read = f"{names[labels[i]]}{arrow}{names[predictions[i]]}"
             axes.set_title(read, loc="center", fontsize=9, pad=4, color=ORANGE)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tinygrad_like import kernels
-
 from .optimizer import Optimizer
 
 
@@ -23,6 +21,7 @@ class Adam(Optimizer):
     """
 
     keeps = ("exp_avg", "exp_avg_sq")
+    kernel = "adam"
     decoupled = False
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
@@ -57,8 +56,8 @@ class Adam(Optimizer):
         t, decay = state["step"], group["weight_decay"]
         decay, keep = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
         sign = -1.0 if group["maximize"] else 1.0
-        kernels.optim.adam(x, g, state["exp_avg"], state["exp_avg_sq"], lr / (1 - beta1**t), beta1, beta2,
-                     (1 - beta2**t) ** -0.5, group["eps"], decay, keep, sign)
+        return ((x, g, state["exp_avg"], state["exp_avg_sq"]),
+                (lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, keep, sign))
 
 
 class AdamW(Adam):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, enable_grad
+from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.dtypes import FLOAT32
 
 
@@ -23,7 +23,8 @@ class State(dict):
 
 
 class Optimizer:
-    """The base of all optimizers. A subclass gives `update`, its formula, and `fused`, the same as one kernel call.
+    """The base of all optimizers. A subclass gives `update`, its formula; and if there is one in `kernels.optim` that
+    does the same in one pass over memory, for all parameters at once, its name and `fused`, its arguments.
 
     params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them.
     lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
@@ -34,6 +35,7 @@ class Optimizer:
     """
 
     keeps: tuple[str, ...] = ()  # the names that may stand in a parameter's State: PyTorch's
+    kernel = ""
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
         self.name = type(self).__name__
@@ -50,9 +52,9 @@ class Optimizer:
         """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout."""
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
 
-    def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
-        """`update` in one pass over memory, where x and g are float32 and contiguous."""
-        self.update(x, g, state, lr, group)
+    def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
+        """The kernel's arguments, where x and g are float32 and contiguous: the parameter's row of arrays; numbers."""
+        raise NotImplementedError(f"{self.name} names a kernel and must define fused(x, g, state, lr, group)")
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
@@ -73,17 +75,21 @@ class Optimizer:
                 if p.grad is not None and p.grad.data.shape != p.data.shape:
                     raise ValueError(f"{self.name}.step: a parameter of shape {p.shape} has a gradient of shape "
                                      f"{p.grad.shape}; they must be equal")
+        calls: dict[tuple, list[tuple]] = {}  # of the kernel: numbers -> rows
         for group in self.param_groups:
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
                     continue
                 x, g, state = p.data, p.grad.data, self.state[p]
-                if x.dtype is FLOAT32 is g.dtype and x.flags.carray and g.flags.carray:
-                    self.fused(x, g, state, lr, group)
+                if self.kernel and x.dtype is FLOAT32 is g.dtype and x.flags.carray and g.flags.carray:
+                    row, numbers = self.fused(x, g, state, lr, group)
+                    calls.setdefault(numbers, []).append(row)
                 else:
                     self.update(x, g.astype(x.dtype, copy=False), state, lr, group)
                 p.touch()
+        for numbers, rows in calls.items():
+            getattr(kernels.optim, self.kernel)(rows, *numbers)
         self.steps += 1
         return loss
 

@@ -25,6 +25,7 @@ class RMSProp(Optimizer):
     """
 
     keeps = ("square_avg", "grad_avg", "momentum_buffer")
+    kernel = "rmsprop"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, alpha: float = 0.99,
                  eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
@@ -61,5 +62,5 @@ class RMSProp(Optimizer):
     def fused(self, x, g, state, lr, group):
         a = state["grad_avg"] if group["centered"] else kernels.optim.EMPTY
         b = state["momentum_buffer"] if group["momentum"] else kernels.optim.EMPTY
-        kernels.optim.rmsprop(x, g, state["square_avg"], a, b, lr, group["alpha"], group["eps"], group["weight_decay"],
-                        group["momentum"], -1.0 if group["maximize"] else 1.0)
+        return (x, g, state["square_avg"], a, b), (lr, group["alpha"], group["eps"], group["weight_decay"],
+                                                   group["momentum"], -1.0 if group["maximize"] else 1.0)

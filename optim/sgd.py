@@ -20,6 +20,7 @@ class SGD(Optimizer):
     """
 
     keeps = ("momentum_buffer",)
+    kernel = "sgd"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, maximize: bool = False):
@@ -53,4 +54,4 @@ class SGD(Optimizer):
                 fresh = 1.0 - group["dampening"]
             b = state["momentum_buffer"]
         sign = -1.0 if group["maximize"] else 1.0
-        kernels.optim.sgd(x, g, b, lr, momentum, fresh, group["weight_decay"], group["nesterov"], sign)
+        return (x, g, b), (lr, momentum, fresh, group["weight_decay"], group["nesterov"], sign)

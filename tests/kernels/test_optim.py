@@ -28,7 +28,7 @@ def test_sgd(shape, momentum, dampening, nesterov, decay, scale):
     exact, b, exact_b = x.astype(np.float64), np.zeros_like(x) if momentum else k.EMPTY, 0.0
     for t, g in enumerate(gradients):
         fresh = 1.0 if t == 0 else 1.0 - dampening
-        k.sgd(x, g, b, 0.1, momentum, fresh, decay, nesterov, scale)
+        k.sgd([(x, g, b)], 0.1, momentum, fresh, decay, nesterov, scale)
         d = scale * g + decay * exact
         exact_b = momentum * exact_b + fresh * d
         exact -= 0.1 * (d if not momentum else d + momentum * exact_b if nesterov else exact_b)
@@ -46,8 +46,8 @@ def test_adam(shape, decay, decoupled, scale):
     exact, exact_m, exact_v = x.astype(np.float64), 0.0, 0.0
     lr, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
     for t, g in enumerate(gradients, 1):
-        k.adam(x, g, m, v, lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps, 0.0 if decoupled else decay,
-               1 - lr * decay if decoupled else 1.0, scale)
+        k.adam([(x, g, m, v)], lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
+               0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0, scale)
         exact *= 1 - lr * decay if decoupled else 1
         d = scale * g + (0 if decoupled else decay) * exact
         exact_m = beta1 * exact_m + (1 - beta1) * d
@@ -67,7 +67,7 @@ def test_rmsprop(shape, centered, momentum):
     exact, exact_v, exact_a, exact_b = x.astype(np.float64), 0.0, 0.0, 0.0
     lr, alpha, eps, decay = 0.01, 0.9, 1e-3, 0.1
     for g in gradients:
-        k.rmsprop(x, g, v, a, b, lr, alpha, eps, decay, momentum, 1.0)
+        k.rmsprop([(x, g, v, a, b)], lr, alpha, eps, decay, momentum, 1.0)
         d = g + decay * exact
         exact_v = alpha * exact_v + (1 - alpha) * d**2
         exact_a = alpha * exact_a + (1 - alpha) * d if centered else 0.0
@@ -82,5 +82,17 @@ def test_gradients_are_only_read():
     g = gradients[0].copy()
     g.flags.writeable = False
     for _ in range(2):
-        k.adam(x, g, np.zeros_like(x), np.zeros_like(x), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
+        k.adam([(x, g, np.zeros_like(x), np.zeros_like(x))], 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
     np.testing.assert_array_equal(g, gradients[0])
+
+
+def test_one_call_updates_many_parameters():
+    rng = np.random.default_rng(1)
+    rows = [tuple(rng.random(shape, np.float32) for _ in range(4)) for shape in ((3, 4), (), (0, 2), (150, 200), (7,))]
+    alone = [tuple(a.copy() for a in row) for row in rows]
+    numbers = 0.1, 0.9, 0.999, 1.5, 1e-8, 0.1, 0.9, 1.0
+    k.adam(rows, *numbers)
+    for row, expected in zip(rows, alone, strict=True):
+        k.adam([expected], *numbers)
+        for a, b in zip(row, expected, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -61,6 +61,9 @@ def test_flatten_and_unflatten():
     assert nn.Flatten()(x).shape == (2, 12) and nn.Flatten(0, 1)(x).shape == (6, 4)
     assert nn.Unflatten(1, (3, -1))(nn.Flatten()(x)).tolist() == x.tolist()
     assert repr(nn.Flatten(0)) == "Flatten(start_dim=0, end_dim=-1)"
+    x = Tensor.randn(2, 3, 4)
+    assert nn.Permute((2, 0, 1))(x).tolist() == x.numpy().transpose(2, 0, 1).tolist()
+    assert repr(nn.Permute((2, 0, 1))) == "Permute(dims=(2, 0, 1))"
     assert repr(nn.Unflatten(1, [3, 4])) == "Unflatten(dim=1, unflattened_size=(3, 4))"
 
 

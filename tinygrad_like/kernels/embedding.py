@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from .simd import kernel
+from .simd import inner, kernel
 from .tasks import flat, run
 
 PARALLEL_FROM = 1 << 16
+
+
+@inner
+def _add(x, total):
+    for j in range(x.size):
+        total[j] += x[j]
 
 
 @kernel()
@@ -15,8 +21,7 @@ def _add_rows_task(rows, index, width, skipped, table, task, tasks):
     for i in range(index.size):
         if index[i] != skipped:
             row, place = i * width, index[i] * width
-            for j in range(start, stop):
-                table[place + j] += rows[row + j]
+            _add(rows[row + start : row + stop], table[place + start : place + stop])
 
 
 def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: int = -1) -> np.ndarray:

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from llvmlite import ir
-from numba import njit, types
+from numba import carray, njit, types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
@@ -216,6 +216,23 @@ def size_of(typing, array, axis):
 def stride_of(typing, array, axis):
     """Bytes from one entry to the next along an axis."""
     return _entry(_STRIDES)
+
+
+@intrinsic
+def _pointer(typing, address):
+    def codegen(context, b, signature, values):
+        return b.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float32)(types.intp), codegen
+
+
+@inner
+def floats_of(array):
+    """The contiguous float32 array with this id, as one row."""
+    size = 1
+    for axis in range(ndim_of(array)):
+        size *= size_of(array, axis)
+    return carray(_pointer(data_of(array)), (size,))
 
 
 @intrinsic
