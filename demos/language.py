@@ -38,18 +38,18 @@ def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int =
 
     The model reads windows that overlap by half, and each token is judged where more has been read before it.
     """
-    half = context // 2
-    pieces = []
-    starts = np.arange(0, max(len(tokens) - 1 - half, 1), half)
+    half, total = context // 2, len(tokens) - 1
+    starts = half * np.arange(1 + max(0, -(-(total - context) // half)))
     padded = np.concatenate([tokens, np.zeros(context, tokens.dtype)])
     windows = padded[starts[:, None] + np.arange(context + 1)]
+    pieces = []
     with evaluating(model):
         for i in range(0, len(windows), batch):
             rows = windows[i:i + batch]
             logp = ops.log_softmax(model(Tensor(rows[:, :-1])).numpy(), axis=-1)
             pieces.append(np.take_along_axis(logp, rows[:, 1:, None], axis=-1)[..., 0])
     nats = np.concatenate(pieces)
-    return -np.concatenate([nats[0, :half], nats[:, half:].ravel()])[:len(tokens) - 1] / np.log(2)
+    return -np.concatenate([nats[0], nats[1:, context - half:].ravel()])[:total] / np.log(2)
 
 
 def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
@@ -96,13 +96,13 @@ def train(args: argparse.Namespace) -> dict[str, float]:
            "context": args.context}
     model = build(net)
     epochs = min(args.evaluations, args.steps)
-    loader = Windows(x, args.context, args.batch, args.steps // epochs)
+    loader = Windows(x, args.context, args.batch_size, args.steps // epochs)
     steps = epochs * len(loader)
     warm = max(1, steps // 20)
     rate = optim.schedule.warmup(warm, optim.schedule.cosine(args.lr, max(1, steps - warm)))
     optimizer = optim.AdamW(optim.decay_groups(model, 0.1), lr=rate, betas=(0.9, 0.99))
     print(f"GPT: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
-          f"{args.batch} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
+          f"{args.batch_size} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
 
     path = args.out / "language"
     checkpoint = path.with_suffix(".ckpt")
@@ -167,7 +167,8 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--heads", type=int, default=4, metavar="N", help="of attention, in a layer (default: 4)")
     parser.add_argument("--context", type=int, default=128, metavar="N",
                         help="characters it can look back on (default: 128)")
-    parser.add_argument("--batch", type=int, default=16, metavar="N", help="stretches of text in a step (default: 16)")
+    parser.add_argument("--batch-size", type=int, default=16, metavar="N",
+                        help="stretches of text in a step (default: 16)")
     parser.add_argument("--steps", type=int, default=3000, metavar="N", help="of training (default: 3000)")
     parser.add_argument("--lr", type=float, default=3e-3, metavar="RATE", help="the highest (default: 0.003)")
     parser.add_argument("--evaluations", type=int, default=10, metavar="N",
@@ -185,6 +186,8 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     args = parser.parse_args(argv)
     if args.heads < 1 or args.d_model % (2 * args.heads):
         parser.error(f"--d-model {args.d_model} must be a multiple of twice --heads {args.heads}: a head turns pairs")
+    if args.context < 2:
+        parser.error(f"--context {args.context} must be at least 2")
     if args.threads is not None:
         set_num_threads(args.threads)
     try:

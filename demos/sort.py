@@ -77,7 +77,7 @@ def main(argv: list[str] | None = None) -> float:
     parser.add_argument("--length", type=int, default=10, metavar="N", help="of the longest strings (default: 10)")
     parser.add_argument("--examples", type=int, default=20_000, metavar="N", help="to learn from (default: 20000)")
     parser.add_argument("--epochs", type=int, default=6, metavar="N", help="passes over them (default: 6)")
-    parser.add_argument("--batch", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
     parser.add_argument("--d-model", type=int, default=64, metavar="N", help="numbers for a digit (default: 64)")
     parser.add_argument("--layers", type=int, default=2, metavar="N",
                         help="of the encoder, and of the decoder (default: 2)")
@@ -95,7 +95,7 @@ def main(argv: list[str] | None = None) -> float:
                      padding_idx=PAD)
     answers = tokens(["".join(TASKS[args.task](word)) for word in train], length, start=True)
     loader = DataLoader(np.concatenate([tokens(train, length), answers[:, :-1]], axis=1), answers[:, 1:],
-                        batch_size=args.batch, shuffle=True)
+                        batch_size=args.batch_size, shuffle=True)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD)
     rate = optim.schedule.one_cycle(args.lr, args.epochs * len(loader), warm=0.1)
     print(f"{args.task}: {len(train):,} strings of 1 to {args.length} digits to learn from, {len(test):,} others for "

@@ -42,7 +42,7 @@ def test_tasks(task, answer):
 
 
 def test_learns_short_strings(tmp_path, capsys):
-    right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch", "32",
+    right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch-size", "32",
                        "--d-model", "32", "--layers", "1", "--lr", "5e-3", "--out", str(tmp_path / "new")])
     printed = capsys.readouterr().out
     assert right > 0.5
