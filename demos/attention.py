@@ -46,7 +46,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
     with rc_context(STYLE):
         fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9)
         fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
-        left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8])
+        left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
         left.suptitle("Where the class token looks, mean over heads", x=0.012, ha="left", fontsize=11, color=INK)
         height, width = images.shape[2:]
         for row, panels in enumerate(left.subplots(len(maps) + 1, len(images))):
@@ -60,8 +60,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
                     axes.imshow(look, cmap=ORANGES, vmin=0, vmax=look.max(), alpha=0.6, extent=(0, width, height, 0))
                 else:
                     axes.set_title(f"read as {names[read[i]]}", loc="center", fontsize=9, pad=4, color=BLUE)
-        right.suptitle("Cosine of the embedding of a position with all others", x=0.012, ha="left", fontsize=11,
-                       color=INK)
+        right.suptitle("How alike positions are (cosine)", x=0.012, ha="left", fontsize=11, color=INK)
         limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # but for those with themselves, which are 1
         for (i, j), axes in np.ndenumerate(right.subplots(side, side)):
             bare(axes)

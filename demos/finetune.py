@@ -93,6 +93,8 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="average over N draws (default: 5)")
     parser.add_argument("--out", type=Path, default=Path("runs/finetune.png"), help="the picture, a PNG file")
     args = parser.parse_args(argv)
+    if args.net is None and (args.data, args.model) not in RECIPES:
+        parser.error(f"there is no recipe for {args.model} on {args.data}")
 
     data = DATA[args.data]
     x, y, x_test, y_test = data.load(args.data_dir, 0)

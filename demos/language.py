@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from tqdm import tqdm
 
 import nn
@@ -26,12 +26,8 @@ import optim
 from tinygrad_like import Tensor, get_num_threads, manual_seed, ops, set_num_threads
 from training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
+from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
 from .text import Characters, NGram, Windows, split_text, standard_library
-
-try:
-    from . import figures
-except ImportError:  # matplotlib belongs to the extra `demos`
-    figures = None
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
 ORDER = 5
@@ -42,18 +38,18 @@ def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int =
 
     The model reads windows that overlap by half, and each token is judged where more has been read before it.
     """
-    half = context // 2
-    pieces = []
-    starts = np.arange(0, max(len(tokens) - 1 - half, 1), half)
+    half, total = context // 2, len(tokens) - 1
+    starts = half * np.arange(1 + max(0, -(-(total - context) // half)))
     padded = np.concatenate([tokens, np.zeros(context, tokens.dtype)])
     windows = padded[starts[:, None] + np.arange(context + 1)]
+    pieces = []
     with evaluating(model):
         for i in range(0, len(windows), batch):
             rows = windows[i:i + batch]
             logp = ops.log_softmax(model(Tensor(rows[:, :-1])).numpy(), axis=-1)
             pieces.append(np.take_along_axis(logp, rows[:, 1:, None], axis=-1)[..., 0])
     nats = np.concatenate(pieces)
-    return -np.concatenate([nats[0, :half], nats[:, half:].ravel()])[:len(tokens) - 1] / np.log(2)
+    return -np.concatenate([nats[0], nats[1:, context - half:].ravel()])[:total] / np.log(2)
 
 
 def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
@@ -70,7 +66,8 @@ def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int
 
 
 def build(net: dict[str, Any]) -> nn.LanguageModel:
-    return nn.LanguageModel(len(net["characters"]), net["d_model"], net["layers"], net["heads"], net["context"])
+    """Rotary positions, as learned ones take many more steps."""
+    return nn.LanguageModel(len(net["characters"]), net["d_model"], net["layers"], net["heads"], positions="rotary")
 
 
 def load(path: Path) -> tuple[nn.LanguageModel, dict[str, Any]]:
@@ -99,35 +96,34 @@ def train(args: argparse.Namespace) -> dict[str, float]:
            "context": args.context}
     model = build(net)
     epochs = min(args.evaluations, args.steps)
-    loader = Windows(x, args.context, args.batch, args.steps // epochs)
+    loader = Windows(x, args.context, args.batch_size, args.steps // epochs)
     steps = epochs * len(loader)
     warm = max(1, steps // 20)
     rate = optim.schedule.warmup(warm, optim.schedule.cosine(args.lr, max(1, steps - warm)))
     optimizer = optim.AdamW(optim.decay_groups(model, 0.1), lr=rate, betas=(0.9, 0.99))
     print(f"GPT: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
-          f"{args.batch} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
+          f"{args.batch_size} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
 
     path = args.out / "language"
     checkpoint = path.with_suffix(".ckpt")
     if args.resume and not checkpoint.exists():
         print(f"nothing to resume: there is no {checkpoint}; starting anew")
-    picture = figures and (lambda rows: draw(path.with_suffix(".png"), name, rows, baseline, len(loader)))
-    begin = time.perf_counter()
-    with Log(path.with_suffix(".csv"), "language", picture=picture, picture_seconds=10) as log:
+    with Log(path.with_suffix(".csv"), "language", picture_seconds=10,
+             picture=lambda rows: draw(path.with_suffix(".png"), name, rows, baseline, len(loader))) as log:
         rows = fit(model, loader, lambda logits, y: nn.functional.cross_entropy(logits.transpose(1, 2), y), optimizer,
                    epochs, metrics={}, clip_norm=1.0,
                    evaluate=lambda model: {"test_bits": float(bits(model, y, args.context)[ORDER - 2:].mean())},
                    checkpoint=checkpoint, resume=checkpoint if args.resume and checkpoint.exists() else None, log=log,
                    settings={k: v for k, v in vars(args).items() if k not in NOT_SETTINGS} | {"text": name})
-    seconds = time.perf_counter() - begin
+    seconds = sum(row["seconds"] for row in rows)
     result = rows[-1]["test_bits"]
     verdict = "less" if result < baseline else "more: train it longer, with more --steps"
-    print(f"GPT {result:.3f} bits per character after {seconds:.0f} s, {ORDER}-gram {baseline:.3f}: "
+    print(f"GPT {result:.3f} bits per character after {seconds:.0f} s of training, {ORDER}-gram {baseline:.3f}: "
           f"{abs(1 - result / baseline):.1%} {verdict}")
     save_weights(model, path.with_suffix(".safetensors"), {"language": json.dumps(net)})
     print("", sample(model, net, "\n", args).strip(), "", sep="\n")
     print(f"weights: {path.with_suffix('.safetensors')}")
-    print(f"picture: {path.with_suffix('.png') if figures else 'none, as matplotlib is not installed'}", flush=True)
+    print(f"picture: {path.with_suffix('.png')}", flush=True)
     return {"model": result, "baseline": baseline}
 
 
@@ -142,23 +138,23 @@ def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: a
 
 def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
     """Bits per character by step, beside those of the 5-gram; each row is of so many steps."""
-    with figures.rc_context(figures.STYLE):
-        fig = figures.figure(7.6, 4.4)
+    with rc_context(STYLE):
+        fig = figure(7.6, 4.4)
         fig.suptitle(f"A GPT learns to write like {name}", x=0.012, ha="left", fontsize=14, fontweight="bold",
-                     color=figures.INK)
+                     color=INK)
         axes = fig.subplots()
-        x = [steps * row["epoch"] for row in rows]
-        train, test = [row["loss"] / np.log(2) for row in rows], [row["test_bits"] for row in rows]
-        axes.plot(x, train, color=figures.BLUE, label="text it learns from")
-        axes.plot(x, test, color=figures.ORANGE, label=f"text it has not seen, at last {test[-1]:.2f}")
-        axes.axhline(baseline, color=figures.MUTED, linewidth=1.2, linestyle=(0, (4, 2)))
+        x = steps * np.array([row["epoch"] for row in rows])
+        train, test = np.array([(row["loss"] / np.log(2), row["test_bits"]) for row in rows]).T
+        dots = {"marker": "o", "markersize": 4}
+        axes.plot(x - steps / 2, train, color=BLUE, label="text it learns from", **dots)  # a mean over the steps before
+        axes.plot(x, test, color=ORANGE, label=f"text it has not seen, at last {test[-1]:.2f}", **dots)
+        axes.axhline(baseline, color=MUTED, linewidth=1.2, linestyle=(0, (4, 2)))
         axes.annotate(f"{ORDER}-gram on the same unseen text: {baseline:.2f}", (0, baseline), (6, -4),
-                      xycoords=("axes fraction", "data"), textcoords="offset points", va="top", color=figures.MUTED)
-        low, high = min(*train, *test, baseline), max(test[0], baseline)
-        axes.set(xlabel="step", xlim=(0, None), ylim=(low - 0.25, high + 0.25))
-        axes.set_title("bits per character", color=figures.MUTED, fontsize=9.5)
+                      xycoords=("axes fraction", "data"), textcoords="offset points", va="top", color=MUTED)
+        axes.set(xlabel="step", xlim=(0, None))
+        axes.set_title("bits per character", color=MUTED, fontsize=9.5)
         axes.legend(loc="upper right")
-        return figures.save(fig, path)
+        return save(fig, path)
 
 
 def main(argv: list[str] | None = None) -> dict[str, float] | str:
@@ -171,8 +167,9 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--heads", type=int, default=4, metavar="N", help="of attention, in a layer (default: 4)")
     parser.add_argument("--context", type=int, default=128, metavar="N",
                         help="characters it can look back on (default: 128)")
-    parser.add_argument("--batch", type=int, default=16, metavar="N", help="stretches of text in a step (default: 16)")
-    parser.add_argument("--steps", type=int, default=4000, metavar="N", help="of training (default: 4000)")
+    parser.add_argument("--batch-size", type=int, default=16, metavar="N",
+                        help="stretches of text in a step (default: 16)")
+    parser.add_argument("--steps", type=int, default=3000, metavar="N", help="of training (default: 3000)")
     parser.add_argument("--lr", type=float, default=3e-3, metavar="RATE", help="the highest (default: 0.003)")
     parser.add_argument("--evaluations", type=int, default=10, metavar="N",
                         help="how often it is judged and saved (default: 10)")
@@ -187,6 +184,10 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--temperature", type=float, default=0.8, metavar="X",
                         help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.8)")
     args = parser.parse_args(argv)
+    if args.heads < 1 or args.d_model % (2 * args.heads):
+        parser.error(f"--d-model {args.d_model} must be a multiple of twice --heads {args.heads}: a head turns pairs")
+    if args.context < 2:
+        parser.error(f"--context {args.context} must be at least 2")
     if args.threads is not None:
         set_num_threads(args.threads)
     try:

@@ -111,7 +111,7 @@ RECIPES: dict[tuple[str, str], dict[str, Any]] = {
     ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
     ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
     ("digits", "resnet"): dict(width=16, depth=1, epochs=60, batch_size=64, lr=1e-2, augment="light"),
-    ("digits", "vit"): dict(width=64, depth=4, epochs=60, batch_size=64, lr=2e-3, augment="light"),
+    ("digits", "vit"): dict(width=64, depth=3, epochs=120, batch_size=32, lr=5e-3, weight_decay=0.05, augment="light"),
     ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
     ("mnist", "resnet"): dict(width=16, depth=1, epochs=6, batch_size=128, lr=1e-2, augment="light"),

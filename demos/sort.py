@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
     length, written = max(map(len, words)) + 1, []
     for i in range(0, len(words), batch):
         rows = net.generate(Tensor(tokens(words[i:i + batch], length)), START, END, max_new_tokens=length + 1).numpy()
-        written += ["".join(map(str, row[1:])).split(str(END))[0] for row in rows]
+        written += ["".join(map(str, takewhile(lambda token: token < PAD, row[1:]))) for row in rows]
     return written
 
 
@@ -75,8 +76,8 @@ def main(argv: list[str] | None = None) -> float:
     parser.add_argument("--task", choices=tuple(TASKS), default="sort", help="(default: sort)")
     parser.add_argument("--length", type=int, default=10, metavar="N", help="of the longest strings (default: 10)")
     parser.add_argument("--examples", type=int, default=20_000, metavar="N", help="to learn from (default: 20000)")
-    parser.add_argument("--epochs", type=int, default=10, metavar="N", help="passes over them (default: 10)")
-    parser.add_argument("--batch", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
+    parser.add_argument("--epochs", type=int, default=6, metavar="N", help="passes over them (default: 6)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
     parser.add_argument("--d-model", type=int, default=64, metavar="N", help="numbers for a digit (default: 64)")
     parser.add_argument("--layers", type=int, default=2, metavar="N",
                         help="of the encoder, and of the decoder (default: 2)")
@@ -94,7 +95,7 @@ def main(argv: list[str] | None = None) -> float:
                      padding_idx=PAD)
     answers = tokens(["".join(TASKS[args.task](word)) for word in train], length, start=True)
     loader = DataLoader(np.concatenate([tokens(train, length), answers[:, :-1]], axis=1), answers[:, 1:],
-                        batch_size=args.batch, shuffle=True)
+                        batch_size=args.batch_size, shuffle=True)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD)
     rate = optim.schedule.one_cycle(args.lr, args.epochs * len(loader), warm=0.1)
     print(f"{args.task}: {len(train):,} strings of 1 to {args.length} digits to learn from, {len(test):,} others for "
@@ -122,8 +123,8 @@ def main(argv: list[str] | None = None) -> float:
     with attention_maps(layer.multihead_attn for layer in net.transformer.decoder.layers) as maps:
         net.eval()(*(Tensor(rows) for rows in (tokens([word], len(word) + 1),
                                                tokens([written], len(written) + 1, start=True)[:, :-1])))
-    picture = draw_cross_attention(path.with_suffix(".png"), f"Where the decoder looks to {args.task} {word}",
-                                   np.concatenate(maps), f"{word}.", f"{written}.")
+    picture = draw_cross_attention(path.with_suffix(".png"), f"{args.task} {word}: where the decoder looks in it while "
+                                   f"it writes {written}", np.concatenate(maps), f"{word}.", f"{written}.")
     print(f"picture: {picture}", flush=True)
     return float(right.mean())
 

@@ -21,10 +21,13 @@ def standard_library(size: int, held_out: int) -> tuple[str, str]:
 
     It is the source of Python's standard library on this machine. The files come in the order of a hash of their names:
     as good as random, but the same wherever this version of Python is. Every tenth is for the test.
+    Raises FileNotFoundError if Python came without it.
     """
     root = Path(sysconfig.get_path("stdlib"))
     names = [path.relative_to(root) for path in root.rglob("*.py")]
     names = [name for name in names if not LEFT_OUT.intersection(name.parts)]
+    if not names:
+        raise FileNotFoundError(f"there is no Python source in {root}; give another text with --text")
     names.sort(key=lambda name: hashlib.sha256(name.as_posix().encode()).digest())
     tested, trained = names[::10], [name for i, name in enumerate(names) if i % 10]
     return _joined(root, trained, size), _joined(root, tested, held_out)

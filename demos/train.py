@@ -159,8 +159,8 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
         print(f"picture: {picture}", flush=True)
         if isinstance(model, nn.ViT):
             shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
-            picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"What {title} looks at", model,
-                                         shown, dataset.classes)
+            picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at",
+                                         model, shown, dataset.classes)
             print(f"picture: {picture}", flush=True)
     return result
 

@@ -41,3 +41,9 @@ def test_what_each_method_trains(method):
     assert same == [method == "new head"] * 4 + [False] * 2
     assert model(Tensor(x)).shape == (8, 3)
     assert all(np.array_equal(before[name], t.numpy()) for name, t in trained.state_dict().items())
+
+
+def test_a_model_without_recipe(capsys):
+    with pytest.raises(SystemExit):
+        finetune.main(["--data", "mnist", "--model", "vit"])
+    assert "there is no recipe for vit on mnist" in capsys.readouterr().err

@@ -27,13 +27,22 @@ def test_tokens():
     assert sort.tokens(["31", "0"], 3, start=True).tolist() == [[11, 3, 1, 12], [11, 0, 12, 10]]
 
 
+def test_writes_up_to_the_end_token():
+    class Net:
+        def generate(self, source, start, end, max_new_tokens):
+            assert source.shape == (2, 4) and (start, end, max_new_tokens) == (11, 12, 5)
+            return Tensor([[11, 1, 2, 1, 2, 2], [11, 0, 12, 12, 12, 12]])  # one and two are no end
+
+    assert sort.write(Net(), ["121", "0"]) == ["12122", "0"]
+
+
 @pytest.mark.parametrize("task, answer", [("sort", "01348"), ("reverse", "31804")])
 def test_tasks(task, answer):
     assert "".join(sort.TASKS[task]("40813")) == answer
 
 
 def test_learns_short_strings(tmp_path, capsys):
-    right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch", "32",
+    right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch-size", "32",
                        "--d-model", "32", "--layers", "1", "--lr", "5e-3", "--out", str(tmp_path / "new")])
     printed = capsys.readouterr().out
     assert right > 0.5

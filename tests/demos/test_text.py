@@ -80,6 +80,12 @@ def test_standard_library_trains_on_some_files_and_tests_on_others(monkeypatch):
     assert (train, test) == text.standard_library(300_000, 100_000)
 
 
+def test_a_python_without_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(text.sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="no Python source in .*--text"):
+        text.standard_library(100, 100)
+
+
 def test_a_file_is_split_into_beginning_and_end(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("".join(f"{i:04}" for i in range(1000)))
