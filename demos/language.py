@@ -53,12 +53,12 @@ def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int =
 
 
 def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
-    """The prompt and so many tokens more. The model sees no further back than `context`: when that is full, it goes on
-    from the latter half."""
+    """The prompt and so many tokens more. The model sees no further back than `context`: when that is full, it forgets
+    the first eighth."""
     tokens, end = prompt, len(prompt) + length
     with tqdm(total=length, desc="writing", unit="char", leave=False, disable=None) as bar:
         while len(tokens) < end:
-            seen = tokens[-(context // 2):]
+            seen = tokens[-(context - max(1, context // 8)):]
             new = model.generate(Tensor(seen), min(context - len(seen), end - len(tokens)), temperature).numpy()
             bar.update(len(new) - len(seen))
             tokens = np.concatenate([tokens, new[len(seen):]])
@@ -181,8 +181,8 @@ def main(argv: list[str] | None = None) -> dict[str, float] | str:
     parser.add_argument("--generate", metavar="PROMPT",
                         help="do not train, but go on writing after this with the model in --out")
     parser.add_argument("--length", type=int, default=600, metavar="N", help="characters to write (default: 600)")
-    parser.add_argument("--temperature", type=float, default=0.8, metavar="X",
-                        help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.8)")
+    parser.add_argument("--temperature", type=float, default=0.7, metavar="X",
+                        help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.7)")
     args = parser.parse_args(argv)
     if args.heads < 1 or args.d_model % (2 * args.heads):
         parser.error(f"--d-model {args.d_model} must be a multiple of twice --heads {args.heads}: a head turns pairs")
