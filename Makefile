@@ -19,7 +19,7 @@ train: $(STAMP)  ## train an MLP, then a ResNet-S, on the embedded digits; pictu
 	$(BIN)/python -m demos.train --out $(OUT)
 
 train-conv: $(STAMP)  ## train a convolutional ResNet on three splits of the digits; pictures and curves go to runs/
-	$(BIN)/python -m demos.train --model resnet --repeat-splits 0,1,2 --out $(OUT)
+	$(BIN)/python -m demos.train --model resnet8 --repeat-splits 0,1,2 --out $(OUT)
 
 train-vit: $(STAMP)  ## train a Vision Transformer on three splits of the digits, and draw what it looks at
 	$(BIN)/python -m demos.train --model vit --repeat-splits 0,1,2 --out $(OUT)

@@ -25,8 +25,8 @@ from .recipes import DATA, MODELS, RECIPES, load_net
 
 def train(data: str, folder: Path | None, epochs: int) -> nn.Module:
     """The ResNet of demos.train, by its recipe for this data but for the number of epochs."""
-    recipe, (x, y, _, _) = RECIPES[data, "resnet"], DATA[data].load(folder, 0)
-    model = MODELS["resnet"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
+    recipe, (x, y, _, _) = RECIPES[data, "resnet8"], DATA[data].load(folder, 0)
+    model = MODELS["resnet8"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
     loader = DataLoader(x, y, batch_size=recipe["batch_size"], shuffle=True, transform=DATA[data].augment)
     rate = optim.schedule.one_cycle(recipe["lr"], epochs * len(loader))
     fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=rate), epochs)

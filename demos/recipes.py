@@ -86,7 +86,7 @@ def resnet_s(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
 
 
 def resnet(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
-    """Width 16 and depth 1 make ResNet-8, depth 3 ResNet-20."""
+    """Three stages of `depth` blocks; the second and third have twice and four times the width."""
     return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small")
 
 
@@ -99,7 +99,8 @@ def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
 MODELS = {
     "mlp": Model("MLP", mlp),
     "resnet_s": Model("ResNet-S", resnet_s),
-    "resnet": Model("ResNet", resnet),
+    "resnet8": Model("ResNet-8", resnet),
+    "resnet20": Model("ResNet-20", resnet),
     "vit": Model("ViT", vit),
 }
 
@@ -110,17 +111,18 @@ LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
 RECIPES: dict[tuple[str, str], dict[str, Any]] = {
     ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
     ("digits", "resnet_s"): dict(width=128, depth=4, epochs=60, batch_size=64),
-    ("digits", "resnet"): dict(width=16, depth=1, epochs=60, batch_size=64, lr=1e-2, augment="light"),
     ("digits", "vit"): dict(width=64, depth=3, epochs=120, batch_size=32, lr=5e-3, weight_decay=0.05, augment="light"),
     ("mnist", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("mnist", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
-    ("mnist", "resnet"): dict(width=16, depth=1, epochs=6, batch_size=128, lr=1e-2, augment="light"),
     ("fashion", "mlp"): dict(width=512, depth=2, epochs=10, batch_size=128),
     ("fashion", "resnet_s"): dict(width=256, depth=8, epochs=10, batch_size=128),
-    ("fashion", "resnet"): dict(width=16, depth=1, epochs=15, batch_size=128, lr=1e-2, augment="light"),
     ("cifar10", "mlp"): dict(width=1024, depth=2, epochs=10, batch_size=128, lr=1e-3),
     ("cifar10", "resnet_s"): dict(width=512, depth=4, epochs=10, batch_size=128, lr=1e-3),
-    ("cifar10", "resnet"): dict(width=16, depth=3, epochs=30, batch_size=128, lr=1e-2, augment="light"),
+}
+RECIPES |= {
+    (data, name): dict(width=16, depth=depth, epochs=epochs, batch_size=batch_size, lr=1e-2, augment="light")
+    for data, epochs, batch_size in (("digits", 60, 64), ("mnist", 6, 128), ("fashion", 15, 128), ("cifar10", 30, 128))
+    for name, depth in (("resnet8", 1), ("resnet20", 3))
 }
 
 AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {

@@ -19,10 +19,11 @@ def test_filters_of_a_net_trained_here(tmp_path, capsys):
 
 def test_filters_of_a_saved_net(tmp_path, capsys):
     pytest.importorskip("safetensors")
-    for name in ("resnet", "mlp"):
+    for name in ("resnet8", "mlp"):
         train.main(["--model", name, "--epochs", "1", "--limit", "512", "--width", "4", "--depth", "1",
                     "--out", str(tmp_path)])
-    maps = filters.main(["--net", str(tmp_path / "resnet_digits_split0.safetensors"), "--out", str(tmp_path / "f.png")])
+    net = tmp_path / "resnet8_digits_split0.safetensors"
+    maps = filters.main(["--net", str(net), "--out", str(tmp_path / "f.png")])
     assert maps["layer3"].shape == (16, 2, 2)
     with pytest.raises(SystemExit):
         filters.main(["--net", str(tmp_path / "mlp_digits_split0.safetensors")])
@@ -30,7 +31,7 @@ def test_filters_of_a_saved_net(tmp_path, capsys):
 
 
 def test_feature_maps_are_what_the_layers_make():
-    model = MODELS["resnet"].build((1, 8, 8), 10, 4, 1).eval()
+    model = MODELS["resnet8"].build((1, 8, 8), 10, 4, 1).eval()
     image = np.random.default_rng(0).random((1, 8, 8), np.float32)
     model.train()
     maps = filters.feature_maps(model, image)

@@ -77,7 +77,7 @@ def test_digits_are_read_as_well_as_promised(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_a_convolutional_net_reads_them_better(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "figures", None)
-    results = train.main(["--model", "resnet", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
+    results = train.main(["--model", "resnet8", "--repeat-splits", "0,1,2", "--out", str(tmp_path)])
     assert np.mean([r.accuracy for r in results]) >= 0.986
 
 
