@@ -121,7 +121,7 @@ RECIPES: dict[tuple[str, str], dict[str, Any]] = {
 }
 RECIPES |= {
     (data, name): dict(width=16, depth=depth, epochs=epochs, batch_size=batch_size, lr=1e-2, augment="light")
-    for data, epochs, batch_size in (("digits", 60, 64), ("mnist", 6, 128), ("fashion", 15, 128), ("cifar10", 30, 128))
+    for data, epochs, batch_size in (("digits", 45, 64), ("mnist", 6, 128), ("fashion", 15, 128), ("cifar10", 30, 128))
     for name, depth in (("resnet8", 1), ("resnet20", 3))
 }
 
