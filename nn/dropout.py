@@ -12,7 +12,7 @@ from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.ops.dropout import check_probability
 
 from .linear import Linear
-from .module import Module
+from .module import Module, modes_restored
 
 
 class _Dropout(Module):
@@ -122,14 +122,11 @@ def _entropy(p: np.ndarray, axis: int) -> np.ndarray:
 @contextmanager
 def _only_dropout(model: Module) -> Iterator[None]:
     """With layers that drop in training mode, and all others in evaluation mode."""
-    before = [(module, module.training) for module in model.modules()]
-    if not any(getattr(module, "drops", False) for module, _ in before):
+    modules = list(model.modules())
+    if not any(getattr(module, "drops", False) for module in modules):
         raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer, so that all samples would be "
                          "equal; add nn.Dropout, or use the model as it is")
-    try:
-        for module, _ in before:
+    with modes_restored(model):
+        for module in modules:
             module.training = getattr(module, "drops", False)
         yield
-    finally:
-        for module, training in before:
-            module.training = training

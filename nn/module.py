@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -420,3 +421,14 @@ def _described(value: Any) -> str:
     if callable(value):
         return f"the function {getattr(value, '__name__', value)!s}; use a Module, as nn.ReLU() for ops.relu"
     return type(value).__name__
+
+
+@contextmanager
+def modes_restored(model: Module) -> Iterator[None]:
+    """Afterwards every module in `model` is in the mode, training or evaluation, that it was in before."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training

@@ -17,7 +17,7 @@ from tinygrad_like import Tensor, no_grad, ops
 from . import init
 from .activation import fuses, with_relu
 from .linear import Identity
-from .module import Module, Parameter
+from .module import Module, Parameter, modes_restored
 
 
 def _positive(who: str, **sizes: Any) -> None:
@@ -303,22 +303,19 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     Raises ValueError if there are no batches or no BatchNorm.
     """
     layers = _batch_norms("reestimate_batch_norm", model)
-    training = [(m, m.training) for m in model.modules()]
     pools = {layer: _Moments() for layer in layers}
     handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
     kept = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
     try:
-        model.eval()
-        for layer in layers:
-            layer.training = True
-        with no_grad():
+        with modes_restored(model), no_grad():
+            model.eval()
+            for layer in layers:
+                layer.training = True
             for batch in batches:
                 model(batch[0] if isinstance(batch, tuple | list) else batch)
     finally:
         for handle in handles:
             handle.remove()
-        for module, mode in training:
-            module.training = mode
         for buffer, value in kept:
             buffer.assign(value)
     if not any(pool.batches for pool in pools.values()):

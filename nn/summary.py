@@ -10,7 +10,7 @@ import numpy as np
 
 from tinygrad_like import Tensor, no_grad
 
-from .module import Module
+from .module import Module, modes_restored
 
 
 @dataclass
@@ -92,11 +92,10 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
         outputs.update((id(m), m) for m in map(_memory, _tensors(output)))
 
     names = {module: name for name, module in model.named_modules()}
-    modes = {module: module.training for module in names}
     handles = [h for m in names for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
     args = [_zeros(x, model) for x in inputs]
     try:
-        with no_grad():
+        with modes_restored(model), no_grad():
             model.eval()(*args)
     except Exception as error:
         if entered:
@@ -107,8 +106,6 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     finally:
         for handle in handles:
             handle.remove()
-        for module, training in modes.items():
-            module.training = training
 
     rows, counted = [], set()
     for module, name in names.items():

@@ -13,6 +13,7 @@ import numpy as np
 
 import optim
 from nn import Module
+from nn.module import modes_restored
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
 
@@ -27,14 +28,8 @@ Metrics = Mapping[str, Callable[[Any, Any], float]]
 @contextmanager
 def evaluating(model: Module) -> Iterator[Module]:
     """In evaluation mode and without recording; afterwards every module is in the mode it was in before."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        with no_grad():
-            yield model
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    with modes_restored(model), no_grad():
+        yield model.eval()
 
 
 def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:

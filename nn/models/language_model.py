@@ -14,7 +14,7 @@ from ..containers import ModuleList
 from ..dropout import Dropout
 from ..embedding import Embedding
 from ..linear import Linear
-from ..module import Module
+from ..module import Module, modes_restored
 from ..norm import LayerNorm
 from ..position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding
 from ..transformer import Activation, TransformerEncoderLayer
@@ -80,16 +80,15 @@ class LanguageModel(Module):
         """
         if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
             raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
-        training = self.training
-        self.eval()
         caches = [KeyValueCache() for _ in self.layers] if use_cache else None
         tokens = np.atleast_2d(prompt.numpy())
         seen = 0
-        for _ in range(max_new_tokens):
-            logits = self(Tensor(tokens[:, seen:]), caches).numpy()[:, -1]
-            seen = tokens.shape[1] if use_cache else 0
-            tokens = np.concatenate([tokens, sample(logits, temperature, top_k, top_p)[:, None]], 1)
-        self.train(training)
+        with modes_restored(self):
+            self.eval()
+            for _ in range(max_new_tokens):
+                logits = self(Tensor(tokens[:, seen:]), caches).numpy()[:, -1]
+                seen = tokens.shape[1] if use_cache else 0
+                tokens = np.concatenate([tokens, sample(logits, temperature, top_k, top_p)[:, None]], 1)
         return Tensor(tokens if prompt.ndim == 2 else tokens[0])
 
 
