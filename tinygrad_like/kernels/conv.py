@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads, winograd
-from .gemm import _aligned, _ceil
+from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -41,7 +41,6 @@ from .simd import (
     make_copy,
     make_dots,
     make_tile,
-    transpose,
 )
 from .tasks import run
 
@@ -216,22 +215,6 @@ def _correlate(plan, x, w, start, out, task, tasks):
 # The weight gradient
 
 
-@inner
-def _turn(g, pixels, channels, first, depth, panels, panel):
-    """panels[i // COLUMNS, p, i % COLUMNS] = g[i, first + p]; a panel is `panel` bytes."""
-    for i in range(0, channels, FLOATS):
-        here = g + 4 * (i * pixels + first)
-        there = panels + i // COLUMNS * panel + 4 * (i % COLUMNS)
-        if depth >= FLOATS:
-            for q in range(0, depth, FLOATS):
-                p = min(q, depth - FLOATS)  # the last block overlaps the one before
-                transpose(here + 4 * p, 4 * pixels, there + 4 * COLUMNS * p, 4 * COLUMNS, channels - i)
-        else:
-            for p in range(depth):
-                for j in range(min(FLOATS, channels - i)):
-                    copy_float(here + 4 * (j * pixels + p), there + 4 * (COLUMNS * p + j))
-
-
 @kernel()
 def _correlate_weights(plan, x, g, partial, task, tasks):
     """partial[task, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]]. Tasks share the pixels of all images.
@@ -265,7 +248,9 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
             for n in range(count):
                 here = g.ctypes.data + ((bundle * plan.together + n) * groups + group) * g_group
                 there = turned_at + 4 * COLUMNS * n * plan.pixels
-                _turn(here, plan.pixels, rows, p, min(depth, plan.pixels), there, panel)
+                for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
+                    turned_g = _Matrix(here + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
+                    _pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
             for i in range(0, rows, COLUMNS):
                 for k in range(0, taps, ROWS):
                     target = partial.ctypes.data + 4 * (((task * groups + group) * taps + k) * rows + i)

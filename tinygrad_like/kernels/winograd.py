@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba.extending import intrinsic
 
 from . import threads
-from .gemm import _aligned, _ceil
+from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
     F32,
@@ -37,7 +37,6 @@ from .simd import (
     VECTOR,
     VECTORS,
     broadcast,
-    copy_float,
     element,
     inner,
     integer,
@@ -47,7 +46,6 @@ from .simd import (
     make_tile,
     procedure,
     store,
-    transpose,
 )
 from .tasks import run
 
@@ -133,8 +131,7 @@ def _gradients(typing, g, column, row, target, step):
         def spread(x, y):
             return x, b.fadd(x, y), b.fsub(x, y), b.fneg(y)
 
-        pixel = [[load(b, b.add(b.add(g, element(b, integer(0), integer(i), row)),
-                                element(b, integer(0), integer(j), column)), VECTOR) for j in range(2)]
+        pixel = [[load(b, element(b, element(b, g, integer(i), row), integer(j), column), VECTOR) for j in range(2)]
                  for i in range(2)]  # fmt: skip
         columns = [spread(pixel[0][j], pixel[1][j]) for j in range(2)]
         for i in range(4):
@@ -170,7 +167,6 @@ class Tiles(NamedTuple):
     """The transformed tiles of the images that are together, V; and memory to make them in."""
 
     blocks: int  # of FLOATS tiles, in an image
-    together: int
     element: int  # bytes from one element of the transformed tiles to the next
     panel: int  # bytes from one panel, of COLUMNS tiles, to the next
     v: np.ndarray  # V[panel, element, channel, tile]
@@ -186,7 +182,7 @@ def _tiles(channels, height, width, together):
     blocks = _ceil(height // 2 * half, FLOATS)
     element = 4 * COLUMNS * channels + LINE
     return Tiles(
-        blocks, together, element, ELEMENTS * element,
+        blocks, element, ELEMENTS * element,
         np.zeros(_ceil(together * blocks, VECTORS) * ELEMENTS * element // 4 + SLACK, np.float32),
         np.zeros((2, 2 * FLOATS * (blocks + 2)), np.float32),
         np.zeros((2, 4 * (2 * half + FLOATS * (blocks + 1))), np.float32),
@@ -255,30 +251,15 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                                 _join(pixels_at + 8 * FLOATS, 2 * t, size, width, target, 1)
 
 
-@inner
-def _turn(g, size, channels, target):
-    """target[p, i] = g[i, p] for p < size, in rows of whole panels of COLUMNS: channels of a pixel side by side."""
-    row = 4 * COLUMNS * _ceil(channels, COLUMNS)
-    for i in range(0, channels, FLOATS):
-        if size >= FLOATS:
-            for q in range(0, size, FLOATS):
-                p = min(q, size - FLOATS)  # the last block overlaps the one before
-                transpose(g + 4 * (i * size + p), 4 * size, target + row * p + 4 * i, row, channels - i)
-        else:
-            for p in range(size):
-                for j in range(min(FLOATS, channels - i)):
-                    copy_float(g + 4 * ((i + j) * size + p), target + row * p + 4 * (i + j))
-
-
 @kernel()
 def _correlate(x, g, left, right, partial, together, task, tasks):
     """partial[task, e, j, i] += sum_n,t S[e, i, t] V[e, j, t], with S = A g A^T: the transformed weight gradient."""
     images, channels, height, width = x.shape
-    rows, half = g.shape[1], width // 2
+    rows, half, size = g.shape[1], width // 2, height * width
     tiles = _tiles(channels, height, width, together)
     last, padded = height // 2 * half, COLUMNS * _ceil(rows, COLUMNS)
     depth = FLOATS * tiles.blocks  # tiles of an image in V
-    turned = np.zeros(height * width * padded + SLACK, np.float32)
+    turned = np.zeros(size * padded + SLACK, np.float32)
     s = np.zeros(ELEMENTS * (together * depth * padded + LINE // 4) + SLACK, np.float32)
     s_element = 4 * together * depth * padded + LINE
     r, c = 4 * COLUMNS * np.minimum(np.arange(channels + ROWS), channels - 1), np.empty(together * depth, np.int64)
@@ -291,11 +272,14 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
         turned_at, s_at = _aligned(turned), _aligned(s)
         _transform(tiles, x, first, count, left, right)
         for n in range(count):
-            _turn(g.ctypes.data + 4 * (first + n) * rows * height * width, height * width, rows, turned_at)
+            here = g.ctypes.data + 4 * (first + n) * rows * size
+            for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
+                _pack_columns(_Matrix(here + 4 * i * size, 4, 4 * size), size, rows - i, turned_at + 4 * i * size)
             for t in range(last):
-                pixel = turned_at + 4 * padded * (2 * (t // half) * width + 2 * (t % half))
+                pixel = 2 * (t // half) * width + 2 * (t % half)
                 for i in range(0, rows, FLOATS):
-                    _gradients(pixel + 4 * i, 4 * padded, 4 * padded * width,
+                    corner = turned_at + 4 * (i // COLUMNS * COLUMNS * size + COLUMNS * pixel + i % COLUMNS)
+                    _gradients(corner, 4 * COLUMNS, 4 * COLUMNS * width,
                                s_at + 4 * (padded * (n * depth + t) + i), s_element)  # fmt: skip
         for e in range(ELEMENTS):
             for i in range(0, rows, COLUMNS):
