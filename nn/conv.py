@@ -19,8 +19,8 @@ class _Conv(Module):
     axes: int
     transposed = False
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-                 groups: int, bias: bool, padding_mode: str = "zeros"):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
         who = type(self).__name__
         for name, n in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
             if not isinstance(n, int) or n < 1:
@@ -94,10 +94,6 @@ class Conv1d(_Conv):
 
     axes = 1
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
-
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         x, padding = self._padded(x)
@@ -118,10 +114,6 @@ class Conv2d(_Conv):
 
     axes = 2
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
-
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         x, padding = self._padded(x)
@@ -129,18 +121,22 @@ class Conv2d(_Conv):
                           groups=self.groups)
 
 
-class ConvTranspose1d(_Conv):
-    """The adjoint of a Conv1d, with its own weights: x (batch, in_channels, length) -> (batch, out_channels, length').
-
-    weight: (in_channels, out_channels / groups, kernel_size); see ConvTranspose2d.
-    """
-
-    axes, transposed = 1, True
+class _ConvTranspose(_Conv):
+    transposed = True
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = self._sizes("output_padding", output_padding, 0)
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The adjoint of a Conv1d, with its own weights: x (batch, in_channels, length) -> (batch, out_channels, length').
+
+    weight: (in_channels, out_channels / groups, kernel_size); see ConvTranspose2d.
+    """
+
+    axes = 1
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -148,7 +144,7 @@ class ConvTranspose1d(_Conv):
                                     self.groups, self.dilation)
 
 
-class ConvTranspose2d(_Conv):
+class ConvTranspose2d(_ConvTranspose):
     """The adjoint of a Conv2d, with its own weights, which makes images larger.
 
     x (batch, in_channels, height, width) -> (batch, out_channels, height', width')
@@ -156,12 +152,7 @@ class ConvTranspose2d(_Conv):
     height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1
     """
 
-    axes, transposed = 2, True
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
-        self.output_padding = self._sizes("output_padding", output_padding, 0)
+    axes = 2
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
