@@ -2,6 +2,7 @@ import numpy as np
 
 import nn
 import optim
+from optim.schedule import cosine
 from tinygrad_like import Tensor, manual_seed
 
 PAD, START, END = 0, 1, 2
@@ -23,7 +24,7 @@ def test_padding_of_the_source_changes_nothing():
 
 def test_it_learns_to_reverse():
     net, rng = model(), np.random.default_rng(0)
-    optimizer = optim.AdamW(net.parameters(), lr=3e-3)
+    optimizer = optim.AdamW(net.parameters(), lr=cosine(3e-3, 250))
     for _ in range(250):
         words = rng.integers(3, 12, (32, 4))
         target = np.concatenate([np.full((32, 1), START), words[:, ::-1], np.full((32, 1), END)], 1)
