@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, ops
 
 from . import init
-from .activation import ReLU, activated, make_activation
+from .activation import ReLU, activated, fuses, make_activation
 from .linear import Linear
 from .module import Module
 
@@ -84,7 +84,11 @@ class Res(Module):
             init.zeros_(parameter)
 
     def forward(self, z: Tensor) -> Tensor:
-        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, z))
+        inner, outer, activation = self.mm2, self.mm1, self.activation
+        plain = type(inner) is Linear is type(outer) and self.scale == 1
+        if plain and fuses(inner, activation) and fuses(outer, activation):
+            return ops.res_relu(z, inner.weight, inner.bias, outer.weight, outer.bias)
+        update = activated(outer, activation, activated(inner, activation, z))
         return z + (update if self.scale == 1 else update * self.scale)
 
     def extra_repr(self) -> str:

@@ -268,6 +268,8 @@ BAD_CALLS = [
      "linear: the bias is float64 but the weight float32; cast one of them"),
     (lambda: ops.linear_relu(X, W, Tensor([0, 0, 0, 0])), TypeError,
      "linear: the bias is int64 but the weight float32; cast one of them"),
+    (lambda: ops.res_relu(X, W, None, W, None), ValueError,
+     "res_relu: weight1 (4, 3) must have a row for each of the 3 features of the input (2, 3), to which the rest is"),
     (lambda: ops.linear(Tensor(1.0), W), ValueError,
      "linear: the last axis of the input, shape (), must be 3, the second of the weight (out, in) = (4, 3)"),
     (lambda: ops.linear(X, W.numpy().tolist(), "b"), TypeError,

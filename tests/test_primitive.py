@@ -326,6 +326,8 @@ EXAMPLES = {
              ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
              ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}),
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
+    "res_relu": [((some(5, 3), some(4, 3), some(4), some(3, 4), some(3)), {}),
+                 ((some(2, 5, 3), some(4, 3), None, some(3, 4), None), {})],
     "linear_relu": [((some(5, 3), some(4, 3), some(4)), {}), ((some(2, 5, 3), some(4, 3)), {}),
                     ((some(0, 3), some(4, 3), some(4)), {}), ((constant(some(5, 3)), some(4, 3), some(4)), {})],
     "leaky_relu": [((some(3, 4),), {}), ((some(3, 4),), {"negative_slope": 0.3})],

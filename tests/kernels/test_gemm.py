@@ -160,7 +160,7 @@ def test_one_compiled_signature_serves_all():
     frozen.flags.writeable = False
     for a in random(6, 6), random(6, 6).T, np.asfortranarray(random(6, 6)), frozen, random(2, 3, 6, 6)[:, ::2]:
         gemm.matmul(a, frozen)
-    assert len(gemm._product.signatures) == 1
+    assert len(gemm._products.signatures) == 1
 
 
 def test_offset_tables_make_the_product_a_convolution():
@@ -227,7 +227,7 @@ for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
     for a in rng.standard_normal((m, k), np.float32), rng.standard_normal((k, m), np.float32).T:
         for b in rng.standard_normal((k, n), np.float32), rng.standard_normal((n, k), np.float32).T:
             worst = max(worst, float(np.abs(gemm.matmul(a, b) - a.astype("d") @ b.astype("d")).max()))
-cached = sum(gemm._product.stats.cache_hits.values())
+cached = sum(gemm._products.stats.cache_hits.values())
 print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 """
 
@@ -286,3 +286,51 @@ def test_rectified_product_is_the_positive_part():
         np.testing.assert_allclose(out, exact, atol=1e-5 * np.sqrt(k) * 4)
     a[3, 4] = np.nan
     assert np.isnan(gemm.product(a, b, out, bias, rectify=True)[3]).all()
+
+
+def test_the_sum_with_a_skip_is_made_as_well():
+    for m, k, n in (0, 3, 4), (1, 1, 1), (7, 5, 33), (130, 600, 70), (300, 200, 250):
+        x, weight, skip = random(m, k), random(k, n, seed=1), random(m, n, seed=2)
+        out, total = np.empty((m, n), np.float32), np.full((m, n), np.nan, np.float32)
+        gemm.product(x, weight, out, rectify=True, more=(skip, total))
+        np.testing.assert_allclose(out, np.maximum(x @ weight, 0), atol=1e-4)
+        np.testing.assert_array_equal(total, skip + out)
+
+
+def check_linear_vjp(g, y, x, weight, wanted, start):
+    found = gemm.linear_vjp(g, y, x, weight, wanted, *([] if start is None else [start]))
+    start = 0.0 if start is None else start
+    assert [c is not None for c in found] == wanted
+    kept = g if y is None else np.where(y > 0, g, 0)
+    dx, dw, db = gemm.linear_vjp_reference(g.astype(float), y, x.astype(float), weight.astype(float), start)
+    if wanted[0]:
+        np.testing.assert_array_equal(found[0].shape, dx.shape)
+        check(found[0], kept, weight, start)
+    if wanted[1]:
+        np.testing.assert_array_equal(found[1].shape, dw.shape)
+        check(found[1], kept.T, x)
+    if wanted[2]:
+        check(found[2][None], np.ones((1, len(g)), np.float32), kept)
+        np.testing.assert_allclose(found[2], db, atol=1e-6 * (len(g) + 2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(operands(), st.booleans(), st.booleans(), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_linear_vjp_of_any_sizes_and_strides(pair, rectified, added, wanted):
+    weight, x = pair[0], pair[1].T[: pair[0].shape[0]]  # (out, in) and (m, in), with m <= out
+    g, y = guarded((x.shape[0], weight.shape[0]))[0], guarded((x.shape[0], weight.shape[0]))[0]
+    g[...], y[...] = random(*g.shape, seed=3), np.maximum(random(*g.shape, seed=4), 0)
+    start = random(*x.shape, seed=5) if added else None
+    check_linear_vjp(g, y if rectified else None, x, weight, wanted, start)
+
+
+@pytest.mark.parametrize("m, features, out", [(128, 256, 256), (1, 700, 300), (300, 1, 700), (700, 300, 1), (1, 1, 1),
+                                              (600, 40, 1100), (1100, 530, 40), (0, 5, 6), (5, 0, 6), (5, 6, 0)])
+@pytest.mark.parametrize("rectified", [False, True])
+def test_linear_vjp_on_all_threads(m, features, out, rectified):
+    g, y = random(m, out), np.maximum(random(m, out, seed=1), 0)
+    x, weight, start = random(m, features, seed=2), random(out, features, seed=3), random(m, features, seed=4)
+    check_linear_vjp(g, y if rectified else None, x, weight, [True, True, True], start)
+    y[:] = np.nan  # as what comes of a NaN in a ReLU: it is not positive
+    dx, dw, db = gemm.linear_vjp(g, y, x, weight, [True, True, True])
+    assert not dx.any() and not dw.any() and not db.any()

@@ -85,15 +85,3 @@ def test_out_receives_the_result():
         out = np.full(n, np.nan, np.float32)
         assert function(x, out) is out
         np.testing.assert_array_equal(out, function(x))
-
-
-@pytest.mark.parametrize("shape", [(128, 256), (1, 7), (129, 33), (700, 300), (0, 5)])
-def test_keep_positive_and_its_column_sums(shape):
-    g, y = random(*shape), random(*shape)
-    y[y < -0.5] = 0
-    kept, sums = reduce.keep_positive(g, y)
-    exact = np.where(y > 0, g, 0)
-    np.testing.assert_array_equal(kept, exact)
-    np.testing.assert_allclose(sums, exact.sum(0, dtype=np.float64), rtol=1e-5, atol=1e-4)
-    with pytest.raises(ValueError, match="keep_positive: g has shape"):
-        reduce.keep_positive(g, y[:, :-1])

@@ -161,6 +161,7 @@ CASES = {
     "linear without bias": (ops.linear, real(5, 4), real(3, 4)),
     "linear over axes": (ops.linear, real(2, 3, 4), real(3, 4), real(3)),
     "linear on a vector": (ops.linear, real(4), real(3, 4), real(3)),
+    "res_relu": (ops.res_relu, real(5, 4), real(3, 4), real(3), real(4, 3), real(4)),
     "linear_relu": (ops.linear_relu, real(5, 4), real(3, 4), real(3)),
     "einsum product": (lambda a, b: Tensor.einsum("ij,jk->ik", a, b), real(3, 4), real(4, 2)),
     "einsum attention": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 3, 2, 4), real(2, 2, 2, 4)),

@@ -45,6 +45,7 @@ CASES = {
     "matmul batched": (ops.matmul, real(3, 2, 40, 20), real(2, 20, 33)),
     "linear": (ops.linear, real(60, 70), real(50, 70), real(50)),
     "linear over axes": (ops.linear, real(6, 10, 70), real(50, 70), real(50)),
+    "res_relu": (ops.res_relu, real(90, 70), real(100, 70), real(100), real(70, 100), real(70)),
     "linear_relu": (ops.linear_relu, real(90, 70), real(100, 70), real(100)),
     "linear without bias": (ops.linear, real(60, 70), real(50, 70)),
     "einsum": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 30, 4, 16), real(2, 30, 4, 16)),

@@ -7,10 +7,11 @@ over the panel. A needs no packing where the numbers of a row lie together, sinc
 tables (see simd.py); otherwise it is packed too, in panels as high as a tile.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
+from numba import prange, types
 
 from ..dtypes import FLOAT32
 from . import threads
@@ -21,24 +22,32 @@ from .simd import (
     VECTORS,
     copy_float,
     data_of,
+    floats_at,
+    floats_of,
     inner,
     kernel,
     make_copy,
+    make_gated_copy,
     make_tile,
     ndim_of,
     size_of,
     stride_of,
     transpose,
 )
+from .tasks import address_of, call
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
-_STRIP = 4 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
+_SUMMED = 128  # rows of a column added up in float32; more of them in float64
+_STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 
-_wide_tile, _narrow_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1), make_tile(1, VECTORS)
+_LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
+_wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
+_narrow_tile = make_tile(ROWS, 1)
 _copy_columns, _copy_rows = make_copy(COLUMNS), make_copy(ROWS)
+_copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
 
 _ZERO = np.zeros(COLUMNS, np.float32)[:1]  # broadcasts to any shape; a tile reads as many zeros as it is wide
 
@@ -98,20 +107,57 @@ def matmul(
 
 
 def product(
-    a: np.ndarray, b: np.ndarray, out: np.ndarray, start: np.ndarray = _ZERO, rectify: bool = False
+    a: np.ndarray,
+    b: np.ndarray,
+    out: np.ndarray,
+    start: np.ndarray = _ZERO,
+    rectify: bool = False,
+    more: tuple[np.ndarray, ...] = (),
 ) -> np.ndarray:
-    """out = start + a @ b, or its positive part if told to rectify.
+    """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
 
     Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
 
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
-    which broadcasts to out: a bias (n,), or out itself to accumulate. A linear layer is three products:
-
-        product(x, w.T, y, bias)        product(g, w, x_gradient)        product(g.T, x, w_gradient)
+    which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
     """
-    with threads.pool:
-        _product(id(a), id(b), id(out), id(start), int(rectify), threads.count)
+    skip, total = (id(x) for x in more) if more else (0, 0)
+    _run(id(a), id(b), id(out), id(start), int(rectify), skip, total, 0, 0, 0, 0, 0, 0)
     return out
+
+
+def linear_vjp_reference(g, y, x, weight, start=0.0):
+    """What `linear_vjp` computes."""
+    kept = g if y is None else np.where(y > 0, g, 0)
+    return start + kept @ weight, kept.T @ x, kept.sum(0)
+
+
+def linear_vjp(
+    g: np.ndarray,
+    y: np.ndarray | None,
+    x: np.ndarray,
+    weight: np.ndarray,
+    wanted: Sequence[bool],
+    start: np.ndarray = _ZERO,
+) -> list[np.ndarray | None]:
+    """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
+
+    x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
+    the positive part: of g, only what meets a y > 0 counts. y None: no positive part was taken. wanted: which of the
+    three to compute; the others are None. start: what the cotangent of x is added to. Unchecked, as `product` is.
+
+    All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
+    """
+    dx = np.empty(x.shape, np.float32) if wanted[0] else None
+    dw = np.empty(weight.shape, np.float32) if wanted[1] else None
+    db = np.empty(len(weight), np.float32) if wanted[2] else None
+    transposed = g.T
+    _run(
+        id(g), id(weight), id(dx) if wanted[0] else 0, id(start), 0, 0, 0,
+        id(transposed), id(x), id(dw) if wanted[1] else 0, 0 if y is None else id(y), id(db) if wanted[2] else 0,
+        id(_ZERO),
+    )  # fmt: skip
+    return [dx, dw, db]
 
 
 class _Matrix(NamedTuple):
@@ -201,26 +247,41 @@ def _pack_columns(b, k, columns, panel):
 
 
 @inner
-def _pack_rows(a, rows, k, panels):
-    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows."""
+def _pack_rows(a, rows, k, panels, gate):
+    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
+
+    A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
+    """
     for j in range(k):
         for i in range(0, rows, ROWS):
-            panel_row = panels + 4 * (i * k + ROWS * j)
-            if a.row == 4:
-                _copy_rows(_at(a, i, j), panel_row, rows - i)
+            panel_row, column = panels + 4 * (i * k + ROWS * j), _at(a, i, j)
+            if gate:
+                _copy_gated_rows(column, column + gate, panel_row, rows - i)
+            elif a.row == 4:
+                _copy_rows(column, panel_row, rows - i)
             else:
                 for within in range(min(rows - i, ROWS)):
                     copy_float(_at(a, i + within, j), panel_row + 4 * within)
 
 
 @inner
-def _packs_rows(a, n):
-    """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
-    return abs(a.column) > 64 and n > _FEW_COLUMNS
+def _copy_open(a, rows, k, target, pitch, gate):
+    """target[i, j] = a[i, j] where the gate is open, else 0, for i < rows, j < k; the rows of A and target are rows in
+    memory, those of target `pitch` bytes apart, a whole number of vectors."""
+    for i in range(rows):
+        for j in range(0, k, FLOATS):
+            source = _at(a, i, j)
+            _copy_gated(source, source + gate, target + i * pitch + 4 * j, k - j)
 
 
 @inner
-def _block(m, n, k, a, b, start, out, rectify, scratch):
+def _packs_rows(a, n, gate):
+    """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
+    return gate != 0 or (abs(a.column) > 64 and n > _FEW_COLUMNS)
+
+
+@inner
+def _block(m, n, k, a, b, start, out, rectify, gate, scratch):
     """out = start + a @ b on one core, with a of (m, k) and b of (k, n)."""
     r, c, a_panels, b_panel = scratch.r, scratch.c, _aligned(scratch.a), _aligned(scratch.b)
     m_step, k_step = r.size - ROWS, c.size
@@ -230,9 +291,14 @@ def _block(m, n, k, a, b, start, out, rectify, scratch):
             depth = min(k_step, k - k0)
             begin, last = start if k0 == 0 else out, rectify if k0 + depth >= k else 0
             block = _from(a, m0, k0)
-            if _packs_rows(a, n):
+            if gate and a.column == 4:
+                _copy_open(block, rows, depth, a_panels, 4 * k_step, gate)
+                block = _Matrix(a_panels, 4 * k_step, 4)
+                for i in range(rows):
+                    r[i] = i * block.row
+            elif _packs_rows(a, n, gate):
                 for i in range(0, rows, _STRIP):
-                    _pack_rows(_from(block, i, 0), min(_STRIP, rows - i), depth, a_panels + 4 * i * depth)
+                    _pack_rows(_from(block, i, 0), min(_STRIP, rows - i), depth, a_panels + 4 * i * depth, gate)
                 for i in range(rows):
                     r[i] = 4 * (i // ROWS * ROWS * depth + i % ROWS)
                 block = _Matrix(a_panels, 4, 4 * ROWS)
@@ -247,17 +313,33 @@ def _block(m, n, k, a, b, start, out, rectify, scratch):
                 if rows > _FEW_ROWS or columns < COLUMNS or b.column != 4:
                     _pack_columns(panel, depth, columns, b_panel)
                     panel = _Matrix(b_panel, 4 * COLUMNS, 4)
-                for i in range(0, rows, ROWS):
+                i = 0
+                while i < rows:
                     offsets = block.address, r.ctypes.data + 8 * i, c.ctypes.data
-                    first, target = _at(begin, m0 + i, n0), _at(out, m0 + i, n0)
+                    first, target, left = _at(begin, m0 + i, n0), _at(out, m0 + i, n0), rows - i
                     rows_in_memory = panel.address, panel.row, first, begin.row, target, out.row
-                    tile = (depth, *offsets, *rows_in_memory, rows - i, columns, last)
+                    tile = (depth, *offsets, *rows_in_memory, left, columns, last)
                     if columns <= FLOATS:
                         _narrow_tile(*tile)
-                    elif i == rows - 1:
+                        i += ROWS
+                    elif left == 1:
                         _row_tile(*tile)
+                        i += 1
+                    elif left <= _LOW or ROWS < left <= 2 * _LOW:
+                        _low_tile(*tile)
+                        i += _LOW
                     else:
                         _wide_tile(*tile)
+                        i += ROWS
+
+
+@inner
+def _add(m, n, x, y, out):
+    """out = x + y, matrices of (m, n) whose rows are rows in memory."""
+    for i in range(m):
+        x_i, y_i, out_i = floats_at(_at(x, i, 0), n), floats_at(_at(y, i, 0), n), floats_at(_at(out, i, 0), n)
+        for j in range(n):
+            out_i[j] = x_i[j] + y_i[j]
 
 
 @inner
@@ -275,7 +357,7 @@ def _cut(m, n, parts, packs_rows):
 
 
 @inner
-def _task(task, tasks, a, b, out, start, rectify):
+def _task(task, tasks, a, b, out, start, rectify, gate, skip, total):
     """One task's share: every matrix of the batch is cut into so many parts that tasks get equally many."""
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
     for axis in range(3, ndim_of(out) + 1):
@@ -283,7 +365,7 @@ def _task(task, tasks, a, b, out, start, rectify):
     parts = 1
     while batch < 8 * tasks and batch * parts % tasks != 0:
         parts += 1
-    packs_rows = _packs_rows(_matrix(a, 0, out), n)
+    packs_rows = _packs_rows(_matrix(a, 0, out), n, gate)
     by_rows = _cut(m, n, parts, packs_rows)
     by_columns = parts // by_rows
     m_tiles, n_tiles = _ceil(m, ROWS), _ceil(n, COLUMNS)
@@ -301,17 +383,79 @@ def _task(task, tasks, a, b, out, start, rectify):
         if m1 > m0 and n1 > n0:
             rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
             first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
-            _block(m1 - m0, n1 - n0, k, rows, columns, first, target, rectify, scratch)
+            _block(m1 - m0, n1 - n0, k, rows, columns, first, target, rectify, gate, scratch)
+            if skip:  # while this part of out is near
+                skipped, sums = _from(_matrix(skip, index, out), m0, n0), _from(_matrix(total, index, out), m0, n0)
+                _add(m1 - m0, n1 - n0, skipped, target, sums)
+
+
+@inner
+def _sum_columns(g, y, out, task, tasks):
+    """A share of out[j] = sum_i g[i, j], or, if there is a y, the sum of those with y[i, j] > 0."""
+    total = floats_of(out)
+    g, y = floats_of(g), floats_of(y if y else g)
+    gated = y.ctypes.data != g.ctypes.data
+    n, first, last = total.size, task * total.size // tasks, (task + 1) * total.size // tasks
+    m = g.size // n if n else 0
+    whole, partial = np.zeros(last - first), np.empty(last - first, np.float32)
+    for i0 in range(0, m, _SUMMED):
+        partial[:] = 0
+        for i in range(i0, min(i0 + _SUMMED, m)):
+            g_i, y_i = g[i * n + first : i * n + last], y[i * n + first : i * n + last]
+            if gated:
+                for j in range(partial.size):
+                    partial[j] += g_i[j] if y_i[j] > np.float32(0) else np.float32(0)
+            else:
+                for j in range(partial.size):
+                    partial[j] += g_i[j]
+        for j in range(partial.size):
+            whole[j] += partial[j]
+    for j in range(partial.size):
+        total[first + j] = whole[j]
+
+
+@kernel()
+def _share(a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, task, tasks):
+    """One task's share of what `product` or `linear_vjp` asks for. No part waits for what another task does."""
+    gate = data_of(y) - data_of(a) if y else 0
+    if db:
+        _sum_columns(a, y, db, task, tasks)
+    for left, right, result, first, last, more in (
+        (g, x, dw, zero, 0, 0), (a, b, out, start, rectify, skip)
+    ):  # fmt: skip
+        if result:
+            _task(task, tasks, left, right, result, first, last, gate, more, total)
+
+
+@inner
+def _multiplications(a, out):
+    """In a product with out as its result."""
+    count = _size(a, 1)
+    for axis in range(1, ndim_of(out) + 1):
+        count *= _size(out, axis)
+    return count
 
 
 @kernel(parallel=True)
-def _product(a, b, out, start, rectify, max_tasks):
-    work = _size(a, 1)
-    for axis in range(1, ndim_of(out) + 1):
-        work *= _size(out, axis)
+def _products(share, a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, max_tasks):
+    """`_share` in parallel. It is called by address, or it would be compiled four times."""
+    work = (_multiplications(a, out) if out else 0) + (_multiplications(g, dw) if dw else 0)
     tasks = max(1, min(max_tasks, work // _GRAIN))
+    arguments = (a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero)
     if tasks == 1:
-        _task(np.int64(0), tasks, a, b, out, start, rectify)
+        call(share, 0, arguments, np.int64(0), tasks)
     else:
         for task in prange(tasks):
-            _task(np.int64(task), tasks, a, b, out, start, rectify)
+            call(share, 0, arguments, np.int64(task), tasks)
+
+
+def _run(*arguments: int) -> None:
+    """Do what `_share` does with these."""
+    global _address
+    with threads.pool:
+        if not _address:
+            _address = address_of(_share, *[types.intp] * len(arguments))
+        _products(_address, *arguments, threads.count)
+
+
+_address = 0

@@ -90,19 +90,6 @@ def _columns_task(x, partial, task, tasks):
 
 
 @kernel()
-def _keep_positive_task(g, y, out, partial, task, tasks):
-    m, n = g.shape
-    for block in range(task * len(partial) // tasks, (task + 1) * len(partial) // tasks):
-        total = partial[block]
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, m)):
-            g_i, y_i, out_i = g[i], y[i], out[i]
-            for j in range(n):
-                kept = g_i[j] if y_i[j] > F(0) else F(0)
-                out_i[j] = kept
-                total[j] += kept
-
-
-@kernel()
 def _combine(partial, rest, out):
     total = np.zeros(out.size)
     for rows in (partial, rest):
@@ -145,20 +132,6 @@ def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     y, row = flat_out(out, (n,))
     _combine(partial.reshape(len(partial) * group, n), x[rows * group * n :].reshape(m - rows * group, n), row)
     return y
-
-
-def keep_positive(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """k = np.where(y > 0, g, 0); k, k.sum(0), for g and y (m, n): what goes back through a ReLU, and to a bias"""
-    if g.shape != y.shape:
-        raise ValueError(f"keep_positive: g has shape {g.shape}, y {y.shape}; they must agree")
-    m, n = g.shape
-    out, partial = np.empty((m, n), np.float32), np.zeros((-(-m // BLOCK), n), np.float32)
-    run(_keep_positive_task, g.size >= PARALLEL_FROM, g, y, out, partial)
-    if len(partial) == 1:
-        return out, partial[0]
-    total = np.empty(n, np.float32)
-    _combine(partial, partial[:0], total)
-    return out, total
 
 
 def sum_all(x: np.ndarray) -> float:

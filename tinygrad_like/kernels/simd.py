@@ -227,18 +227,18 @@ def _pointer(typing, address):
 
 
 @inner
+def floats_at(address, count):
+    """So many float32 from an address on, as an array."""
+    return carray(_pointer(address), (count,))
+
+
+@inner
 def floats_of(array):
     """The contiguous float32 array with this id, as one row."""
     size = 1
     for axis in range(ndim_of(array)):
         size *= size_of(array, axis)
-    return carray(_pointer(data_of(array)), (size,))
-
-
-@intrinsic
-def float_at(typing, address):
-    """The float32 at an address."""
-    return function(lambda b, address: load(b, address, F32), types.float32, types.intp)
+    return floats_at(data_of(array), size)
 
 
 @intrinsic
@@ -373,6 +373,33 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
                     store(b, load(b, source, kind, some), target, some if exact else None)
 
         return procedure(emit, 3)
+
+    return copy
+
+
+def make_gated_copy(floats: int) -> Callable:
+    """``copy(source, gate, target, count)``: target[i] = source[i] if gate[i] > 0 else 0, for i < count <= floats.
+
+    Of source and gate, no more is read; in the target the rest becomes 0.
+    """
+    kind = ir.VectorType(F32, floats)
+
+    @intrinsic
+    def copy(typing, source, gate, target, count):
+        def emit(b, source, gate, target, count):
+            zero = ir.Constant(kind, [0.0] * floats)
+
+            def gated(mask):
+                open_ = b.fcmp_ordered(">", load(b, gate, kind, mask), zero)
+                store(b, b.select(open_, load(b, source, kind, mask), zero), target)
+
+            with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
+                with all_floats:
+                    gated(None)
+                with some_floats:
+                    gated(lanes_before(b, count, floats))
+
+        return procedure(emit, 4)
 
     return copy
 

@@ -16,7 +16,7 @@ from .simd import kernel
 
 
 @intrinsic
-def _call(typing, address, plan, arguments, task, tasks):
+def call(typing, address, plan, arguments, task, tasks):
     """Call the compiled function at `address` with plan, if it is a tuple, the members of arguments, task and tasks."""
     planned = isinstance(plan, types.BaseTuple)
     kinds = (*([plan] if planned else []), *arguments.types, types.intp, types.intp)
@@ -35,7 +35,15 @@ def _call(typing, address, plan, arguments, task, tasks):
 @kernel(parallel=True)
 def _call_in_parallel(address, plan, arguments, tasks):
     for task in prange(tasks):
-        _call(address, plan, arguments, task, tasks)
+        call(address, plan, arguments, task, tasks)
+
+
+def address_of(task: Dispatcher, *kinds: types.Type) -> int:
+    """Where the code of a task is, for arguments of these types; compiled if need be."""
+    signature = (*kinds, types.intp, types.intp)
+    task.compile(signature)
+    compiled = task.overloads[signature]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 
 
 _addresses: dict[tuple, int] = {}
@@ -54,8 +62,7 @@ def run(task: Dispatcher, large: bool, *arguments) -> None:
     key = (task, *map(type, arguments))  # compiled code takes an int and a float in different registers
     if key not in _addresses:
         task(*arguments, 0, 1)
-        compiled = task.overloads[(*map(typeof, arguments), types.intp, types.intp)]
-        _addresses[key] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        _addresses[key] = address_of(task, *map(typeof, arguments))
         return
     # A plan goes by itself: numba cannot hand a parallel loop a tuple within a tuple.
     plan, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], tuple) else (0, arguments)

@@ -8,38 +8,27 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import FLOAT32, as_array
-from ..primitive import fused, primitive
+from ..primitive import Residuals, fused, primitive
 from .activation import keep_positive, relu
 from .elementwise import add, mul
 from .index import take
 from .reduce import sum, sum_over
 from .shape import expand, permute, reshape, transpose
 
-LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast, and far from starting threads of its own
+LEAST = 60_000  # multiplications; below, NumPy's BLAS is as fast for a bare product, and starts no threads for it
 
 
-def _multiply(a, b, bias=None, rectify=False):
-    """a @ b + bias on arrays, or its positive part; float32 products worth it run on our kernel, on one thread pool."""
+@primitive
+def batched_matmul(a, b):
+    """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
     if a.dtype is FLOAT32 is b.dtype:
         if a.ndim == 2 == b.ndim:
             shape = a.shape[0], b.shape[1]
         else:
             shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
         if math.prod(shape) * a.shape[-1] >= LEAST:
-            out = np.empty(shape, FLOAT32)
-            if bias is None:
-                return kernels.gemm.product(a, b, out, rectify=rectify)
-            return kernels.gemm.product(a, b, out, np.ascontiguousarray(bias), rectify)
-    out = np.matmul(a, b)
-    if bias is not None:
-        out += bias
-    return np.maximum(out, 0, out=out) if rectify else out
-
-
-@primitive
-def batched_matmul(a, b):
-    """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
-    return _multiply(a, b)
+            return kernels.gemm.product(a, b, np.empty(shape, FLOAT32))
+    return np.matmul(a, b)
 
 
 batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
@@ -108,22 +97,47 @@ def linear(x, weight, bias=None):
     return _linear(x, weight, bias, rectify=False)
 
 
-def _linear(x, weight, bias, rectify):
+def _linear(x, weight, bias, rectify, skip=None, total=None):
+    """x W^T + b or its positive part; its sum with skip goes to total, if they are given."""
     _check_linear(x, weight, bias)
-    y = _multiply(_rows(x), weight.T, bias, rectify)
-    return y if x.ndim == 2 else y.reshape(*x.shape[:-1], weight.shape[0])
+    rows, shape = _rows(x), (*x.shape[:-1], weight.shape[0])
+    if x.dtype is FLOAT32:
+        y = np.empty(shape, FLOAT32)
+        start = () if bias is None else (np.ascontiguousarray(bias),)
+        more = () if skip is None else (_rows(skip), _rows(total))
+        kernels.gemm.product(rows, weight.T, _rows(y), *start, rectify=rectify, more=more)
+        return y
+    y = np.matmul(rows, weight.T)
+    y = y if bias is None else y + bias
+    y = (np.maximum(y, 0) if rectify else y).reshape(shape)
+    if skip is not None:
+        np.add(skip, y, out=total)
+    return y
 
 
 @linear.joint_vjp
-def _linear_vjp(g, x, weight, bias, wanted):
-    g = _rows(g)
-    return _products(g, x, weight, sum_over(g, (0,), False) if wanted[2] else None, wanted)
+def _(g, x, weight, bias, wanted):
+    return _linear_vjp(g, None, x, weight, wanted)
 
 
-def _products(g, x, weight, db, wanted):
-    # With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
-    return [_multiply(g, weight).reshape(x.shape) if wanted[0] else None,
-            _multiply(g.T, _rows(x)) if wanted[1] else None, db]
+def _linear_vjp(g, y, x, weight, wanted, skip=None):
+    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
+
+    y: None, or the output of a ReLU; of g, then, only what meets a y > 0 counts.
+    skip: None, or what reaches x on another way, which is added to dL/dx.
+    """
+    g, rows = np.ascontiguousarray(_rows(g)), _rows(x)
+    if g.dtype is FLOAT32 is x.dtype:
+        y = None if y is None else np.ascontiguousarray(_rows(y))
+        start = () if skip is None else (np.ascontiguousarray(_rows(skip)),)
+        dx, dw, db = kernels.gemm.linear_vjp(g, y, rows, weight, wanted, *start)
+    else:
+        g = g if y is None else keep_positive.forward(g, _rows(y))
+        dx = np.matmul(g, weight) if wanted[0] else None
+        dx = dx if skip is None or dx is None else dx + _rows(skip)
+        dw = np.matmul(g.T, rows) if wanted[1] else None
+        db = sum_over(g, (0,), False) if wanted[2] else None
+    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dw, db]
 
 
 @fused(reference=lambda x, weight, bias=None: relu(linear(x, weight, bias)))
@@ -134,11 +148,32 @@ def linear_relu(x, weight, bias=None):
 
 @linear_relu.joint_vjp
 def _(g, x, weight, bias, out, wanted):
-    g, out = _rows(g), _rows(out)
-    if wanted[2] and kernels.worth(g) and kernels.worth(out):
-        g, db = kernels.reduce.keep_positive(g, out)
-        return _products(g, x, weight, db, wanted)
-    return _linear_vjp(keep_positive.forward(g, out), x, weight, bias, wanted)
+    return _linear_vjp(g, out, x, weight, wanted)
+
+
+@fused(reference=lambda z, weight2, bias2, weight1, bias1: add(
+    z, linear_relu(linear_relu(z, weight2, bias2), weight1, bias1)))
+def res_relu(z, weight2, bias2, weight1, bias1):
+    """z + max(W1 max(W2 z + b2, 0) + b1, 0), a residual block (7.38) in one op. z (..., n) -> (..., n).
+
+    weight2 (hidden, n), bias2 (hidden), weight1 (n, hidden), bias1 (n); a bias may be None. Raises ValueError if the
+    block does not end in as many features as it begins with.
+    """
+    hidden = _linear(z, weight2, bias2, rectify=True)
+    if weight1.shape[:1] != z.shape[-1:]:
+        raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} features of "
+                         f"the input {z.shape}, to which the rest is added")
+    out = np.empty(z.shape, z.dtype)
+    update = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
+    return out, Residuals(hidden=hidden, update=update)
+
+
+@res_relu.joint_vjp
+def _(g, z, weight2, weight1, hidden, update, wanted):
+    # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
+    through, dw1, db1 = _linear_vjp(g, update, hidden, weight1, (True, *wanted[3:]))
+    dz, dw2, db2 = _linear_vjp(through, hidden, z, weight2, wanted[:3], skip=g)
+    return [dz, dw2, db2, dw1, db1]
 
 
 def _rows(x):
