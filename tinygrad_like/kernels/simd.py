@@ -273,19 +273,20 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
         def emit(build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify):
             sums = [[cgutils.alloca_once(build, VECTOR) for _ in range(vectors)] for _ in range(rows)]  # in registers
             offset = [integer(4 * FLOATS * j) for j in range(vectors)]
-            last = build.sub(rows_left, integer(1))
-            row = [minimum(build, integer(i), last) for i in range(rows)]
             inside = [lanes_before(build, build.sub(columns_left, integer(j * FLOATS)), FLOATS) for j in range(vectors)]
             whole = build.icmp_signed(">=", columns_left, integer(vectors * FLOATS))
 
             def for_each_vector(base, stride, act):
+                row = [base]
+                for i in range(1, rows):
+                    below = build.select(build.icmp_signed("<", integer(i), rows_left), stride, integer(0))
+                    row.append(build.add(row[-1], below))
                 with build.if_else(whole) as (all_columns, some_columns):
                     for branch, masks in (all_columns, [None] * vectors), (some_columns, inside):
                         with branch:
                             for i in range(rows):
-                                address = element(build, base, row[i], stride)
                                 for j in range(vectors):
-                                    act(sums[i][j], build.add(address, offset[j]), masks[j])
+                                    act(sums[i][j], build.add(row[i], offset[j]), masks[j])
 
             for_each_vector(
                 start, start_i, lambda total, address, mask: build.store(load(build, address, VECTOR, mask), total)
@@ -305,16 +306,15 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
                     x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
-            lowest = build.select(build.icmp_signed("!=", rectify, integer(0)),
-                                  ir.Constant(F32, 0.0), ir.Constant(F32, float("-inf")))  # fmt: skip
-            floor = broadcast(build, lowest, FLOATS)
-
-            def finish(total, address, mask):
-                y = build.load(total)
-                y = build.select(build.fcmp_ordered("<", y, floor), floor, y)  # this way round, NaN stays NaN
-                store(build, y, address, mask)
-
-            for_each_vector(out, out_i, finish)
+            with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
+                zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+                for total in (total for row in sums for total in row):
+                    y = build.load(total)
+                    y = build.select(build.fcmp_ordered("<", y, zero), zero, y)  # this way round, NaN stays NaN
+                    build.store(y, total)
+            for_each_vector(
+                out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask)
+            )
 
         return procedure(emit, 13)
 
