@@ -28,6 +28,7 @@ TANH_SCALE, TANH_CUBIC = F(np.sqrt(8 / np.pi)), F(0.044715)
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
 SHORTEST = 32  # numbers in a loop that is worth starting
+FEW = 16  # rows of which each task would get too few for shares to be alike
 
 
 @njit(**INNER)
@@ -65,33 +66,34 @@ def _with_row(op, a, b, out):
 
 
 @njit(**INNER)
-def _with_scalar(op, a, b, out):
-    """a with one number."""
-    n = out.size
-    if op == ADD:
-        for i in range(n):
-            out[i] = a[i] + b
-    elif op == SUBTRACT:
-        for i in range(n):
-            out[i] = a[i] - b
-    elif op == MULTIPLY:
-        for i in range(n):
-            out[i] = a[i] * b
-    elif op == DIVIDE:
-        for i in range(n):
-            out[i] = a[i] / b
+def _with_column(op, a, b, out, rows, columns):
+    """Row k of the matrix a with the number b[k % b.size]: the rows and columns of these ranges (first, last + 1)."""
+    for k in range(*rows):
+        x, a_k, out_k = b[k % b.size], a[k, columns[0] : columns[1]], out[k, columns[0] : columns[1]]
+        if op == ADD:
+            for i in range(out_k.size):
+                out_k[i] = a_k[i] + x
+        elif op == SUBTRACT:
+            for i in range(out_k.size):
+                out_k[i] = a_k[i] - x
+        elif op == MULTIPLY:
+            for i in range(out_k.size):
+                out_k[i] = a_k[i] * x
+        elif op == DIVIDE:
+            for i in range(out_k.size):
+                out_k[i] = a_k[i] / x
 
 
 @kernel()
 def _arithmetic_task(op, a, b, repeat, out, task, tasks):
     """A share of out[i] = a[i] op b[i // repeat % b.size]."""
     if repeat > 1:
-        start, stop = task * a.size // tasks, (task + 1) * a.size // tasks
-        k = start // repeat % b.size
-        while start < stop:
-            end = min(stop, start + repeat - start % repeat)
-            _with_scalar(op, a[start:end], b[k], out[start:end])
-            start, k = end, (k + 1 if k + 1 < b.size else 0)
+        m = a.size // repeat
+        if m >= FEW * tasks:
+            rows, columns = (task * m // tasks, (task + 1) * m // tasks), (0, repeat)
+        else:
+            rows, columns = (0, m), (task * repeat // tasks, (task + 1) * repeat // tasks)
+        _with_column(op, a.reshape(m, repeat), b, out.reshape(m, repeat), rows, columns)
     else:
         rows = a.size // b.size if b.size else 0
         if rows > 1:
