@@ -128,6 +128,18 @@ def test_arithmetic_broadcasts_as_numpy_does(name, case):
         np.testing.assert_array_equal(function(x, y), BINARY[name](x, y))
 
 
+@pytest.mark.parametrize("name", BINARY)
+def test_arithmetic_with_a_number_of_python(name):
+    a, function = random(*LARGE) + np.float32(3), getattr(k, name)
+    for number in 0.1, 3, -0.0:
+        for x, y in ((a, number), (number, a)):
+            with np.errstate(divide="ignore"):
+                expected = BINARY[name](x, y)
+            found = function(x, y)
+            assert found.dtype == np.float32
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_arithmetic_of_other_dtypes_and_layouts_is_numpys():
     a, b = random(*LARGE), random(*LARGE, seed=1)
     np.testing.assert_array_equal(k.add(a.astype(np.float64), b), a.astype(np.float64) + b)

@@ -30,6 +30,8 @@ ADD, SUBTRACT, MULTIPLY, DIVIDE, ACCUMULATE, RELU, KEEP_POSITIVE = range(7)
 SHORTEST = 32  # numbers in a loop that is worth starting
 FEW = 16  # rows of which each task would get too few for shares to be alike
 
+Operand = np.ndarray | float
+
 
 @njit(**INNER)
 def _with_row(op, a, b, out):
@@ -117,39 +119,44 @@ def _repeat(small: tuple[int, ...], large: tuple[int, ...]) -> int:
         end -= 1
     while start < end and small[start] == 1:
         start += 1
+    if start == end:
+        return math.prod(large)
     if small[start:end] != large[added + start : added + end]:
         return 0
     return math.prod(large[added + end :])
 
 
-def _combine(op: int, ufunc: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    if a.size < b.size and op in (ADD, MULTIPLY):
+def _combine(op: int, ufunc: Callable, a: Operand, b: Operand, out: np.ndarray | None) -> np.ndarray:
+    if op in (ADD, MULTIPLY) and getattr(a, "size", 1) < getattr(b, "size", 1):
         a, b = b, a
-    if a.size >= PARALLEL_FROM and a.dtype is FLOAT32 is b.dtype and a.flags.c_contiguous and b.flags.c_contiguous:
-        repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
-        if repeat == 1 or repeat >= SHORTEST:
-            y, row = flat_out(out, a.shape)
-            run(_arithmetic_task, True, op, a.ravel(), b.ravel(), repeat, row)
-            return y
+    if type(a) is np.ndarray and a.size >= PARALLEL_FROM and a.dtype is FLOAT32 and a.flags.c_contiguous:
+        if type(b) in (float, int):
+            b = np.array(b, FLOAT32)
+        if type(b) is np.ndarray and b.dtype is FLOAT32 and b.flags.c_contiguous:
+            repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
+            if repeat == 1 or repeat >= SHORTEST:
+                y, row = flat_out(out, a.shape)
+                run(_arithmetic_task, True, op, a.ravel(), b.ravel(), repeat, row)
+                return y
     return ufunc(a, b, out=out)
 
 
-def add(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """a + b. This and the next three are NumPy's, until the arrays are large enough for all threads."""
+def add(a: Operand, b: Operand, out: np.ndarray | None = None) -> np.ndarray:
+    """a + b, arrays or numbers. This and the next three are NumPy's, until an array is large enough for all threads."""
     return _combine(ADD, np.add, a, b, out)
 
 
-def subtract(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def subtract(a: Operand, b: Operand, out: np.ndarray | None = None) -> np.ndarray:
     """a - b"""
     return _combine(SUBTRACT, np.subtract, a, b, out)
 
 
-def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def multiply(a: Operand, b: Operand, out: np.ndarray | None = None) -> np.ndarray:
     """a * b"""
     return _combine(MULTIPLY, np.multiply, a, b, out)
 
 
-def divide(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def divide(a: Operand, b: Operand, out: np.ndarray | None = None) -> np.ndarray:
     """a / b"""
     return _combine(DIVIDE, np.true_divide, a, b, out)
 

@@ -19,16 +19,14 @@ from ..primitive import Placed, primitive
 LARGE = 65536  # numbers from which all threads together beat NumPy on one at arithmetic
 
 
-def _both_large(a, b) -> bool:
-    return kernels.worth(a, LARGE) and kernels.worth(b, LARGE)
+def _large(a, b) -> bool:
+    return getattr(a, "size", 0) >= LARGE or getattr(b, "size", 0) >= LARGE
 
 
 @primitive
 def add(a, b):
     """a + b."""
-    if getattr(a, "size", 0) >= LARGE and _both_large(a, b):
-        return kernels.elementwise.add(a, b)
-    return np.add(a, b)
+    return kernels.elementwise.add(a, b) if _large(a, b) else np.add(a, b)
 
 
 add.vjp(a=lambda g: g,
@@ -43,7 +41,7 @@ def plus(total, c, owned: bool):
         total = total if owned else np.array(total)
         total[c.index] += c.value
         return total
-    if getattr(total, "size", 0) >= LARGE and _both_large(total, c):
+    if kernels.worth(total, LARGE) and kernels.worth(c, LARGE):
         return kernels.elementwise.accumulate(total, c) if owned else kernels.elementwise.add(total, c)
     return autograd.plus(total, c, owned)
 
@@ -51,7 +49,7 @@ def plus(total, c, owned: bool):
 @primitive
 def sub(a, b):
     """a - b."""
-    return np.subtract(a, b)
+    return kernels.elementwise.subtract(a, b) if _large(a, b) else np.subtract(a, b)
 
 
 sub.vjp(a=lambda g: g,
@@ -61,9 +59,7 @@ sub.vjp(a=lambda g: g,
 @primitive
 def mul(a, b):
     """a b, element by element."""
-    if getattr(a, "size", 0) >= LARGE and _both_large(a, b):
-        return kernels.elementwise.multiply(a, b)
-    return np.multiply(a, b)
+    return kernels.elementwise.multiply(a, b) if _large(a, b) else np.multiply(a, b)
 
 
 mul.vjp(a=lambda g, b: g * b,
@@ -73,7 +69,7 @@ mul.vjp(a=lambda g, b: g * b,
 @primitive
 def div(a, b):
     """a / b."""
-    return np.true_divide(a, b)
+    return kernels.elementwise.divide(a, b) if _large(a, b) else np.true_divide(a, b)
 
 
 div.vjp(a=lambda g, b: g / b,
