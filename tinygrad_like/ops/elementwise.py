@@ -20,7 +20,9 @@ LARGE = 65536  # numbers from which all threads together beat NumPy on one at ar
 
 
 def _large(a, b) -> bool:
-    return getattr(a, "size", 0) >= LARGE or getattr(b, "size", 0) >= LARGE
+    # Of other dtypes NumPy takes care: to ask for a kernel would load numba, for nothing.
+    return (getattr(a, "size", 0) >= LARGE and a.dtype is FLOAT32) or (
+        getattr(b, "size", 0) >= LARGE and b.dtype is FLOAT32)
 
 
 @primitive
