@@ -28,6 +28,7 @@ from .simd import (
     kernel,
     make_copy,
     make_gated_copy,
+    make_strip_copy,
     make_tile,
     ndim_of,
     size_of,
@@ -42,12 +43,14 @@ _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 128  # rows of a column added up in float32; more of them in float64
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
+_AHEAD = 8  # k between the line being packed and the one being fetched
 
 _LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile = make_tile(ROWS, 1)
 _copy_columns, _copy_rows = make_copy(COLUMNS), make_copy(ROWS)
 _copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
+_copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) for gated in (False, True))
 
 _ZERO = np.zeros(COLUMNS, np.float32)[:1]  # broadcasts to any shape; a tile reads as many zeros as it is wide
 
@@ -247,21 +250,37 @@ def _pack_columns(b, k, columns, panel):
 
 
 @inner
+def _pitch(k):
+    """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
+    lines; and room for what a strip's copy writes past the end."""
+    return 4 * ROWS * k + 64
+
+
+@inner
 def _pack_rows(a, rows, k, panels, gate):
     """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
 
     A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
     """
-    for j in range(k):
-        for i in range(0, rows, ROWS):
-            panel_row, column = panels + 4 * (i * k + ROWS * j), _at(a, i, j)
-            if gate:
-                _copy_gated_rows(column, column + gate, panel_row, rows - i)
-            elif a.row == 4:
-                _copy_rows(column, panel_row, rows - i)
+    pitch = _pitch(k)
+    for i0 in range(0, rows, _STRIP):
+        whole = a.row == 4 and rows - i0 >= _STRIP
+        for j in range(k):
+            column, panel_row = _at(a, i0, j), panels + i0 // ROWS * pitch + 4 * ROWS * j
+            if whole and gate:
+                _copy_gated_strip(column, gate, panel_row, pitch, _AHEAD * a.column)
+            elif whole:
+                _copy_strip(column, gate, panel_row, pitch, _AHEAD * a.column)
             else:
-                for within in range(min(rows - i, ROWS)):
-                    copy_float(_at(a, i + within, j), panel_row + 4 * within)
+                for i in range(i0, min(rows, i0 + _STRIP), ROWS):
+                    if gate:
+                        _copy_gated_rows(column, column + gate, panel_row, rows - i)
+                    elif a.row == 4:
+                        _copy_rows(column, panel_row, rows - i)
+                    else:
+                        for within in range(min(rows - i, ROWS)):
+                            copy_float(_at(a, i + within, j), panel_row + 4 * within)
+                    column, panel_row = column + ROWS * a.row, panel_row + pitch
 
 
 @inner
@@ -297,10 +316,9 @@ def _block(m, n, k, a, b, start, out, rectify, gate, scratch):
                 for i in range(rows):
                     r[i] = i * block.row
             elif _packs_rows(a, n, gate):
-                for i in range(0, rows, _STRIP):
-                    _pack_rows(_from(block, i, 0), min(_STRIP, rows - i), depth, a_panels + 4 * i * depth, gate)
+                _pack_rows(block, rows, depth, a_panels, gate)
                 for i in range(rows):
-                    r[i] = 4 * (i // ROWS * ROWS * depth + i % ROWS)
+                    r[i] = i // ROWS * _pitch(depth) + 4 * (i % ROWS)
                 block = _Matrix(a_panels, 4, 4 * ROWS)
             else:
                 for i in range(rows):
@@ -373,7 +391,7 @@ def _task(task, tasks, a, b, out, start, rectify, gate, skip, total):
     scratch = _Scratch(
         np.empty(m_step + ROWS, np.int64),
         np.empty(k_step, np.int64),
-        np.empty(m_step * k_step + 16 if packs_rows else 0, np.float32),
+        np.empty(m_step // ROWS * _pitch(k_step) // 4 + 16 if packs_rows else 0, np.float32),
         np.empty(k_step * COLUMNS + 16, np.float32),
     )
     for part in range(task * batch * parts // tasks, (task + 1) * batch * parts // tasks):

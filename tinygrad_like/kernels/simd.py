@@ -112,6 +112,14 @@ def store(b, value, address, mask=None):
         b.call(masked, [value, pointer, ir.Constant(I32, 4), mask])
 
 
+def prefetch(b, address):
+    """Have the cache line of an address fetched; the address may be anything."""
+    signature = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+    fetch = cgutils.get_or_insert_function(b.module, signature, "llvm.prefetch.p0")
+    to_read, keep, data = (ir.Constant(I32, n) for n in (0, 3, 1))
+    b.call(fetch, [b.inttoptr(address, POINTER), to_read, keep, data])
+
+
 def broadcast(b, value, lanes: int):
     """The vector (value, value, ...)."""
     undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
@@ -400,6 +408,38 @@ def make_gated_copy(floats: int) -> Callable:
                     gated(lanes_before(b, count, floats))
 
         return procedure(emit, 4)
+
+    return copy
+
+
+def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
+    """``copy(source, gate, target, pitch, following)``: cut one line of rows * panels numbers into panels.
+
+    target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
+    Gated: only where the number `gate` bytes behind that of the source is positive, else 0. What comes after a panel's
+    numbers is overwritten, up to the next power of two; a caller that copies line by line writes it next. The line at
+    `following` bytes from this one is fetched into the cache: the machine does not foresee such long steps.
+    """
+    exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
+
+    @intrinsic
+    def copy(typing, source, gate, target, pitch, following):
+        def emit(b, source, gate, target, pitch, following):
+            for line in range(0, 4 * rows * panels, 64):
+                at = b.add(b.add(source, following), integer(line))
+                prefetch(b, at)
+                if gated:
+                    prefetch(b, b.add(at, gate))
+            for panel in range(panels):
+                kind = wide if panel < panels - 1 else exact  # of the source, nothing beyond its line is read
+                at = b.add(source, integer(4 * rows * panel))
+                x = load(b, at, kind)
+                if gated:
+                    zero = ir.Constant(kind, [0.0] * kind.count)
+                    x = b.select(b.fcmp_ordered(">", load(b, b.add(at, gate), kind), zero), x, zero)
+                store(b, x, b.add(target, b.mul(integer(panel), pitch)))
+
+        return procedure(emit, 5)
 
     return copy
 
