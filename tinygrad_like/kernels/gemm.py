@@ -1,10 +1,11 @@
 """Matrix products of float32 arrays, on all cores.
 
-What is computed is one line, `matmul_reference`. How, from the outside in: each task has a block of the outputs. It
-walks through rows and k in blocks that stay in the cache, and through columns in panels as wide as a tile. For each
-panel it packs B, so that the numbers of one k lie together and those of the next k follow; then every tile of rows goes
-over the panel. A needs no packing where the numbers of a row lie together, since tiles read it in place through offset
-tables (see simd.py); otherwise it is packed too, in panels as high as a tile.
+What is computed is one line, `matmul_reference`. How, from the outside in: the outputs are cut into pieces, a block of
+rows that stays in the cache by a panel of columns as wide as a tile. Each task does those of its own part of the
+matrix, and then helps out where others are behind. For a piece it walks through k in blocks. For each it packs B, so
+that the numbers of one k lie together and those of the next k follow; then every tile of rows goes over the panel. A
+needs no packing where the numbers of a row lie together, since tiles read it in place through offset tables (see
+simd.py); otherwise it is packed too, in panels as high as a tile.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from .simd import (
     FLOATS,
     ROWS,
     VECTORS,
+    claim,
     copy_float,
     data_of,
     floats_at,
@@ -42,6 +44,7 @@ _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 u
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 128  # rows of a column added up in float32; more of them in float64
+_HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
 
@@ -172,12 +175,13 @@ class _Matrix(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Memory of one task: offset tables of A, a block of A and a panel of B."""
+    """Memory of one task: offset tables of A, a block of A and a panel of B, and of which block and panel they are."""
 
     r: np.ndarray
     c: np.ndarray
     a: np.ndarray
     b: np.ndarray
+    held: np.ndarray
 
 
 @inner
@@ -219,6 +223,14 @@ def _aligned(buffer):
     The buffer lives until the last line that names it. So an address is taken in the loop that uses it, not before.
     """
     return (buffer.ctypes.data + 63) & ~63
+
+
+@inner
+def _other(held, first, address, m, n):
+    """Whether this matrix is another than is held, by the three numbers from the first on; from now on, it is."""
+    other = held[first] != address or held[first + 1] != m or held[first + 2] != n
+    held[first], held[first + 1], held[first + 2] = address, m, n
+    return other
 
 
 @inner
@@ -300,55 +312,57 @@ def _packs_rows(a, n, gate):
 
 
 @inner
-def _block(m, n, k, a, b, start, out, rectify, gate, scratch):
-    """out = start + a @ b on one core, with a of (m, k) and b of (k, n)."""
-    r, c, a_panels, b_panel = scratch.r, scratch.c, _aligned(scratch.a), _aligned(scratch.b)
-    m_step, k_step = r.size - ROWS, c.size
-    for m0 in range(0, m, m_step):
-        rows = min(m_step, m - m0)
-        for k0 in range(0, max(k, 1), k_step):  # once even if k is 0: the sum of nothing is start
-            depth = min(k_step, k - k0)
-            begin, last = start if k0 == 0 else out, rectify if k0 + depth >= k else 0
-            block = _from(a, m0, k0)
-            if gate and a.column == 4:
-                _copy_open(block, rows, depth, a_panels, 4 * k_step, gate)
-                block = _Matrix(a_panels, 4 * k_step, 4)
-                for i in range(rows):
-                    r[i] = i * block.row
-            elif _packs_rows(a, n, gate):
-                _pack_rows(block, rows, depth, a_panels, gate)
-                for i in range(rows):
-                    r[i] = i // ROWS * _pitch(depth) + 4 * (i % ROWS)
-                block = _Matrix(a_panels, 4, 4 * ROWS)
-            else:
-                for i in range(rows):
-                    r[i] = i * block.row
-            r[rows : rows + ROWS] = r[rows - 1]
-            for j in range(depth):
-                c[j] = j * block.column
-            for n0 in range(0, n, COLUMNS):
-                columns, panel = n - n0, _from(b, k0, n0)
-                if rows > _FEW_ROWS or columns < COLUMNS or b.column != 4:
+def _hold_rows(a, rows, k, packs, gate, scratch):
+    """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
+    r, c, panels = scratch.r, scratch.c, _aligned(scratch.a)
+    copies = gate and a.column == 4
+    packs = packs and not copies
+    held = _Matrix(panels, 4 * c.size, 4) if copies else _Matrix(panels, 4, 4 * ROWS) if packs else a
+    if _other(scratch.held, 0, a.address, rows, k):
+        if copies:
+            _copy_open(a, rows, k, panels, held.row, gate)
+        elif packs:
+            _pack_rows(a, rows, k, panels, gate)
+        for i in range(rows):
+            r[i] = i // ROWS * _pitch(k) + i % ROWS * 4 if packs else i * held.row
+        r[rows : rows + ROWS] = r[rows - 1]
+        for j in range(k):
+            c[j] = j * held.column
+    return held.address
+
+
+@inner
+def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
+    """out = start + a @ b on one core, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
+    r, c, b_panel = scratch.r, scratch.c, _aligned(scratch.b)
+    for k0 in range(0, max(k, 1), c.size):  # once even if k is 0: the sum of nothing is start
+        depth = min(c.size, k - k0)
+        begin, last = start if k0 == 0 else out, rectify if k0 + depth >= k else 0
+        held = _hold_rows(_from(a, 0, k0), m, depth, packs, gate, scratch)
+        for n0 in range(0, n, COLUMNS):
+            columns, panel = n - n0, _from(b, k0, n0)
+            if i1 - i0 > _FEW_ROWS or columns < COLUMNS or b.column != 4:
+                if _other(scratch.held, 3, panel.address, depth, columns):
                     _pack_columns(panel, depth, columns, b_panel)
-                    panel = _Matrix(b_panel, 4 * COLUMNS, 4)
-                i = 0
-                while i < rows:
-                    offsets = block.address, r.ctypes.data + 8 * i, c.ctypes.data
-                    first, target, left = _at(begin, m0 + i, n0), _at(out, m0 + i, n0), rows - i
-                    rows_in_memory = panel.address, panel.row, first, begin.row, target, out.row
-                    tile = (depth, *offsets, *rows_in_memory, left, columns, last)
-                    if columns <= FLOATS:
-                        _narrow_tile(*tile)
-                        i += ROWS
-                    elif left == 1:
-                        _row_tile(*tile)
-                        i += 1
-                    elif left <= _LOW or ROWS < left <= 2 * _LOW:
-                        _low_tile(*tile)
-                        i += _LOW
-                    else:
-                        _wide_tile(*tile)
-                        i += ROWS
+                panel = _Matrix(b_panel, 4 * COLUMNS, 4)
+            i = i0
+            while i < i1:
+                offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
+                rows_in_memory = panel.address, panel.row, _at(begin, i, n0), begin.row, _at(out, i, n0), out.row
+                left = i1 - i
+                tile = (depth, *offsets, *rows_in_memory, left, columns, last)
+                if columns <= FLOATS:
+                    _narrow_tile(*tile)
+                    i += ROWS
+                elif left == 1:
+                    _row_tile(*tile)
+                    i += 1
+                elif left <= _LOW or ROWS < left <= 2 * _LOW:
+                    _low_tile(*tile)
+                    i += _LOW
+                else:
+                    _wide_tile(*tile)
+                    i += ROWS
 
 
 @inner
@@ -375,36 +389,59 @@ def _cut(m, n, parts, packs_rows):
 
 
 @inner
-def _task(task, tasks, a, b, out, start, rectify, gate, skip, total):
-    """One task's share: every matrix of the batch is cut into so many parts that tasks get equally many."""
+def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alone):
+    """One task's share of out = start + a @ b; counts has a zero for each task, a cache line apart.
+
+    Every task has a range of pieces, as large as the others'. It takes one after the other, and then what is left of
+    the others': a core is often slower than its neighbour, by what else the machine does. Not so if A would have to be
+    packed again to help out, and there is another product that will even it out.
+    """
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= _size(out, axis)
     parts = 1
     while batch < 8 * tasks and batch * parts % tasks != 0:
         parts += 1
-    packs_rows = _packs_rows(_matrix(a, 0, out), n, gate)
-    by_rows = _cut(m, n, parts, packs_rows)
-    by_columns = parts // by_rows
+    packs = _packs_rows(_matrix(a, 0, out), n, gate)
     m_tiles, n_tiles = _ceil(m, ROWS), _ceil(n, COLUMNS)
-    m_step, k_step = _step(_ceil(m_tiles, by_rows) * ROWS, _ROWS_CACHED, ROWS), _step(k, _K_CACHED, FLOATS)
+    by_rows, halves = _cut(m, n, parts, packs), 1
+    by_columns = parts // by_rows
+    by_rows *= max(1, _ceil(m, by_rows * _ROWS_CACHED))
+    if tasks > 1 and (not packs or (k <= _K_CACHED and alone)):
+        by_columns = n_tiles
+        if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
+            halves = 2  # the second finds its panel of B packed, if one task takes both
+    m_step, k_step = max(1, _ceil(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
     scratch = _Scratch(
         np.empty(m_step + ROWS, np.int64),
         np.empty(k_step, np.int64),
-        np.empty(m_step // ROWS * _pitch(k_step) // 4 + 16 if packs_rows else 0, np.float32),
+        np.empty(m_step // ROWS * _pitch(k_step) // 4 + 16 if packs else 0, np.float32),
         np.empty(k_step * COLUMNS + 16, np.float32),
+        np.zeros(6, np.int64),
     )
-    for part in range(task * batch * parts // tasks, (task + 1) * batch * parts // tasks):
-        index, i, j = part // parts, part // by_columns % by_rows, part % by_columns
-        m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
-        n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
-        if m1 > m0 and n1 > n0:
-            rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
-            first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
-            _block(m1 - m0, n1 - n0, k, rows, columns, first, target, rectify, gate, scratch)
-            if skip:  # while this part of out is near
-                skipped, sums = _from(_matrix(skip, index, out), m0, n0), _from(_matrix(total, index, out), m0, n0)
-                _add(m1 - m0, n1 - n0, skipped, target, sums)
+    pieces = batch * by_rows * by_columns * halves
+    for offset in range(tasks):
+        owner = (task + offset) % tasks
+        first_piece, end = owner * pieces // tasks, (owner + 1) * pieces // tasks
+        while True:
+            piece = first_piece + claim(counts + 64 * owner)
+            if piece >= end:
+                break
+            half, piece = piece % halves, piece // halves
+            j, piece = piece % by_columns, piece // by_columns
+            i, index = piece % by_rows, piece // by_rows
+            m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
+            n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
+            middle = _ceil(m1 - m0, 2 * ROWS) * ROWS
+            i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
+            if i1 > i0 and n1 > n0:
+                rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
+                first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
+                _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, rectify, packs, gate, scratch)
+                if skip:  # while this part of out is near
+                    skipped = _from(_matrix(skip, index, out), m0 + i0, n0)
+                    sums = _from(_matrix(total, index, out), m0 + i0, n0)
+                    _add(i1 - i0, n1 - n0, skipped, _from(target, i0, 0), sums)
 
 
 @inner
@@ -433,16 +470,16 @@ def _sum_columns(g, y, out, task, tasks):
 
 
 @kernel()
-def _share(a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, task, tasks):
+def _share(a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts, task, tasks):
     """One task's share of what `product` or `linear_vjp` asks for. No part waits for what another task does."""
     gate = data_of(y) - data_of(a) if y else 0
     if db:
         _sum_columns(a, y, db, task, tasks)
-    for left, right, result, first, last, more in (
-        (g, x, dw, zero, 0, 0), (a, b, out, start, rectify, skip)
+    for left, right, result, first, last, more, counted, alone in (
+        (g, x, dw, zero, 0, 0, counts, not out), (a, b, out, start, rectify, skip, counts + 64 * tasks, True)
     ):  # fmt: skip
         if result:
-            _task(task, tasks, left, right, result, first, last, gate, more, total)
+            _task(task, tasks, left, right, result, first, last, gate, more, total, counted, alone)
 
 
 @inner
@@ -459,12 +496,16 @@ def _products(share, a, b, out, start, rectify, skip, total, g, x, dw, y, db, ze
     """`_share` in parallel. It is called by address, or it would be compiled four times."""
     work = (_multiplications(a, out) if out else 0) + (_multiplications(g, dw) if dw else 0)
     tasks = max(1, min(max_tasks, work // _GRAIN))
-    arguments = (a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero)
+    counts = np.empty(2 * 8 * tasks, np.int64)  # np.zeros would be a parallel region of its own here
+    for i in range(counts.size):
+        counts[i] = 0
+    arguments = (a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts.ctypes.data)
     if tasks == 1:
         call(share, 0, arguments, np.int64(0), tasks)
     else:
         for task in prange(tasks):
             call(share, 0, arguments, np.int64(task), tasks)
+    counts[0] = 0  # they live until here
 
 
 def _run(*arguments: int) -> None:
@@ -472,7 +513,7 @@ def _run(*arguments: int) -> None:
     global _address
     with threads.pool:
         if not _address:
-            _address = address_of(_share, *[types.intp] * len(arguments))
+            _address = address_of(_share, *[types.intp] * (len(arguments) + 1))
         _products(_address, *arguments, threads.count)
 
 

@@ -250,6 +250,16 @@ def floats_of(array):
 
 
 @intrinsic
+def claim(typing, counter):
+    """What the int64 at an address was before it was counted up by one; no two threads get the same."""
+
+    def emit(b, counter):
+        return b.atomic_rmw("add", b.inttoptr(counter, I64.as_pointer()), integer(1), "monotonic")
+
+    return function(emit, types.intp, types.intp)
+
+
+@intrinsic
 def copy_float(typing, source, target):
     """Copy one float32."""
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
