@@ -13,22 +13,46 @@ needs_threads = pytest.mark.skipif(threads.count == 1, reason="one thread only")
 def fill(number, matrix, row, task, tasks):
     for i in range(task * len(matrix) // tasks, (task + 1) * len(matrix) // tasks):
         for j in range(row.size):
-            matrix[i, j] = number * row[j] + 100 * task
+            matrix[i, j] += number * row[j] + 100 * task
 
 
-def filled(large, number):
-    matrix = np.zeros((7, 3))
-    tasks.run(fill, large, number, matrix, np.arange(3.0))
+def filled(large, number, tasks_=None, rows=70):
+    matrix = np.zeros((rows, 3))
+    tasks.run(fill, large, number, matrix, np.arange(3.0), tasks=tasks_)
     return matrix
 
 
 @needs_threads
-def test_the_tasks_together_do_all_the_work():
+@pytest.mark.parametrize("count", [None, 1, 3, 100])
+def test_the_tasks_together_do_all_the_work_once(count):
     filled(True, 2.0)  # compiles, in one task
-    matrix = filled(True, 2.0)
-    task = [max(t for t in range(threads.count) if t * 7 // threads.count <= i) for i in range(7)]
+    matrix, n = filled(True, 2.0, count), count or tasks.PER_THREAD * threads.count
+    task = [max(t for t in range(n) if t * 70 // n <= i) for i in range(70)]
     np.testing.assert_array_equal(matrix, 2 * np.arange(3.0) + 100 * np.array(task)[:, None])
-    np.testing.assert_array_equal(filled(False, 2.0), np.tile(2 * np.arange(3.0), (7, 1)))
+    np.testing.assert_array_equal(filled(False, 2.0, count), np.tile(2 * np.arange(3.0), (70, 1)))
+
+
+@njit
+def taken(workers, count, order):
+    """Which worker took which task, and how many times, if workers ask in this order until none is left."""
+    counts, by, times = np.zeros(tasks.COUNTS * workers, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
+    tasks.reset(counts)
+    for worker in order:
+        task = tasks.take(counts.ctypes.data, worker, workers, count)
+        if task >= 0:
+            by[task] = worker
+            times[task] += 1
+    return by, times
+
+
+def test_a_worker_helps_others_when_it_has_done_its_own():
+    by, times = taken(3, 7, np.array([0, 1, 2] * 3))
+    assert by.tolist() == [0, 0, 1, 1, 2, 2, 0] and (times == 1).all()
+    by, times = taken(3, 7, np.array([2] * 8))  # the others never come
+    assert (by == 2).all() and (times == 1).all()
+    by, times = taken(2, 8, np.array([0, 1, 1, 1, 1, 1, 0, 1, 1, 1]))
+    assert by.tolist() == [0, 1, 0, 1, 1, 1, 1, 1] and (times == 1).all()
+    assert taken(2, 0, np.array([0, 1]))[1].size == 0
 
 
 @needs_threads
@@ -43,7 +67,7 @@ def test_read_only_arrays_can_be_read():
     row.flags.writeable = False
     for _ in range(2):
         matrix = np.zeros((7, 3))
-        tasks.run(fill, True, 2.0, matrix, row)
+        tasks.run(fill, True, 2.0, matrix, row, tasks=7)
         np.testing.assert_array_equal(matrix[0], 2 * row)
 
 

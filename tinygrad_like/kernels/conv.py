@@ -433,5 +433,5 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     large = g.size * plan.c.size >= PARALLEL_FROM
     partial = np.zeros((threads.count if large else 1, groups, plan.c.size, w[0] // groups), np.float32)
-    run(_correlate_weights, large, plan, x, g, partial)
+    run(_correlate_weights, large, plan, x, g, partial, tasks=len(partial))
     return np.ascontiguousarray(partial.sum(0).transpose(0, 2, 1)).reshape(w)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from . import threads
 from .simd import inner, kernel
 from .tasks import flat, run
 
@@ -31,5 +32,5 @@ def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: in
     """
     if rows.size:
         run(_add_rows_task, rows.size >= PARALLEL_FROM, flat(rows), index, rows.size // index.size, skipped,
-            table.reshape(-1))
+            table.reshape(-1), tasks=threads.count)
     return table

@@ -21,7 +21,6 @@ from .simd import (
     FLOATS,
     ROWS,
     VECTORS,
-    claim,
     copy_float,
     data_of,
     floats_at,
@@ -37,7 +36,7 @@ from .simd import (
     stride_of,
     transpose,
 )
-from .tasks import address_of, call
+from .tasks import COUNTS, address_of, call, reset, take
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
@@ -390,11 +389,10 @@ def _cut(m, n, parts, packs_rows):
 
 @inner
 def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alone):
-    """One task's share of out = start + a @ b; counts has a zero for each task, a cache line apart.
+    """One task's share of out = start + a @ b, in pieces that it takes by the counts.
 
-    Every task has a range of pieces, as large as the others'. It takes one after the other, and then what is left of
-    the others': a core is often slower than its neighbour, by what else the machine does. Not so if A would have to be
-    packed again to help out, and there is another product that will even it out.
+    They are small, so that tasks end together; unless each would have to pack A again, or another product follows that
+    will even it out.
     """
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
     for axis in range(3, ndim_of(out) + 1):
@@ -420,28 +418,24 @@ def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alo
         np.zeros(6, np.int64),
     )
     pieces = batch * by_rows * by_columns * halves
-    for offset in range(tasks):
-        owner = (task + offset) % tasks
-        first_piece, end = owner * pieces // tasks, (owner + 1) * pieces // tasks
-        while True:
-            piece = first_piece + claim(counts + 64 * owner)
-            if piece >= end:
-                break
-            half, piece = piece % halves, piece // halves
-            j, piece = piece % by_columns, piece // by_columns
-            i, index = piece % by_rows, piece // by_rows
-            m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
-            n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
-            middle = _ceil(m1 - m0, 2 * ROWS) * ROWS
-            i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
-            if i1 > i0 and n1 > n0:
-                rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
-                first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
-                _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, rectify, packs, gate, scratch)
-                if skip:  # while this part of out is near
-                    skipped = _from(_matrix(skip, index, out), m0 + i0, n0)
-                    sums = _from(_matrix(total, index, out), m0 + i0, n0)
-                    _add(i1 - i0, n1 - n0, skipped, _from(target, i0, 0), sums)
+    number = take(counts, task, tasks, pieces)
+    while number >= 0:
+        half, piece = number % halves, number // halves
+        j, piece = piece % by_columns, piece // by_columns
+        i, index = piece % by_rows, piece // by_rows
+        m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
+        n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
+        middle = _ceil(m1 - m0, 2 * ROWS) * ROWS
+        i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
+        if i1 > i0 and n1 > n0:
+            rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
+            first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
+            _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, rectify, packs, gate, scratch)
+            if skip:  # while this part of out is near
+                skipped = _from(_matrix(skip, index, out), m0 + i0, n0)
+                sums = _from(_matrix(total, index, out), m0 + i0, n0)
+                _add(i1 - i0, n1 - n0, skipped, _from(target, i0, 0), sums)
+        number = take(counts, task, tasks, pieces)
 
 
 @inner
@@ -476,7 +470,7 @@ def _share(a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts
     if db:
         _sum_columns(a, y, db, task, tasks)
     for left, right, result, first, last, more, counted, alone in (
-        (g, x, dw, zero, 0, 0, counts, not out), (a, b, out, start, rectify, skip, counts + 64 * tasks, True)
+        (g, x, dw, zero, 0, 0, counts, not out), (a, b, out, start, rectify, skip, counts + 8 * COUNTS * tasks, True)
     ):  # fmt: skip
         if result:
             _task(task, tasks, left, right, result, first, last, gate, more, total, counted, alone)
@@ -496,9 +490,8 @@ def _products(share, a, b, out, start, rectify, skip, total, g, x, dw, y, db, ze
     """`_share` in parallel. It is called by address, or it would be compiled four times."""
     work = (_multiplications(a, out) if out else 0) + (_multiplications(g, dw) if dw else 0)
     tasks = max(1, min(max_tasks, work // _GRAIN))
-    counts = np.empty(2 * 8 * tasks, np.int64)  # np.zeros would be a parallel region of its own here
-    for i in range(counts.size):
-        counts[i] = 0
+    counts = np.empty(2 * COUNTS * tasks, np.int64)  # for each of two products
+    reset(counts)
     arguments = (a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts.ctypes.data)
     if tasks == 1:
         call(share, 0, arguments, np.int64(0), tasks)

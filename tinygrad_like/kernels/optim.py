@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from . import threads
 from .simd import floats_of, inner, kernel
 from .tasks import run
 from .vectormath import F
@@ -89,7 +90,8 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
 
 def _run(task, rows: Rows, *numbers) -> None:
     large = sum(row[0].size for row in rows) >= PARALLEL_FROM
-    run(task, large, np.array([[id(array) for array in row] for row in rows]), *numbers)
+    table = np.array([[id(array) for array in row] for row in rows])
+    run(task, large, table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
 
 
 def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,

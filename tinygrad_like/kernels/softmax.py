@@ -267,7 +267,7 @@ def cross_entropy(
     large = x.size >= PARALLEL_FROM
     totals = np.zeros((threads.count if large else 1, 3))
     run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats,
-        totals)
+        totals, tasks=len(totals))
     sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
     if any(wrong):
         label = labels[int(max(wrong)) - 1]

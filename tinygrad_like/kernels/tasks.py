@@ -1,7 +1,10 @@
-"""How a kernel is run: as one task, or as one for every thread.
+"""How a kernel is run: as one task, or as several for every thread.
 
 A kernel is written as a task, `f(..., task, tasks)`, which does share number `task` of `tasks` of some work. All
 kernels share one parallel loop, which calls them by address: a `prange` around each would compile its body four times.
+
+Every thread has a range of tasks, and helps with those of others when it has done its own. With one task for each, all
+would wait for the slowest, and cores are often slower than their neighbours, by what else the machine does.
 """
 
 import numpy as np
@@ -12,7 +15,10 @@ from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32
 from . import threads
-from .simd import kernel
+from .simd import claim, inner, kernel
+
+PER_THREAD = 8  # tasks of a thread: enough for the last ones to even things out, and few enough to be worth a call
+COUNTS = 8  # int64 from one thread's count to the next: in one cache line, they would slow each other down
 
 
 @intrinsic
@@ -32,10 +38,36 @@ def call(typing, address, plan, arguments, task, tasks):
     return types.void(types.intp, plan, arguments, types.intp, types.intp), codegen
 
 
+@inner
+def reset(counts):
+    """Set counts to 0. In a parallel kernel, np.zeros and `counts[:] = 0` would be parallel regions of their own."""
+    for i in range(counts.size):
+        counts[i] = 0
+
+
+@inner
+def take(counts, worker, workers, tasks):
+    """The next task for one of several workers, of its own range or else of another's; -1 if none is left.
+
+    counts: the address of COUNTS int64 for every worker, 0 at first.
+    """
+    for offset in range(workers):
+        owner = (worker + offset) % workers
+        task = owner * tasks // workers + claim(counts + 8 * COUNTS * owner)
+        if task < (owner + 1) * tasks // workers:
+            return task
+    return -1
+
+
 @kernel(parallel=True)
-def _call_in_parallel(address, plan, arguments, tasks):
-    for task in prange(tasks):
-        call(address, plan, arguments, task, tasks)
+def _call_in_parallel(address, plan, arguments, tasks, workers):
+    counts = np.empty(COUNTS * workers, np.int64)
+    reset(counts)
+    for worker in prange(workers):
+        task = take(counts.ctypes.data, worker, workers, tasks)
+        while task >= 0:
+            call(address, plan, arguments, task, tasks)
+            task = take(counts.ctypes.data, worker, workers, tasks)
 
 
 def address_of(task: Dispatcher, *kinds: types.Type) -> int:
@@ -49,8 +81,8 @@ def address_of(task: Dispatcher, *kinds: types.Type) -> int:
 _addresses: dict[tuple, int] = {}
 
 
-def run(task: Dispatcher, large: bool, *arguments) -> None:
-    """Do all of a task's work: at once, or, if there is much of it, spread over the threads.
+def run(task: Dispatcher, large: bool, *arguments, tasks: int | None = None) -> None:
+    """Do all of a task's work: at once, or, if there is much of it, spread over the threads, in so many tasks.
 
     Arguments are arrays and numbers, and the first may be a NamedTuple of them, a plan. Arrays must have the same
     dtypes and number of axes at every call; `flat` makes sure of that. The first call, which compiles the task or loads
@@ -67,7 +99,7 @@ def run(task: Dispatcher, large: bool, *arguments) -> None:
     # A plan goes by itself: numba cannot hand a parallel loop a tuple within a tuple.
     plan, rest = (arguments[0], arguments[1:]) if isinstance(arguments[0], tuple) else (0, arguments)
     with threads.pool:
-        _call_in_parallel(_addresses[key], plan, rest, threads.count)
+        _call_in_parallel(_addresses[key], plan, rest, tasks or PER_THREAD * threads.count, threads.count)
 
 
 def flat(x: np.ndarray) -> np.ndarray:

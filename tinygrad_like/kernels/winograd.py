@@ -369,7 +369,8 @@ def weight_gradient(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     rows = g.shape[1]
     large = x.size * rows >= PARALLEL_FROM
     partial = np.zeros((threads.count if large else 1, ELEMENTS, channels, rows), np.float32)
-    run(_correlate, large, x, g, *_edges(height, width), partial, _together(images, height, width, 2 * COLUMNS))
+    run(_correlate, large, x, g, *_edges(height, width), partial, _together(images, height, width, 2 * COLUMNS),
+        tasks=len(partial))
     dw = np.empty((rows, channels, 3, 3), np.float32)
     run(_weight_gradient, dw.size >= SMALL_WEIGHTS, partial, dw)
     return dw
