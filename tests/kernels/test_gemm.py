@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tinygrad_like.kernels import gemm, simd, threads
+from tinygrad_like.kernels import gemm, simd
 
 ROOT = Path(__file__).parents[2]
 
@@ -220,7 +220,7 @@ def test_transpose_in_registers(n):
 
 OTHER_MACHINE = """
 import json, numpy as np
-from tinygrad_like.kernels import gemm, simd, threads
+from tinygrad_like.kernels import gemm, simd
 rng = np.random.default_rng(0)
 worst = 0.0
 for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
@@ -334,22 +334,3 @@ def test_linear_vjp_on_all_threads(m, features, out, rectified):
     y[:] = np.nan  # as what comes of a NaN in a ReLU: it is not positive
     dx, dw, db = gemm.linear_vjp(g, y, x, weight, [True, True, True])
     assert not dx.any() and not dw.any() and not db.any()
-
-
-@pytest.mark.skipif(threads.count == 1, reason="one thread only")
-@pytest.mark.parametrize("m, k, n", [(128, 256, 256), (700, 40, 300), (1100, 530, 40), (7, 900, 1000)])
-def test_it_does_not_matter_who_computes_a_piece(m, k, n):
-    x, w, g, y = random(m, k), random(n, k, seed=1), random(m, n, seed=2), random(m, n, seed=3)
-
-    def results():
-        out = gemm.product(x, w.T, np.empty((m, n), np.float32), rectify=True)
-        return [out.tobytes(), *[d.tobytes() for d in gemm.linear_vjp(g, y, x, w, (True, True, True))]]
-
-    before = threads.count
-    try:
-        threads.set_num_threads(1)
-        alone = results()
-    finally:
-        threads.set_num_threads(before)
-    for _ in range(20):
-        assert results() == alone

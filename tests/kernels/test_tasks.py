@@ -16,9 +16,9 @@ def fill(number, matrix, row, task, tasks):
             matrix[i, j] += number * row[j] + 100 * task
 
 
-def filled(large, number, tasks_=None, rows=70):
-    matrix = np.zeros((rows, 3))
-    tasks.run(fill, large, number, matrix, np.arange(3.0), tasks=tasks_)
+def filled(large, number, count=None):
+    matrix = np.zeros((70, 3))
+    tasks.run(fill, large, number, matrix, np.arange(3.0), tasks=count)
     return matrix
 
 

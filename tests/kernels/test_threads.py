@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinygrad_like.kernels import threads
+from tinygrad_like.kernels import gemm, threads
 from tinygrad_like.kernels.gemm import matmul
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,21 @@ def test_results_do_not_depend_on_the_number_of_threads():
     both = matmul(a, b), matmul(a.T, b.T)
     threads.set_num_threads(1)
     np.testing.assert_array_equal(both, (matmul(a, b), matmul(a.T, b.T)))
+
+
+@pytest.mark.parametrize("m, k, n", [(128, 256, 256), (700, 40, 300), (1100, 530, 40), (7, 900, 1000)])
+def test_it_does_not_matter_who_computes_a_piece(m, k, n):
+    rng = np.random.default_rng(0)
+    x, w, g, y = (rng.standard_normal(shape, np.float32) for shape in ((m, k), (n, k), (m, n), (m, n)))
+
+    def results():
+        out = gemm.product(x, w.T, np.empty((m, n), np.float32), rectify=True)
+        return [out.tobytes(), *[d.tobytes() for d in gemm.linear_vjp(g, y, x, w, (True, True, True))]]
+
+    shared = [results() for _ in range(20)]
+    threads.set_num_threads(1)
+    alone = results()
+    assert all(result == alone for result in shared)
 
 
 SETUP = """

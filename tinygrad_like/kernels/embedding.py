@@ -32,5 +32,5 @@ def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: in
     """
     if rows.size:
         run(_add_rows_task, rows.size >= PARALLEL_FROM, flat(rows), index, rows.size // index.size, skipped,
-            table.reshape(-1), tasks=threads.count)
+            table.reshape(-1), tasks=threads.count)  # each reads all of the index
     return table

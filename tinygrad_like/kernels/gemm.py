@@ -268,30 +268,37 @@ def _pitch(k):
 
 
 @inner
+def _pack_line(line, step, rows, target, pitch, gate):
+    """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
+    for i in range(0, rows, ROWS):
+        if gate:
+            _copy_gated_rows(line, line + gate, target, rows - i)
+        elif step == 4:
+            _copy_rows(line, target, rows - i)
+        else:
+            for within in range(min(rows - i, ROWS)):
+                copy_float(line + within * step, target + 4 * within)
+        line, target = line + ROWS * step, target + pitch
+
+
+@inner
 def _pack_rows(a, rows, k, panels, gate):
     """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
 
-    A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
+    A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive. If there
+    is one, the numbers of a column lie together.
     """
     pitch = _pitch(k)
-    for i0 in range(0, rows, _STRIP):
-        whole = a.row == 4 and rows - i0 >= _STRIP
+    for i in range(0, rows, _STRIP):
+        whole = a.row == 4 and rows - i >= _STRIP
         for j in range(k):
-            column, panel_row = _at(a, i0, j), panels + i0 // ROWS * pitch + 4 * ROWS * j
+            line, target = _at(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
             if whole and gate:
-                _copy_gated_strip(column, gate, panel_row, pitch, _AHEAD * a.column)
+                _copy_gated_strip(line, gate, target, pitch, _AHEAD * a.column)
             elif whole:
-                _copy_strip(column, gate, panel_row, pitch, _AHEAD * a.column)
+                _copy_strip(line, gate, target, pitch, _AHEAD * a.column)
             else:
-                for i in range(i0, min(rows, i0 + _STRIP), ROWS):
-                    if gate:
-                        _copy_gated_rows(column, column + gate, panel_row, rows - i)
-                    elif a.row == 4:
-                        _copy_rows(column, panel_row, rows - i)
-                    else:
-                        for within in range(min(rows - i, ROWS)):
-                            copy_float(_at(a, i + within, j), panel_row + 4 * within)
-                    column, panel_row = column + ROWS * a.row, panel_row + pitch
+                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch, gate)
 
 
 @inner
@@ -374,41 +381,42 @@ def _add(m, n, x, y, out):
 
 
 @inner
-def _cut(m, n, parts, packs_rows):
-    """Into how many blocks of rows to cut, each then into blocks of columns, for the largest part to take the least."""
-    best, least = 1, 2**62
-    for by_rows in range(1, parts + 1):
-        if parts % by_rows == 0:
-            rows = _ceil(m, ROWS * by_rows) * ROWS
-            columns = _ceil(n, COLUMNS * (parts // by_rows)) * COLUMNS
-            time = rows * columns + _PACKING * (columns + (rows if packs_rows else 0))
+def _cut(m, n, k, batch, tasks, packs, alone):
+    """Into how many blocks of rows to cut each matrix of a batch, each of these into how many of columns, and each of
+    those once more by rows.
+
+    First so that the largest of as few parts as tasks can share takes the least. Then into smaller pieces, so that
+    tasks end together; unless each would have to pack A again, or another product follows that will even it out.
+    """
+    parts = 1
+    while batch < 8 * tasks and batch * parts % tasks != 0:
+        parts += 1
+    by_rows, least = 1, 2**62
+    for count in range(1, parts + 1):
+        if parts % count == 0:
+            rows = _ceil(m, ROWS * count) * ROWS
+            columns = _ceil(n, COLUMNS * (parts // count)) * COLUMNS
+            time = rows * columns + _PACKING * (columns + (rows if packs else 0))
             if time < least:
-                best, least = by_rows, time
-    return best
+                by_rows, least = count, time
+    by_columns, halves = parts // by_rows, 1
+    by_rows *= max(1, _ceil(m, by_rows * _ROWS_CACHED))
+    if tasks > 1 and (not packs or (k <= _K_CACHED and alone)):
+        by_columns = _ceil(n, COLUMNS)
+        if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
+            halves = 2  # the second finds its panel of B packed, if one task takes both
+    return by_rows, by_columns, halves
 
 
 @inner
 def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alone):
-    """One task's share of out = start + a @ b, in pieces that it takes by the counts.
-
-    They are small, so that tasks end together; unless each would have to pack A again, or another product follows that
-    will even it out.
-    """
+    """One task's share of out = start + a @ b, in pieces that it takes by the counts."""
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= _size(out, axis)
-    parts = 1
-    while batch < 8 * tasks and batch * parts % tasks != 0:
-        parts += 1
     packs = _packs_rows(_matrix(a, 0, out), n, gate)
+    by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = _ceil(m, ROWS), _ceil(n, COLUMNS)
-    by_rows, halves = _cut(m, n, parts, packs), 1
-    by_columns = parts // by_rows
-    by_rows *= max(1, _ceil(m, by_rows * _ROWS_CACHED))
-    if tasks > 1 and (not packs or (k <= _K_CACHED and alone)):
-        by_columns = n_tiles
-        if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
-            halves = 2  # the second finds its panel of B packed, if one task takes both
     m_step, k_step = max(1, _ceil(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
     scratch = _Scratch(
         np.empty(m_step + ROWS, np.int64),

@@ -101,6 +101,12 @@ def load(b, address, kind, mask=None):
     return b.call(masked, [pointer, ir.Constant(I32, 4), mask, ir.Constant(kind, [0.0] * kind.count)])
 
 
+def load_open(b, address, gate, kind, mask=None):
+    """The value at an address where that at the gate is positive, 0 elsewhere; lanes outside the mask are 0."""
+    zero = ir.Constant(kind, [0.0] * kind.count)
+    return b.select(b.fcmp_ordered(">", load(b, gate, kind, mask), zero), load(b, address, kind, mask), zero)
+
+
 def store(b, value, address, mask=None):
     """Store a value; lanes outside the mask are not touched."""
     pointer = b.inttoptr(address, POINTER)
@@ -405,17 +411,11 @@ def make_gated_copy(floats: int) -> Callable:
     @intrinsic
     def copy(typing, source, gate, target, count):
         def emit(b, source, gate, target, count):
-            zero = ir.Constant(kind, [0.0] * floats)
-
-            def gated(mask):
-                open_ = b.fcmp_ordered(">", load(b, gate, kind, mask), zero)
-                store(b, b.select(open_, load(b, source, kind, mask), zero), target)
-
             with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
                 with all_floats:
-                    gated(None)
+                    store(b, load_open(b, source, gate, kind), target)
                 with some_floats:
-                    gated(lanes_before(b, count, floats))
+                    store(b, load_open(b, source, gate, kind, lanes_before(b, count, floats)), target)
 
         return procedure(emit, 4)
 
@@ -443,10 +443,7 @@ def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
             for panel in range(panels):
                 kind = wide if panel < panels - 1 else exact  # of the source, nothing beyond its line is read
                 at = b.add(source, integer(4 * rows * panel))
-                x = load(b, at, kind)
-                if gated:
-                    zero = ir.Constant(kind, [0.0] * kind.count)
-                    x = b.select(b.fcmp_ordered(">", load(b, b.add(at, gate), kind), zero), x, zero)
+                x = load_open(b, at, b.add(at, gate), kind) if gated else load(b, at, kind)
                 store(b, x, b.add(target, b.mul(integer(panel), pitch)))
 
         return procedure(emit, 5)
