@@ -23,6 +23,7 @@ from .simd import (
     VECTORS,
     copy_float,
     data_of,
+    fetch,
     floats_at,
     floats_of,
     inner,
@@ -261,6 +262,17 @@ def _pack_columns(b, k, columns, panel):
 
 
 @inner
+def _fetch_columns(b, k, part, parts):
+    """Have a share of b[:k, :COLUMNS] fetched into the cache, where its numbers lie together."""
+    lines, length, step = (k, 4 * COLUMNS, b.row) if b.column == 4 else (COLUMNS, 4 * k, b.column)
+    if b.column == 4 or b.row == 4:
+        for line in range(part * lines // parts, (part + 1) * lines // parts):
+            # From the end of a cache line on: its beginning may belong to the panel before, which was fetched already.
+            for byte in range(min(60, length - 4), length, 64):
+                fetch(b.address + line * step + byte)
+
+
+@inner
 def _pitch(k):
     """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
     lines; and room for what a strip's copy writes past the end."""
@@ -351,8 +363,11 @@ def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
                 if _other(scratch.held, 3, panel.address, depth, columns):
                     _pack_columns(panel, depth, columns, b_panel)
                 panel = _Matrix(b_panel, 4 * COLUMNS, 4)
-            i = i0
+            i, part, parts = i0, 0, _ceil(i1 - i0, ROWS)
             while i < i1:
+                # Lines of the next panel lie apart: the machine does not fetch them by itself before they are packed.
+                _fetch_columns(_from(b, k0, n0 + COLUMNS), depth, part, parts)
+                part += 1
                 offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
                 rows_in_memory = panel.address, panel.row, _at(begin, i, n0), begin.row, _at(out, i, n0), out.row
                 left = i1 - i

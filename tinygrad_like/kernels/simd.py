@@ -118,12 +118,12 @@ def store(b, value, address, mask=None):
         b.call(masked, [value, pointer, ir.Constant(I32, 4), mask])
 
 
-def prefetch(b, address):
-    """Have the cache line of an address fetched; the address may be anything."""
+def prefetch(b, address, level: int = 1):
+    """Have the cache line of an address fetched into the cache of this level; the address may be anything."""
     signature = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
     fetch = cgutils.get_or_insert_function(b.module, signature, "llvm.prefetch.p0")
-    to_read, keep, data = (ir.Constant(I32, n) for n in (0, 3, 1))
-    b.call(fetch, [b.inttoptr(address, POINTER), to_read, keep, data])
+    to_read, locality, data = (ir.Constant(I32, n) for n in (0, 4 - level, 1))
+    b.call(fetch, [b.inttoptr(address, POINTER), to_read, locality, data])
 
 
 def broadcast(b, value, lanes: int):
@@ -263,6 +263,12 @@ def claim(typing, counter):
         return b.atomic_rmw("add", b.inttoptr(counter, I64.as_pointer()), integer(1), "monotonic")
 
     return function(emit, types.intp, types.intp)
+
+
+@intrinsic
+def fetch(typing, address):
+    """Have the cache line of an address fetched into the second-level cache; the address may be anything."""
+    return procedure(lambda b, address: prefetch(b, address, 2), 1)
 
 
 @intrinsic
