@@ -324,7 +324,8 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
             a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
             if scattered:
                 b_row = [load(build, build.add(b, integer(8 * j)), I64) for j in range(vectors)]
-            with counting(build, k) as i_k:
+
+            def multiply(i_k):
                 c_k = load(build, element(build, c, i_k, integer(8)), I64)
                 if scattered:
                     b_at = load(build, element(build, b_k, i_k, integer(8)), I64)
@@ -336,6 +337,13 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
                     x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
                     for j in range(vectors):
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
+
+            with counting(build, build.sdiv(k, integer(2))) as pair:  # half as many jumps as numbers of k
+                first = build.add(pair, pair)
+                multiply(first)
+                multiply(build.add(first, integer(1)))
+            with build.if_then(build.icmp_signed("!=", build.srem(k, integer(2)), integer(0))):
+                multiply(build.sub(k, integer(1)))
             with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
                 zero = ir.Constant(VECTOR, [0.0] * FLOATS)
                 for total in (total for row in sums for total in row):
