@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, no_grad, ops, primitive
 from tinygrad_like.autograd import Node
+from tinygrad_like.memory import empty, fills
 
 rng = np.random.default_rng(0)
 
@@ -192,3 +193,59 @@ def test_gradients_hold_no_graph():
     y.backward()
     del y
     assert ref() is None and x.grad.node is None
+
+
+# Where arrays lie -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (0, 5), (3, 5), (257, 1031), (2**15,)])
+def test_empty_is_an_ordinary_array_and_begins_a_cache_line_if_large(shape, dtype):
+    kept = [empty(shape, np.dtype(dtype)) for _ in range(9)]  # malloc gives every multiple of 16 in turn
+    for x in kept:
+        assert x.shape == shape and x.dtype == dtype and x.flags.carray and fills(x)
+        assert x.nbytes < 2**17 or x.ctypes.data % 64 == 0
+    for i, x in enumerate(kept):
+        x[...] = i
+    assert [np.unique(x).tolist() for x in kept] == [[i] if x.size else [] for i, x in enumerate(kept)]
+
+
+def test_a_view_does_not_fill_its_memory():
+    for x in np.zeros((300, 300), np.float32), empty((300, 300)):
+        assert fills(x) and not fills(x[1:])
+
+
+def test_gradients_are_moved_to_leaves_not_copied():
+    x = Tensor(rng.standard_normal((8, 256)), dtype="float32")
+    w = Tensor(rng.standard_normal((200, 256)), requires_grad=True, dtype="float32")
+    made = []
+    y = ops.linear(x, w)
+    rule = ops.linear.joint[0]
+
+    def watched(*saved):
+        cotangents = rule(*saved)
+        made.append(cotangents[1].ctypes.data)
+        return cotangents
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ops.linear, "joint", (watched, ops.linear.joint[1]))
+        y.sum().backward()
+    assert made == [w.grad.data.ctypes.data]
+
+
+def test_leaves_never_share_the_memory_of_their_gradients():
+    @primitive
+    def twice(a, b):
+        return np.add(a, b)
+
+    def rule(g):
+        c = empty(g.shape)
+        c[...] = g
+        return c, c.reshape(g.shape)
+
+    twice.joint_vjp(rule)
+    a, b = (Tensor(rng.standard_normal((200, 200)), requires_grad=True, dtype="float32") for _ in range(2))
+    twice(a, b).sum().backward()
+    assert not np.shares_memory(a.grad.data, b.grad.data)
+    a.grad.data += 1
+    assert (b.grad.data == 1).all()

@@ -12,6 +12,7 @@ import numpy as np
 from . import random
 from .autograd import Node, recording, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype
+from .memory import fills
 
 Axis = int | tuple[int, ...] | None
 
@@ -206,9 +207,10 @@ class Tensor:
                 if create_graph:
                     c = ops.clone(c)
                 else:
-                    # Moved if nobody else holds it, copied otherwise: a rule may hand on its g, a view,
-                    # or one array twice.
-                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray) and c.base is None
+                    # Moved if nobody else holds it or the memory it lies in, copied otherwise: a rule may hand on
+                    # its g, a view, or one array twice.
+                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray) and fills(c)
+                    alone = alone and (c.base is None or sys.getrefcount(c.base) == _BASE_ALONE)
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
                 for hook in tuple(leaf._hooks or ()):
                     c = hook(c)
@@ -690,13 +692,16 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
     return out.requires_grad_() if requires_grad else out
 
 
-def _alone() -> int:
-    """What getrefcount says of an array held by one local name only; it differs between Python versions."""
-    table = {0: np.empty(1)}
+def _alone() -> tuple[int, int]:
+    """What getrefcount says of an array held by one local name only, and of the base that only this array holds.
+
+    It differs between Python versions.
+    """
+    table = {0: np.empty(1)[:]}
     _, c = table.popitem()
-    return sys.getrefcount(c)
+    return sys.getrefcount(c), sys.getrefcount(c.base)
 
 
-_ALONE = _alone()
+_ALONE, _BASE_ALONE = _alone()
 
 from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)

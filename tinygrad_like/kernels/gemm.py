@@ -15,6 +15,7 @@ import numpy as np
 from numba import prange, types
 
 from ..dtypes import FLOAT32
+from ..memory import empty
 from . import threads
 from .simd import (
     COLUMNS,
@@ -99,7 +100,7 @@ def matmul(
     if out is None:
         if accumulate:
             raise ValueError("matmul: accumulate needs an out to add to")
-        out = np.empty(shape, np.float32)
+        out = empty(shape)
     elif out.shape != shape:
         raise ValueError(f"matmul: out has shape {out.shape}, but the product of {a.shape} and {b.shape} is {shape}")
     elif not out.flags.writeable:
@@ -154,8 +155,8 @@ def linear_vjp(
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
-    dx = np.empty(x.shape, np.float32) if wanted[0] else None
-    dw = np.empty(weight.shape, np.float32) if wanted[1] else None
+    dx = empty(x.shape) if wanted[0] else None
+    dw = empty(weight.shape) if wanted[1] else None
     db = np.empty(len(weight), np.float32) if wanted[2] else None
     transposed = g.T
     _run(

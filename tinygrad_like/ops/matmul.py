@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import FLOAT32, as_array
+from ..memory import empty
 from ..primitive import Residuals, fused, primitive
 from .activation import keep_positive, relu
 from .elementwise import add, mul
@@ -27,7 +28,7 @@ def batched_matmul(a, b):
         else:
             shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
         if math.prod(shape) * a.shape[-1] >= LEAST:
-            return kernels.gemm.product(a, b, np.empty(shape, FLOAT32))
+            return kernels.gemm.product(a, b, empty(shape))
     return np.matmul(a, b)
 
 
@@ -102,7 +103,7 @@ def _linear(x, weight, bias, rectify, skip=None, total=None):
     _check_linear(x, weight, bias)
     rows, shape = _rows(x), (*x.shape[:-1], weight.shape[0])
     if x.dtype is FLOAT32:
-        y = np.empty(shape, FLOAT32)
+        y = empty(shape)
         start = () if bias is None else (np.ascontiguousarray(bias),)
         more = () if skip is None else (_rows(skip), _rows(total))
         kernels.gemm.product(rows, weight.T, _rows(y), *start, rectify=rectify, more=more)
@@ -163,7 +164,7 @@ def res_relu(z, weight2, bias2, weight1, bias1):
     if weight1.shape[:1] != z.shape[-1:]:
         raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} features of "
                          f"the input {z.shape}, to which the rest is added")
-    out = np.empty(z.shape, z.dtype)
+    out = empty(z.shape, z.dtype)
     update = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
     return out, Residuals(hidden=hidden, update=update)
 
