@@ -425,6 +425,16 @@ def _cut(m, n, k, batch, tasks, packs, alone):
 
 
 @inner
+def _scratch(m, k, packs):
+    """Scratch for blocks of A of (m, k), as two pieces of memory: to ask for five takes as long as a small tile."""
+    a_size = m // ROWS * _pitch(k) // 4 + 16 if packs else 0
+    numbers, panels = np.empty(6 + m + ROWS + k, np.int64), np.empty(a_size + k * COLUMNS + 16, np.float32)
+    held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
+    held[:] = 0
+    return _Scratch(r, c, panels[:a_size], panels[a_size:], held)
+
+
+@inner
 def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alone):
     """One task's share of out = start + a @ b, in pieces that it takes by the counts."""
     m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
@@ -434,13 +444,7 @@ def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alo
     by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = _ceil(m, ROWS), _ceil(n, COLUMNS)
     m_step, k_step = max(1, _ceil(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
-    scratch = _Scratch(
-        np.empty(m_step + ROWS, np.int64),
-        np.empty(k_step, np.int64),
-        np.empty(m_step // ROWS * _pitch(k_step) // 4 + 16 if packs else 0, np.float32),
-        np.empty(k_step * COLUMNS + 16, np.float32),
-        np.zeros(6, np.int64),
-    )
+    scratch = _scratch(m_step, k_step, packs)
     pieces = batch * by_rows * by_columns * halves
     number = take(counts, task, tasks, pieces)
     while number >= 0:
