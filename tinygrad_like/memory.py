@@ -50,6 +50,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype = FLOAT32) -> np.ndarray:
 
 
 def fills(array: np.ndarray) -> bool:
-    """Whether nothing but this array lies in the memory it holds: it has its own, or `empty` placed it."""
+    """Whether an array is all that lies in the memory it holds: the memory is its own, or `empty` placed it there."""
     base = array.base
     return base is None or (type(base) is np.ndarray and base.nbytes == array.nbytes + _LINE)

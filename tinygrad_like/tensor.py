@@ -209,8 +209,8 @@ class Tensor:
                 else:
                     # Moved if nobody else holds it or the memory it lies in, copied otherwise: a rule may hand on
                     # its g, a view, or one array twice.
-                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray) and fills(c)
-                    alone = alone and (c.base is None or sys.getrefcount(c.base) == _BASE_ALONE)
+                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray)
+                    alone = alone and (c.base is None or (fills(c) and sys.getrefcount(c.base) == _BASE_ALONE))
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
                 for hook in tuple(leaf._hooks or ()):
                     c = hook(c)
