@@ -1,0 +1,136 @@
+"""Checkpointed functions against the same kept whole: values, gradients of any order, and what stays in memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import nn
+from tinygrad_like import Tensor, checkpoint, gradcheck, gradgradcheck, manual_seed, no_grad, ops
+
+rng = np.random.default_rng(6)
+
+
+def blocks(count, features=16):
+    manual_seed(3)
+    return [nn.Sequential(nn.Linear(features, features), nn.Tanh(), nn.Dropout(0.3), nn.Linear(features, features))
+            for _ in range(count)]
+
+
+def gradients(layers, x, call):
+    """Of a loss with respect to the input and every parameter; and the next random number."""
+    manual_seed(5)
+    x, y = Tensor(x, requires_grad=True), None
+    y = x
+    for layer in layers:
+        y = call(layer, y) + y
+    (y * y).mean().backward()
+    parameters = [p for layer in layers for p in layer.parameters()]
+    return [y.data, x.grad.data, *(p.grad.data for p in parameters), Tensor.rand(1).data]
+
+
+def test_same_gradients_parameters_and_random_numbers_included():
+    x = rng.standard_normal((5, 16)).astype(np.float32)
+    whole = gradients(blocks(3), x, lambda f, y: f(y))
+    for call in (checkpoint, lambda f, y: checkpoint(lambda z: checkpoint(f, z), y)):
+        for a, b in zip(whole, gradients(blocks(3), x, call), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_every_order():
+    w = Tensor(rng.standard_normal((3, 4)), requires_grad=True)
+
+    def f(x, v):
+        return checkpoint(lambda x, scale: (ops.matmul(x, v) * w).tanh() * x.sum() * scale, x, scale=2.0)
+
+    x, v = rng.standard_normal((3, 5)), rng.standard_normal((5, 4))
+    assert gradcheck(f, x, v) and gradgradcheck(f, x, v)
+    y, z = f(Tensor(x), Tensor(v)), (ops.matmul(x, v) * w).tanh() * x.sum() * 2.0
+    np.testing.assert_allclose(y.sum().gradient(w)[0].data, z.sum().gradient(w)[0].data)
+
+
+def test_twice_the_same_argument_and_what_the_function_closes_over():
+    x = Tensor([2.0, 3.0], requires_grad=True)
+    between = x * x  # on the graph, but no argument
+    y = checkpoint(lambda a, b: a * b * between, x, x)
+    y.sum().backward(retain_graph=True)
+    np.testing.assert_allclose(x.grad.data, 4 * x.data**3)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.data, 8 * x.data**3)
+    with pytest.raises(RuntimeError, match="checkpoint was already freed"):
+        y.sum().backward()
+
+
+def test_several_results():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    sine, cosine = checkpoint(lambda x: (x.sin(), x.cos()), x)
+    (sine * cosine).sum().backward()
+    np.testing.assert_allclose(x.grad.data, np.cos(2 * x.data), rtol=1e-6)
+    same, constant = checkpoint(lambda x: [x, Tensor([1.0])], x)
+    assert same is x and not constant.requires_grad
+
+
+def test_nothing_is_recorded_where_nothing_would_be():
+    x = Tensor([1.0], requires_grad=True)
+    with no_grad():
+        assert checkpoint(lambda x: x * 2, x).node is None
+    assert not checkpoint(lambda x: x * 2, Tensor([1.0])).requires_grad
+
+
+def kept(call):
+    """Bytes that a stack of blocks holds between forward and backward."""
+    layers, x = [lambda y: (y.sin() * y.cos()).exp().tanh()] * 6, Tensor(np.zeros(50_000), requires_grad=True)
+    tracemalloc.start()
+    y = x
+    for layer in layers:
+        y = call(layer, y)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    y.sum().backward()
+    return held
+
+
+def test_only_results_are_kept():
+    one = 50_000 * 8
+    assert kept(lambda f, y: f(y)) > 6 * 4 * one
+    assert kept(checkpoint) < 6.5 * one
+
+
+def test_a_change_in_place_is_seen():
+    for changed in 0, 1:
+        x, w = Tensor([1.0], requires_grad=True), Tensor([3.0], requires_grad=True)
+        y = checkpoint(lambda x, w=w: x * w, x)
+        (x, w)[changed].assign([5.0])
+        with pytest.raises(RuntimeError, match=r"Tensor of shape \(1,\) was changed in place after checkpoint used it"):
+            y.backward()
+
+
+def test_what_a_function_must_give():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    for wrong in 3.0, {"y": x}, (x, None):
+        with pytest.raises(TypeError, match="checkpoint: the function must give a Tensor or a tuple of them"):
+            checkpoint(lambda x, wrong=wrong: wrong, x)
+    lengths = iter([2, 1])
+    y = checkpoint(lambda x: (x * 2)[: next(lengths)], x)
+    with pytest.raises(RuntimeError, match=r"gave shape \(2,\) and float32, but shape \(1,\) and float32 when called"):
+        y.sum().backward()
+    assert Tensor.rand(1).shape == (1,)
+
+
+def test_an_error_in_backward_leaves_the_random_numbers_where_they_were():
+    x, calls = Tensor([1.0], requires_grad=True), []
+
+    def once(x):
+        calls.append(Tensor.rand(3))
+        if len(calls) == 2:
+            raise KeyError("again")
+        return x * 2
+
+    manual_seed(1)
+    y = checkpoint(once, x)
+    with pytest.raises(KeyError):
+        y.backward()
+    after = Tensor.rand(4).data
+    manual_seed(1)
+    Tensor.rand(3)
+    np.testing.assert_array_equal(after, Tensor.rand(4).data)

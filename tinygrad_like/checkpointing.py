@@ -1,0 +1,95 @@
+"""Activation checkpointing: what a part of the graph saves is thrown away, and computed once more in backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import ops
+from .autograd import Node, mode, recording, tick, walk
+from .random import get_rng_state, set_rng_state
+from .tensor import Tensor, wrap
+
+
+def checkpoint(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """f(*args, **options), of which only the result is kept: backward calls f again to know the rest.
+
+    For L blocks in a row, y = checkpoint(block, y) keeps the activations of one block at a time instead of L, and costs
+    one more forward. f gives a Tensor or a tuple of them, and may use other Tensors than its arguments, such as a
+    module's parameters. Random numbers, as in dropout, are the same both times; what f changes, such as the running
+    statistics of a batch norm, it changes twice. f is called once more for every result that a gradient reaches.
+
+    Raises TypeError if f gives anything else; and in backward RuntimeError if an argument or a parameter was changed in
+    place since, or f gives something of another shape than before.
+    (Chen et al., Training deep nets with sublinear memory cost, 2016)
+    """
+    if not mode.recording:
+        return f(*args, **options)
+    state, since = get_rng_state(), tick()
+    made = f(*args, **options)
+    results = [_kept(y, since, (f, args, options, state), which) for which, y in enumerate(_tuple(made))]
+    return tuple(results) if isinstance(made, tuple | list) else results[0]
+
+
+def _tuple(made: Any) -> tuple[Tensor, ...]:
+    ys = tuple(made) if isinstance(made, tuple | list) else (made,)
+    for y in ys:
+        if not isinstance(y, Tensor):
+            raise TypeError(f"checkpoint: the function must give a Tensor or a tuple of them, got {type(y).__name__}")
+    return ys
+
+
+def _kept(y: Tensor, since: int, call: tuple, which: int) -> Tensor:
+    """y with all that was recorded since then replaced by a single node."""
+    if y.node is None or y.node.order <= since:
+        return y
+    node = Node()
+    node.op, node.parents = _op, _below(y.node, since)
+    given = [x for x in (*call[1], *call[2].values(), *node.parents) if isinstance(x, Tensor)]
+    node.saved = call, which, given
+    node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
+    out = wrap(y.data)
+    out.node, out.requires_grad, out.version = node, True, y.version
+    return out
+
+
+def _below(root: Node, since: int) -> list:
+    """The leaves, and the nodes recorded up to a tick, that the graph of root stands on."""
+    seen, stack = {root}, [root]
+    found: list = []
+    while stack:
+        for parent in stack.pop().parents:
+            if parent is None or parent in seen:
+                continue
+            seen.add(parent)
+            (stack if type(parent) is Node and parent.order > since else found).append(parent)
+    return found
+
+
+class _Recompute:
+    """The op of a checkpoint's node: its VJP is that of the graph which calling f again records."""
+
+    name = "checkpoint"
+
+    def pull(self, node: Node, g: Any, parents: list) -> list:
+        (f, args, options, state), which, given = node.saved
+        for x in given:
+            if x.version is not None and x.version[0] > node.order:
+                raise RuntimeError(f"backward: a Tensor of shape {x.shape} was changed in place after checkpoint used "
+                                   "it; change it after backward, or compute from a clone()")
+        now = get_rng_state()
+        set_rng_state(state)
+        try:
+            with recording(True):
+                since = tick()
+                y = _tuple(f(*args, **options))[which]
+        finally:
+            set_rng_state(now)
+        if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
+            raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
+                               f"{y.shape} and {y.dtype} when called again; it must do the same every time")
+        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.plus)
+        return [None if p is None else found.get(p) for p in parents]
+
+
+_op = _Recompute()
