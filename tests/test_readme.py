@@ -25,6 +25,15 @@ def test_python_block_runs(code, tmp_path, monkeypatch):
     exec(compile(code, "block", "exec"), {"__name__": "block"})
 
 
+def test_mermaid_block_is_what_the_python_block_before_it_prints(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pairs = re.findall(r"^```python\n([^`]*)^```\n\n```mermaid\n([^`]*)^```", PAGES[0].read_text(), re.M)
+    assert pairs
+    for code, picture in pairs:
+        exec(compile(code, "block", "exec"), {"__name__": "block"})
+        assert capsys.readouterr().out.strip() == picture.strip()
+
+
 def commands():
     for block in blocks("bash"):
         for line in block.values[0].splitlines():

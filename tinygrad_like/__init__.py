@@ -10,6 +10,7 @@ from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
 from .gradcheck import gradcheck, gradgradcheck
+from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
 from .primitive import Residuals, detect_anomaly, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
@@ -19,10 +20,10 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 __version__ = "0.1.0"
 _keep_freed_memory()
 __all__ = [
-    "Residuals", "Tensor", "bool_", "checkpoint", "detect_anomaly", "dtypes", "enable_grad", "float32", "float64",
-    "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "int64",
-    "is_grad_enabled", "jacobian", "jvp", "manual_seed", "nn", "no_grad", "ops", "optim", "primitive",
-    "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
+    "Picture", "Residuals", "Tensor", "bool_", "checkpoint", "detect_anomaly", "dtypes", "enable_grad", "float32",
+    "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
+    "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "nn", "no_grad", "ops", "optim",
+    "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
 
 
