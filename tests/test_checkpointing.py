@@ -20,8 +20,7 @@ def blocks(count, features=16):
 def gradients(layers, x, call):
     """Of a loss with respect to the input and every parameter; and the next random number."""
     manual_seed(5)
-    x, y = Tensor(x, requires_grad=True), None
-    y = x
+    y = x = Tensor(x, requires_grad=True)
     for layer in layers:
         y = call(layer, y) + y
     (y * y).mean().backward()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,6 +156,8 @@ class _Layout:
 
 
 def _drawn(picture: Picture) -> str:
+    from html import escape  # here, not at the top: it takes 4 ms, and few programs draw
+
     at = _Layout(picture)
     right = max(x + w / 2 for x, w in zip(at.x, at.width, strict=True)) + _MARGIN
     bottom = len(at.rows) * (_HEIGHT + _BEND) - _BEND + 2 * _MARGIN

@@ -78,9 +78,8 @@ def matmul(
 
     Raises TypeError if an array is not of float32, and ValueError if shapes do not fit.
     """
-    for x in a, b, out, bias:
+    for name, x in ("a", a), ("b", b), ("out", out), ("bias", bias):
         if x is not None and x.dtype is not FLOAT32 and x.dtype != FLOAT32:
-            name = "a" if x is a else "b" if x is b else "bias" if x is bias else "out"
             raise TypeError(f"matmul: {name} has dtype {x.dtype}, but this kernel is for float32; cast it first")
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(

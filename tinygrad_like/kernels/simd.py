@@ -165,6 +165,16 @@ def counting(b, count):
     b.position_at_end(after)
 
 
+def by_pairs(b, count, act: Callable) -> None:
+    """act(0), ..., act(count - 1), two of them to a jump; what is left of an odd count comes after the loop."""
+    with counting(b, b.sdiv(count, integer(2))) as pair:
+        first = b.add(pair, pair)
+        act(first)
+        act(b.add(first, integer(1)))
+    with b.if_then(b.icmp_signed("!=", b.srem(count, integer(2)), integer(0))):
+        act(b.sub(count, integer(1)))
+
+
 def transposed(b, rows: list) -> list:
     """The columns of n vectors of n floats, by log2(n) perfect shuffles: each interleaves one half with the other."""
     n = len(rows)
@@ -338,12 +348,7 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
                     for j in range(vectors):
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
 
-            with counting(build, build.sdiv(k, integer(2))) as pair:  # half as many jumps as numbers of k
-                first = build.add(pair, pair)
-                multiply(first)
-                multiply(build.add(first, integer(1)))
-            with build.if_then(build.icmp_signed("!=", build.srem(k, integer(2)), integer(0))):
-                multiply(build.sub(k, integer(1)))
+            by_pairs(build, k, multiply)
             with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
                 zero = ir.Constant(VECTOR, [0.0] * FLOATS)
                 for total in (total for row in sums for total in row):
