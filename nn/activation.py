@@ -32,19 +32,6 @@ class ReLU(Activation):
     forward = staticmethod(ops.relu)
 
 
-with_relu: dict[type[Module], Callable] = {}  # type of layer -> what computes relu(layer(x)) of (layer, x) as one op
-
-
-def fuses(layer: Module, activation: Module) -> bool:
-    """Whether the two may run as one op: a type of `with_relu` and a ReLU, not subclasses, that no hook watches."""
-    return type(layer) in with_relu and type(activation) is ReLU and layer._hooks is None is activation._hooks
-
-
-def activated(layer: Module, activation: Module, x: Tensor) -> Tensor:
-    """activation(layer(x)), as one op where `fuses` allows it."""
-    return with_relu[type(layer)](layer, x) if fuses(layer, activation) else activation(layer(x))
-
-
 class LeakyReLU(Activation):
     """x if x > 0, else negative_slope * x (7.26)."""
 

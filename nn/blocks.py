@@ -9,9 +9,10 @@ from __future__ import annotations
 from tinygrad_like import Tensor
 
 from . import init
-from .activation import GELU, ReLU, activated
+from .activation import GELU, ReLU
 from .containers import Sequential
 from .conv import Conv2d
+from .fusion import activated
 from .linear import Linear, Permute
 from .module import Module, Parameter
 from .norm import BatchNorm2d, LayerNorm, activated_sum

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinygrad_like import Tensor
 
-from .activation import fuses, with_relu
+from .fusion import applied
 from .linear import Identity
 from .module import Module, _described
 
@@ -94,22 +94,9 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Tensor) -> Any:
-        waiting = None  # a layer, until we know what follows it: with a ReLU it may be one op
-        for module in self.__dict__.values():  # the attributes are the layers, see module.py
-            if isinstance(module, Module):
-                if type(module) is Identity and module._hooks is None:
-                    continue  # nothing to do, as where fold_batch_norm took a layer out
-                if waiting is not None:
-                    layer, waiting = waiting, None
-                    if fuses(layer, module):
-                        x = with_relu[type(layer)](layer, x)
-                        continue
-                    x = layer(x)
-                if type(module) in with_relu:
-                    waiting = module
-                else:
-                    x = module(x)
-        return x if waiting is None else waiting(x)
+        # The attributes are the layers, see module.py. An Identity, as fold_batch_norm leaves one, separates nothing.
+        return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
+                        and not (type(layer) is Identity and layer._hooks is None)], x)
 
 
 class ModuleList(_List):

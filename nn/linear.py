@@ -8,7 +8,7 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .activation import with_relu
+from .fusion import fuses, products, rows, with_relu
 from .module import Module, Parameter
 
 
@@ -46,6 +46,18 @@ class Linear(Module):
 
 
 with_relu[Linear] = lambda layer, x: ops.linear_relu(x, layer.weight, layer.bias)
+
+
+def _row(layers, i, x):
+    """As many Linears, each with its ReLU, as there are in a row."""
+    params, most, last = (), 2 * products(), len(layers) - 1
+    while i < last and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
+        params += layers[i].weight, layers[i].bias
+        i += 2
+    return ops.linear_relu(x, *params) if params else x, i
+
+
+rows[Linear] = _row
 
 
 class Identity(Module):

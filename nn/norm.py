@@ -15,7 +15,7 @@ import numpy as np
 from tinygrad_like import Tensor, no_grad, ops
 
 from . import init
-from .activation import fuses, with_relu
+from .fusion import activated_row, fuses, rows, with_relu
 from .linear import Identity
 from .module import Module, Parameter, modes_restored
 
@@ -227,6 +227,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = _BatchNorm.rectified
+rows[BatchNorm1d] = rows[BatchNorm2d] = activated_row
 
 
 def activated_sum(norm: Module, activation: Module, x: Tensor, skip: Tensor) -> Tensor:

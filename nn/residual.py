@@ -7,7 +7,8 @@ from collections.abc import Callable
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .activation import ReLU, activated, fuses, make_activation
+from .activation import ReLU, make_activation
+from .fusion import activated, fuses, products, rows
 from .linear import Linear
 from .module import Module
 
@@ -84,12 +85,34 @@ class Res(Module):
             init.zeros_(parameter)
 
     def forward(self, z: Tensor) -> Tensor:
-        inner, outer, activation = self.mm2, self.mm1, self.activation
-        plain = type(inner) is Linear is type(outer) and self.scale == 1
-        if plain and fuses(inner, activation) and fuses(outer, activation):
-            return ops.res_relu(z, inner.weight, inner.bias, outer.weight, outer.bias)
-        update = activated(outer, activation, activated(inner, activation, z))
+        params = self._params()
+        if params:
+            return ops.res_relu(z, *params)
+        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, z))
         return z + (update if self.scale == 1 else update * self.scale)
+
+    def _params(self) -> tuple:
+        """What `ops.res_relu` takes for this block; nothing if it is not what that op computes, or a hook watches."""
+        inner, outer = self.mm2, self.mm1
+        if type(inner) is Linear is type(outer) and self.scale == 1 and fuses(inner, self.activation) and fuses(
+                outer, self.activation):
+            return inner.weight, inner.bias, outer.weight, outer.bias
+        return ()
 
     def extra_repr(self) -> str:
         return "" if self.scale == 1 else f"scale={self.scale:g}"
+
+
+def _row(layers, i, z):
+    """As many blocks as there are in a row."""
+    params, end = [], i
+    while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and layers[end]._hooks is None:
+        block = layers[end]._params()
+        if not block:
+            break
+        params += block
+        end += 1
+    return ops.res_relu(z, *params) if params else z, end
+
+
+rows[Res] = _row

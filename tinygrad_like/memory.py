@@ -17,7 +17,7 @@ import numpy as np
 from .dtypes import FLOAT32
 
 _LINE = 64  # bytes of a cache line
-_LARGE = 2**17  # bytes from which on a result is worth placing: it takes 1 us
+_LARGE = 2**15  # numbers from which on a result is worth placing: it takes 1 us
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # malloc.h
 
@@ -41,10 +41,10 @@ def empty(shape: tuple[int, ...], dtype: np.dtype = FLOAT32) -> np.ndarray:
     NumPy's arrays lie at any multiple of 16 bytes. In every other one, half the vectors that a tile stores cross the
     end of a line, and two tiles meet in one line, which may be in another core's cache: up to 10 % of a product's time.
     """
-    size = math.prod(shape) * dtype.itemsize
+    size = math.prod(shape)
     if size < _LARGE:
         return np.empty(shape, dtype)
-    buffer = np.empty(size + _LINE, np.uint8)
+    buffer = np.empty(size * dtype.itemsize + _LINE, np.uint8)
     address = ctypes.c_ssize_t.from_address(id(buffer) + object.__basicsize__).value  # buffer.ctypes takes 1 us
     return np.ndarray(shape, dtype, buffer, -address % _LINE)
 

@@ -89,7 +89,8 @@ class Primitive:
     def vjp(self, **rules: Callable) -> None:
         """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
 
-        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it is to give.
+        The rule of a variadic input (`*xs`) names `which`, the index of the input whose cotangent it is to give, and
+        gets all of them, as a tuple, by its name.
         """
         for name, rule in rules.items():
             if name not in self.inputs:
@@ -107,6 +108,8 @@ class Primitive:
         """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
         names = list(inspect.signature(rule).parameters)[1:]
         self.kept += [n for n in names if n not in self.kept and n not in ("which", "wanted")]
+        if self.variadic:
+            self.kept.sort(key=self.inputs[0].__ne__)  # all the inputs, if they are kept, come first, see _saved
         return [-1 if n in ("which", "wanted") else self.kept.index(n) for n in names]
 
     def _compile(self) -> Callable:
@@ -116,7 +119,7 @@ class Primitive:
         """
         def source(name: str) -> str:
             if name in self.inputs:
-                return "inputs" if self.variadic else f"inputs[{self.inputs.index(name)}]"
+                return "*inputs" if self.variadic else f"inputs[{self.inputs.index(name)}]"
             if name.endswith("_shape") and name[:-6] in self.inputs:
                 if self.variadic:
                     return "tuple([shape(x) for x in inputs])"
@@ -293,6 +296,9 @@ class Primitive:
                 if not graph:
                     x = x.data
             values.append(x)
+        if self.variadic and self.kept[0] in self.inputs:
+            n = len(node.parents)
+            values[:n] = [tuple(values[:n])]
         if self.out is not None:
             extra = node.extra
             if extra is not None and extra.version is not None and extra.version[0] > order:
@@ -345,7 +351,7 @@ class Fused(Primitive):
                 return cotangents
         with recording(True):
             saved = self._saved(node)
-            inputs = saved[: len(self.inputs)]
+            inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
             options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
             # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
             # can stop at the aliases instead of running on into the graph below.

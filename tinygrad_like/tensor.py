@@ -256,7 +256,8 @@ class Tensor:
             if self.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
-            gradient = np.ones(self.shape, self.dtype)
+            gradient = np.empty(self.shape, self.dtype)
+            gradient.fill(1)
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")

@@ -11,10 +11,11 @@ from typing import Any
 from tinygrad_like import Tensor
 
 from .. import init
-from ..activation import ReLU, activated
+from ..activation import ReLU
 from ..blocks import BasicBlock, Bottleneck, conv3x3
 from ..containers import Sequential
 from ..conv import Conv2d
+from ..fusion import activated
 from ..linear import Identity, Linear
 from ..module import Module
 from ..norm import BatchNorm2d

@@ -160,7 +160,7 @@ def test_one_compiled_signature_serves_all():
     frozen.flags.writeable = False
     for a in random(6, 6), random(6, 6).T, np.asfortranarray(random(6, 6)), frozen, random(2, 3, 6, 6)[:, ::2]:
         gemm.matmul(a, frozen)
-    assert len(gemm._products.signatures) == 1
+    assert len(gemm._calls.signatures) == 1
 
 
 def test_offset_tables_make_the_product_a_convolution():
@@ -227,7 +227,7 @@ for m, k, n in (1, 1, 1), (7, 9, 33), (50, 60, 70), (9, 300, 17):
     for a in rng.standard_normal((m, k), np.float32), rng.standard_normal((k, m), np.float32).T:
         for b in rng.standard_normal((k, n), np.float32), rng.standard_normal((n, k), np.float32).T:
             worst = max(worst, float(np.abs(gemm.matmul(a, b) - a.astype("d") @ b.astype("d")).max()))
-cached = sum(gemm._products.stats.cache_hits.values())
+cached = sum(gemm._calls.stats.cache_hits.values())
 print(json.dumps([simd.FLOATS, simd.ROWS, worst, cached]))
 """
 
@@ -297,8 +297,34 @@ def test_the_sum_with_a_skip_is_made_as_well():
         np.testing.assert_array_equal(total, skip + out)
 
 
+def test_an_operand_may_be_given_as_its_transpose():
+    for batch, m, k, n in ((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1):
+        a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
+        check(gemm.product(a, b, np.empty((*batch, m, n), np.float32), turned=True), a, b.swapaxes(-1, -2))
+
+
+def test_calls_in_a_row_may_use_each_others_results():
+    for n in 5, 200:
+        x, w = random(n, n), 0.1 * random(n, n, seed=1)
+        y, z, total = (np.full((n, n), np.nan, np.float32) for _ in range(3))
+        gemm.run(gemm.product_call(x, w, y), gemm.product_call(y, w, z, turned=True, rectify=True, more=(x, total)))
+        check(y, x, w)
+        expected = np.maximum(y.astype(float) @ w.T, 0)
+        np.testing.assert_allclose(z, expected, atol=1e-5)
+        np.testing.assert_allclose(total, x + expected, atol=1e-5)
+        (g, dw, _), first = gemm.linear_vjp_call(y, None, x, w, (True, True, False))
+        (same, _, db), second = gemm.linear_vjp_call(y, z, x, w, (True, False, True), g, g)  # added to g, in its place
+        gemm.run(first, second)
+        assert same is g
+        gated = np.where(z > 0, y, 0).astype(float)
+        np.testing.assert_allclose(g, (y.astype(float) + gated) @ w, atol=1e-4)
+        check(dw, y.T, x)
+        np.testing.assert_allclose(db, gated.sum(0), atol=1e-4)
+    gemm.run()  # nothing
+
+
 def check_linear_vjp(g, y, x, weight, wanted, start):
-    found = gemm.linear_vjp(g, y, x, weight, wanted, *([] if start is None else [start]))
+    found = gemm.linear_vjp(g, y, x, weight, wanted, start)
     start = 0.0 if start is None else start
     assert [c is not None for c in found] == wanted
     kept = g if y is None else np.where(y > 0, g, 0)

@@ -8,6 +8,7 @@ needs no packing where the numbers of a row lie together, since tiles read it in
 simd.py); otherwise it is packed too, in panels as high as a tile.
 """
 
+import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from .simd import (
     floats_at,
     floats_of,
     inner,
+    integer_at,
     kernel,
     make_copy,
     make_gated_copy,
@@ -38,7 +40,8 @@ from .simd import (
     stride_of,
     transpose,
 )
-from .tasks import COUNTS, address_of, call, reset, take
+from .tasks import COUNTS, address_of, reset, take
+from .tasks import call as call_at
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
@@ -113,24 +116,35 @@ def matmul(
     return product(a, b, out, start)
 
 
-def product(
+Call = tuple  # work for `run`: bytes, the numbers that say what to do; then the arrays they are about, kept alive so
+
+
+def product(a: np.ndarray, b: np.ndarray, out: np.ndarray, *options, **more_options) -> np.ndarray:
+    """out = start + a @ b, done at once; see `product_call`."""
+    run(product_call(a, b, out, *options, **more_options))
+    return out
+
+
+def product_call(
     a: np.ndarray,
     b: np.ndarray,
     out: np.ndarray,
-    start: np.ndarray = _ZERO,
+    start: np.ndarray | None = None,
+    turned: bool = False,
     rectify: bool = False,
-    more: tuple[np.ndarray, ...] = (),
-) -> np.ndarray:
+    more: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Call:
     """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
 
     Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
 
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
+    Turned: b is given as its transpose, (..., n, k).
     """
-    skip, total = (id(x) for x in more) if more else (0, 0)
-    _run(id(a), id(b), id(out), id(start), int(rectify), skip, total, 0, 0, 0, 0, 0, 0)
-    return out
+    start = _ZERO if start is None else start
+    skip, total = (id(more[0]), id(more[1])) if more else (0, 0)
+    return _pack(id(a), id(b), id(out), id(start), turned, rectify, skip, total, 0, 0, 0, 0, 0), a, b, out, start, more
 
 
 def linear_vjp_reference(g, y, x, weight, start=0.0):
@@ -139,32 +153,40 @@ def linear_vjp_reference(g, y, x, weight, start=0.0):
     return start + kept @ weight, kept.T @ x, kept.sum(0)
 
 
-def linear_vjp(
+def linear_vjp(*arguments, **options) -> list[np.ndarray | None]:
+    """What `linear_vjp_call` says, done at once."""
+    cotangents, call = linear_vjp_call(*arguments, **options)
+    run(call)
+    return cotangents
+
+
+def linear_vjp_call(
     g: np.ndarray,
     y: np.ndarray | None,
     x: np.ndarray,
     weight: np.ndarray,
     wanted: Sequence[bool],
-    start: np.ndarray = _ZERO,
-) -> list[np.ndarray | None]:
+    start: np.ndarray | None = None,
+    dx: np.ndarray | None = None,
+) -> tuple[list[np.ndarray | None], Call]:
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
 
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
     the positive part: of g, only what meets a y > 0 counts. y None: no positive part was taken. wanted: which of the
-    three to compute; the others are None. start: what the cotangent of x is added to. Unchecked, as `product` is.
+    three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may be
+    start. Unchecked, as `product` is.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
-    dx = empty(x.shape) if wanted[0] else None
+    dx = None if not wanted[0] else empty(x.shape) if dx is None else dx
     dw = empty(weight.shape) if wanted[1] else None
-    db = np.empty(len(weight), np.float32) if wanted[2] else None
-    transposed = g.T
-    _run(
-        id(g), id(weight), id(dx) if wanted[0] else 0, id(start), 0, 0, 0,
-        id(transposed), id(x), id(dw) if wanted[1] else 0, 0 if y is None else id(y), id(db) if wanted[2] else 0,
-        id(_ZERO),
+    db = np.empty(weight.shape[0], np.float32) if wanted[2] else None
+    start = _ZERO if start is None else start
+    numbers = _pack(
+        id(g), id(weight), id(dx) if wanted[0] else 0, id(start), 0, 0, 0, 0,
+        id(x), id(dw) if wanted[1] else 0, 0 if y is None else id(y), id(db) if wanted[2] else 0, id(_ZERO),
     )  # fmt: skip
-    return [dx, dw, db]
+    return [dx, dw, db], (numbers, g, y, x, weight, start, dx, dw, db)
 
 
 class _Matrix(NamedTuple):
@@ -208,13 +230,17 @@ def _stride(x, axis):
 
 
 @inner
-def _matrix(x, index, out):
-    """The matrix of the array x that belongs to matrix number `index` of the array out, to which x broadcasts."""
+def _matrix(x, index, out, turned=False):
+    """The matrix of the array x that belongs to matrix number `index` of the array out, to which x broadcasts.
+
+    Turned: its transpose.
+    """
     address = data_of(x)
     for axis in range(3, ndim_of(out) + 1):
         address += index % _size(out, axis) * _stride(x, axis)
         index //= _size(out, axis)
-    return _Matrix(address, _stride(x, 2), _stride(x, 1))
+    row, column = _stride(x, 2), _stride(x, 1)
+    return _Matrix(address, column, row) if turned else _Matrix(address, row, column)
 
 
 @inner
@@ -435,12 +461,12 @@ def _scratch(m, k, packs):
 
 
 @inner
-def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alone):
-    """One task's share of out = start + a @ b, in pieces that it takes by the counts."""
-    m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 1), 1
+def _task(task, tasks, a, a_turned, b, b_turned, out, start, rectify, gate, skip, total, counts, alone):
+    """One task's share of out = start + a @ b, in pieces that it takes by the counts; a and b may be transposes."""
+    m, n, k, batch = _size(out, 2), _size(out, 1), _size(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= _size(out, axis)
-    packs = _packs_rows(_matrix(a, 0, out), n, gate)
+    packs = _packs_rows(_matrix(a, 0, out, a_turned), n, gate)
     by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = _ceil(m, ROWS), _ceil(n, COLUMNS)
     m_step, k_step = max(1, _ceil(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
@@ -456,7 +482,8 @@ def _task(task, tasks, a, b, out, start, rectify, gate, skip, total, counts, alo
         middle = _ceil(m1 - m0, 2 * ROWS) * ROWS
         i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
         if i1 > i0 and n1 > n0:
-            rows, columns = _from(_matrix(a, index, out), m0, 0), _from(_matrix(b, index, out), 0, n0)
+            rows = _from(_matrix(a, index, out, a_turned), m0, 0)
+            columns = _from(_matrix(b, index, out, b_turned), 0, n0)
             first, target = _from(_matrix(start, index, out), m0, n0), _from(_matrix(out, index, out), m0, n0)
             _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, rectify, packs, gate, scratch)
             if skip:  # while this part of out is near
@@ -491,51 +518,69 @@ def _sum_columns(g, y, out, task, tasks):
         total[first + j] = whole[j]
 
 
+_FIELDS = struct.Struct("13q")  # a, b, out, start, turned, rectify, skip, total, x, dw, y, db, zero: ids and flags
+_pack, _BYTES = _FIELDS.pack, _FIELDS.size
+
+
 @kernel()
-def _share(a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts, task, tasks):
-    """One task's share of what `product` or `linear_vjp` asks for. No part waits for what another task does."""
+def _share(call, counts, task, tasks):
+    """One task's share of a Call, given the address of its numbers. No part waits for what another task does."""
+    a, b, out, start = integer_at(call, 0), integer_at(call, 1), integer_at(call, 2), integer_at(call, 3)
+    turned, rectify, skip, total = integer_at(call, 4), integer_at(call, 5), integer_at(call, 6), integer_at(call, 7)
+    x, dw, y, db, zero = (
+        integer_at(call, 8), integer_at(call, 9), integer_at(call, 10), integer_at(call, 11), integer_at(call, 12)
+    )  # fmt: skip
     gate = data_of(y) - data_of(a) if y else 0
     if db:
         _sum_columns(a, y, db, task, tasks)
-    for left, right, result, first, last, more, counted, alone in (
-        (g, x, dw, zero, 0, 0, counts, not out), (a, b, out, start, rectify, skip, counts + 8 * COUNTS * tasks, True)
+    for left, left_turned, right, right_turned, result, first, last, more, counted, alone in (
+        (a, True, x, False, dw, zero, 0, 0, counts, not out),
+        (a, False, b, turned != 0, out, start, rectify, skip, counts + 8 * COUNTS * tasks, True)
     ):  # fmt: skip
         if result:
-            _task(task, tasks, left, right, result, first, last, gate, more, total, counted, alone)
+            _task(task, tasks, left, left_turned, right, right_turned, result, first, last, gate, more, total,
+                  counted, alone)  # fmt: skip
 
 
 @inner
-def _multiplications(a, out):
+def _multiplications(out, k):
     """In a product with out as its result."""
-    count = _size(a, 1)
     for axis in range(1, ndim_of(out) + 1):
-        count *= _size(out, axis)
-    return count
+        k *= _size(out, axis)
+    return k
 
 
 @kernel(parallel=True)
-def _products(share, a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, max_tasks):
-    """`_share` in parallel. It is called by address, or it would be compiled four times."""
-    work = (_multiplications(a, out) if out else 0) + (_multiplications(g, dw) if dw else 0)
-    tasks = max(1, min(max_tasks, work // _GRAIN))
-    counts = np.empty(2 * COUNTS * tasks, np.int64)  # for each of two products
-    reset(counts)
-    arguments = (a, b, out, start, rectify, skip, total, g, x, dw, y, db, zero, counts.ctypes.data)
-    if tasks == 1:
-        call(share, 0, arguments, np.int64(0), tasks)
-    else:
-        for task in prange(tasks):
-            call(share, 0, arguments, np.int64(task), tasks)
-    counts[0] = 0  # they live until here
+def _calls(share, call, calls, max_tasks):
+    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. That is called by
+    address, or it would be compiled four times."""
+    for _ in range(calls):
+        a, out, dw = integer_at(call, 0), integer_at(call, 2), integer_at(call, 9)
+        work = _multiplications(out, _size(a, 1)) if out else 0
+        work += _multiplications(dw, _size(a, 2)) if dw else 0
+        tasks = max(1, min(max_tasks, work // _GRAIN))
+        counts = np.empty(2 * COUNTS * tasks, np.int64)  # for each of two products
+        reset(counts)
+        arguments = (call, counts.ctypes.data)
+        if tasks == 1:
+            call_at(share, 0, arguments, np.int64(0), tasks)
+        else:
+            for task in prange(tasks):
+                call_at(share, 0, arguments, np.int64(task), tasks)
+        counts[0] = 0  # they live until here
+        call += _BYTES
 
 
-def _run(*arguments: int) -> None:
-    """Do what `_share` does with these."""
+def run(*calls: Call) -> None:
+    """Do what Calls say, one after another. Between two of them Python would take longer than it seems: its code is no
+    longer in the cache after a product, and the threads would have to be called together again."""
     global _address
+    numbers = b"".join([call[0] for call in calls])
     with threads.pool:
         if not _address:
-            _address = address_of(_share, *[types.intp] * (len(arguments) + 1))
-        _products(_address, *arguments, threads.count)
+            _address = address_of(_share, types.intp, types.intp)
+        _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count)
 
 
+_CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin
 _address = 0

@@ -9,6 +9,7 @@ is EMPTY.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
 
 def _run(task, rows: Rows, *numbers) -> None:
     large = sum(row[0].size for row in rows) >= PARALLEL_FROM
-    table = np.array([[id(array) for array in row] for row in rows])
+    table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
     run(task, large, table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
 
 

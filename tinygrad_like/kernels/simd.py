@@ -243,6 +243,16 @@ def stride_of(typing, array, axis):
 
 
 @intrinsic
+def integer_at(typing, address, index):
+    """Entry `index` of the int64 from an address on."""
+
+    def emit(b, address, index):
+        return load(b, element(b, address, index, integer(8)), I64)
+
+    return function(emit, types.intp, types.intp, types.intp)
+
+
+@intrinsic
 def _pointer(typing, address):
     def codegen(context, b, signature, values):
         return b.inttoptr(values[0], context.get_value_type(signature.return_type))

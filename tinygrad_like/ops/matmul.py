@@ -95,86 +95,167 @@ def linear_reference(x, weight, bias=None):
 @fused(reference=linear_reference)
 def linear(x, weight, bias=None):
     """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
-    return _linear(x, weight, bias, rectify=False)
-
-
-def _linear(x, weight, bias, rectify, skip=None, total=None):
-    """x W^T + b or its positive part; its sum with skip goes to total, if they are given."""
-    _check_linear(x, weight, bias)
-    rows, shape = _rows(x), (*x.shape[:-1], weight.shape[0])
-    if x.dtype is FLOAT32:
-        y = empty(shape)
-        start = () if bias is None else (np.ascontiguousarray(bias),)
-        more = () if skip is None else (_rows(skip), _rows(total))
-        kernels.gemm.product(rows, weight.T, _rows(y), *start, rectify=rectify, more=more)
-        return y
-    y = np.matmul(rows, weight.T)
-    y = y if bias is None else y + bias
-    y = (np.maximum(y, 0) if rectify else y).reshape(shape)
-    if skip is not None:
-        np.add(skip, y, out=total)
+    y, calls = _linear(x, weight, bias)
+    _run(calls)
     return y
 
 
 @linear.joint_vjp
 def _(g, x, weight, bias, wanted):
-    return _linear_vjp(g, None, x, weight, wanted)
+    cotangents, calls = _linear_vjp(g, None, x, weight, wanted)
+    _run(calls)
+    return cotangents
 
 
-def _linear_vjp(g, y, x, weight, wanted, skip=None):
-    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
+def _run(calls):
+    """Do what is left; float64 leaves nothing, and does without loading the kernels."""
+    if calls:
+        kernels.gemm.run(*calls)
+
+
+def _linear(x, weight, bias, rectify=False, skip=None, total=None):
+    """x W^T + b or its positive part; its sum with skip goes to total, if they are given. And what is left to run."""
+    shape = _check_linear(x, weight, bias)
+    rows = _rows(x)
+    if x.dtype is FLOAT32:
+        y = empty(shape)
+        start = None if bias is None else np.ascontiguousarray(bias)
+        more = None if skip is None else (_rows(skip), _rows(total))
+        return y, [kernels.gemm.product_call(rows, weight, _rows(y), start, True, rectify, more)]
+    y = np.matmul(rows, weight.T)
+    y = y if bias is None else y + bias
+    y = (np.maximum(y, 0) if rectify else y).reshape(shape)
+    if skip is not None:
+        np.add(skip, y, out=total)
+    return y, []
+
+
+def _linear_vjp(g, y, x, weight, wanted, skip=None, dx=None):
+    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples. And what is left to
+    run.
 
     y: None, or the output of a ReLU; of g, then, only what meets a y > 0 counts.
     skip: None, or what reaches x on another way, which is added to dL/dx.
+    dx: None, or an array to write dL/dx to, if it has the shape of x; it may be skip.
     """
     g, rows = np.ascontiguousarray(_rows(g)), _rows(x)
     if g.dtype is FLOAT32 is x.dtype:
         y = None if y is None else np.ascontiguousarray(_rows(y))
-        start = () if skip is None else (np.ascontiguousarray(_rows(skip)),)
-        dx, dw, db = kernels.gemm.linear_vjp(g, y, rows, weight, wanted, *start)
+        start = None if skip is None else np.ascontiguousarray(_rows(skip))
+        dx = _rows(dx) if dx is not None and dx.shape == x.shape else None
+        (dx, dw, db), call = kernels.gemm.linear_vjp_call(g, y, rows, weight, wanted, start, dx)
+        calls = [call]
     else:
         g = g if y is None else keep_positive.forward(g, _rows(y))
         dx = np.matmul(g, weight) if wanted[0] else None
         dx = dx if skip is None or dx is None else dx + _rows(skip)
         dw = np.matmul(g.T, rows) if wanted[1] else None
         db = sum_over(g, (0,), False) if wanted[2] else None
-    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dw, db]
+        calls = []
+    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dw, db], calls
 
 
-@fused(reference=lambda x, weight, bias=None: relu(linear(x, weight, bias)))
-def linear_relu(x, weight, bias=None):
-    """max(x W^T + b, 0), one layer of (7.22), with a single array for what are two ops. Shapes as in `linear`."""
-    return _linear(x, weight, bias, rectify=True)
+# Layers in a row ------------------------------------------------------------------------------------------------------
+# One op for several layers, since between two products Python takes longer than it seems: its code is no longer in the
+# cache, and the threads have to be called together again.
+
+
+def linear_relu_reference(*inputs):
+    """max(x W^T + b, 0), layer after layer."""
+    y = inputs[0]
+    for i in _layers("linear_relu", inputs, 2):
+        y = relu(linear(y, inputs[i], inputs[i + 1]))
+    return y
+
+
+@fused(reference=linear_relu_reference)
+def linear_relu(*inputs):
+    """Layers of (7.22) in a row, each max(x W^T + b, 0): `linear_relu(x, weight1, bias1, weight2, bias2, ...)`.
+
+    x (..., in_1), weights (out_l, in_l), in_l = out_(l-1), biases (out_l) or None -> (..., out_last).
+    """
+    y, given, calls = inputs[0], [], []
+    for i in _layers("linear_relu", inputs, 2):
+        given.append(y)
+        y, call = _linear(y, inputs[i], inputs[i + 1], rectify=True)
+        calls += call
+    _run(calls)
+    return y, Residuals(given=given)
 
 
 @linear_relu.joint_vjp
-def _(g, x, weight, bias, out, wanted):
-    return _linear_vjp(g, out, x, weight, wanted)
+def _(g, inputs, given, out, wanted):
+    cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
+    for i in reversed(_layers("linear_relu", inputs, 2)):
+        if first < i + 2:  # this layer's weight and bias, inputs i and i + 1, are wanted, or something before them
+            x = given[i // 2]
+            (g, *cotangents[i : i + 2]), call = _linear_vjp(
+                g, out, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
+            calls += call
+            out = x  # of the layer before
+    _run(calls)
+    cotangents[0] = g
+    return cotangents
 
 
-@fused(reference=lambda z, weight2, bias2, weight1, bias1: add(
-    z, linear_relu(linear_relu(z, weight2, bias2), weight1, bias1)))
-def res_relu(z, weight2, bias2, weight1, bias1):
-    """z + max(W1 max(W2 z + b2, 0) + b1, 0), a residual block (7.38) in one op. z (..., n) -> (..., n).
+def res_relu_reference(*inputs):
+    """z + max(W1 max(W2 z + b2, 0) + b1, 0), block after block."""
+    z = inputs[0]
+    for i in _layers("res_relu", inputs, 4):
+        z = add(z, linear_relu(z, *inputs[i : i + 4]))
+    return z
 
-    weight2 (hidden, n), bias2 (hidden), weight1 (n, hidden), bias1 (n); a bias may be None. Raises ValueError if the
-    block does not end in as many features as it begins with.
+
+@fused(reference=res_relu_reference)
+def res_relu(*inputs):
+    """Residual blocks (7.38) in a row, each z + max(W1 max(W2 z + b2, 0) + b1, 0):
+    `res_relu(z, weight2, bias2, weight1, bias1, weight2, ...)`, four arrays for each block.
+
+    z (..., n) -> (..., n). weight2 (hidden, n), bias2 (hidden), weight1 (n, hidden), bias1 (n); a bias may be None.
+    Raises ValueError if a block does not end in as many features as it begins with.
     """
-    hidden = _linear(z, weight2, bias2, rectify=True)
-    if weight1.shape[:1] != z.shape[-1:]:
-        raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} features of "
-                         f"the input {z.shape}, to which the rest is added")
-    out = empty(z.shape, z.dtype)
-    update = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
-    return out, Residuals(hidden=hidden, update=update)
+    z, saved, calls = inputs[0], [], []
+    for i in _layers("res_relu", inputs, 4):
+        weight2, bias2, weight1, bias1 = inputs[i : i + 4]
+        hidden, first = _linear(z, weight2, bias2, rectify=True)
+        if weight1.shape[:1] != z.shape[-1:]:
+            raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} "
+                             f"features of the input {z.shape}, to which the rest is added")
+        out = empty(z.shape, z.dtype)
+        update, second = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
+        saved.append((z, hidden, update))
+        calls += first + second
+        z = out
+    _run(calls)
+    return z, Residuals(saved=saved)
 
 
 @res_relu.joint_vjp
-def _(g, z, weight2, weight1, hidden, update, wanted):
-    # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
-    through, dw1, db1 = _linear_vjp(g, update, hidden, weight1, (True, *wanted[3:]))
-    dz, dw2, db2 = _linear_vjp(through, hidden, z, weight2, wanted[:3], skip=g)
-    return [dz, dw2, db2, dw1, db1]
+def _(g, inputs, saved, wanted):
+    cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
+    through = own = None
+    for i in reversed(_layers("res_relu", inputs, 4)):
+        if first < i + 4:
+            z, hidden, update = saved[i // 4]
+            # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
+            (through, *cotangents[i + 2 : i + 4]), call = _linear_vjp(
+                g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), dx=through)
+            calls += call
+            (g, *cotangents[i : i + 2]), call = _linear_vjp(
+                through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), skip=g, dx=own)
+            calls += call
+            own = g  # made here, so the next may be written over it, unlike what came from outside
+    _run(calls)
+    cotangents[0] = g
+    return cotangents
+
+
+def _layers(name, inputs, count):
+    """Where in the inputs (x, weight, bias, weight, ...) each layer begins that takes so many of them."""
+    if len(inputs) % count != 1 or len(inputs) == 1:
+        raise TypeError(f"{name}: after x come weights and biases (or None) in turn, {count} for each layer; "
+                        f"got {len(inputs) - 1}")
+    return range(1, len(inputs), count)
 
 
 def _rows(x):
@@ -183,19 +264,22 @@ def _rows(x):
 
 
 def _check_linear(x, weight, bias):
-    if weight.ndim != 2:
-        raise ValueError(f"linear: weight must be (out, in), got shape {weight.shape}")
-    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise ValueError(f"linear: the last axis of the input, shape {x.shape}, must be {weight.shape[1]}, "
-                         f"the second of the weight (out, in) = {weight.shape}")
-    if bias is not None and bias.shape != weight.shape[:1]:
-        raise ValueError(f"linear: bias has shape {bias.shape} but the weight "
-                         f"(out, in) = {weight.shape} needs ({weight.shape[0]},)")
+    """The shape of x W^T + b."""
+    shape, of_weight = x.shape, weight.shape
+    if len(of_weight) != 2:
+        raise ValueError(f"linear: weight must be (out, in), got shape {of_weight}")
+    if not shape or shape[-1] != of_weight[1]:
+        raise ValueError(f"linear: the last axis of the input, shape {shape}, must be {of_weight[1]}, "
+                         f"the second of the weight (out, in) = {of_weight}")
     if x.dtype is not weight.dtype:
         raise TypeError(f"linear: the input is {x.dtype} but the weight {weight.dtype}; cast the input with "
                         f".{'float' if weight.dtype is FLOAT32 else 'double'}()")
+    if bias is not None and bias.shape != of_weight[:1]:
+        raise ValueError(f"linear: bias has shape {bias.shape} but the weight "
+                         f"(out, in) = {of_weight} needs ({of_weight[0]},)")
     if bias is not None and bias.dtype is not weight.dtype:
         raise TypeError(f"linear: the bias is {bias.dtype} but the weight {weight.dtype}; cast one of them")
+    return *shape[:-1], of_weight[0]
 
 
 # Einsum: permute, reshape and matmul in disguise ----------------------------------------------------------------------
