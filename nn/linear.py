@@ -49,11 +49,13 @@ with_relu[Linear] = lambda layer, x: ops.linear_relu(x, layer.weight, layer.bias
 
 
 def _row(layers, i, x):
-    """As many Linears, each with its ReLU, as there are in a row."""
-    params, most, last = (), 2 * products(), len(layers) - 1
-    while i < last and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
+    """As many Linears, each with its ReLU, as there are in a row; and one more without."""
+    params, most, end = (), 2 * products(), len(layers) - 1
+    while i < end and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
         params += layers[i].weight, layers[i].bias
         i += 2
+    if 0 < len(params) < most and i <= end and type(layers[i]) is Linear and layers[i]._hooks is None:
+        return ops.linear_relu(x, *params, layers[i].weight, layers[i].bias, last=False), i + 1
     return ops.linear_relu(x, *params) if params else x, i
 
 

@@ -329,6 +329,10 @@ BAD_CALLS = [
     (lambda: ops.mse_loss(X, V), ValueError,
      "mse_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting a loss is nearly always a "
      "mistake: reshape one)"),
+    (lambda: ops.mse_loss(X[:0], X[:0]), ValueError,
+     "mse_loss: an input of shape (0, 3) is empty, and nothing has no mean"),
+    (lambda: ops.embedding(I, X, padding_idx=2), ValueError,
+     "embedding: padding_idx=2 is out of range for a table of 2 rows"),
     (lambda: ops.mse_loss(X, 1.0), TypeError,
      "mse_loss: the target must be a Tensor or an array of shape (2, 3), got float"),
     (lambda: ops.mse_loss(I, I), TypeError,

@@ -258,6 +258,7 @@ class Tensor:
                                  "or reduce it to one number, with .sum() or .mean()")
             gradient = np.empty(self.shape, self.dtype)
             gradient.fill(1)
+            return wrap(gradient) if create_graph else gradient
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")

@@ -158,6 +158,8 @@ ERRORS = [
     (lambda: ops.conv1d(Tensor.zeros(1, 1, 9), Tensor.zeros(1, 1, 3), stride=(1, 2)), ValueError, r"one integer"),
     (lambda: ops.conv_transpose2d(X, W), ValueError, r"conv_transpose2d: input has 3 channels"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), output_padding=1), ValueError, r"output_padding"),
+    (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=1), ValueError,
+     r"output_padding \(1, 1\) must be less than stride \(1, 1\)"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 1, 1), padding=4), ValueError, r"the output would be 0 x 0"),
     (lambda: ops.unfold(Tensor.zeros(3, 8, 8), kernel_size=3), ValueError, r"unfold: takes \(batch, channels"),
     (lambda: ops.fold(Tensor.zeros(1, 5, 36), output_size=8, kernel_size=3), ValueError, r"fold: takes"),

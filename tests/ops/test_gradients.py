@@ -75,6 +75,7 @@ CASES = {
     "keep_positive": (ops.keep_positive, real(4), real(4)),
     "sigmoid_vjp": (ops.sigmoid_vjp, real(4), real(4)),
     "tanh_vjp": (ops.tanh_vjp, real(4), real(4)),
+    "softplus_vjp": (lambda g, x: ops.softplus_vjp(g, x, beta=2.5), real(4), real(4)),
     "softmax_vjp": (ops.softmax_vjp, real(3, 4), real(3, 4)),
     "log_softmax_vjp": (lambda g, x: ops.log_softmax_vjp(g, x, axis=0), real(3, 4), real(3, 4)),
     "glu": (ops.glu, real(3, 6)),
@@ -165,6 +166,8 @@ CASES = {
     "res_relu in a row": (ops.res_relu, real(5, 4), real(3, 4), real(3), real(4, 3), real(4),
                           real(2, 4), real(2), real(4, 2), real(4)),
     "linear_relu": (ops.linear_relu, real(5, 4), real(3, 4), real(3)),
+    "linear_relu, last": (lambda *xs: ops.linear_relu(*xs, last=False), real(5, 4), real(3, 4), real(3), real(6, 3),
+                          real(6)),
     "linear_relu in a row": (ops.linear_relu, real(5, 4), real(3, 4), real(3), real(6, 3), real(6)),
     "einsum product": (lambda a, b: Tensor.einsum("ij,jk->ik", a, b), real(3, 4), real(4, 2)),
     "einsum attention": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 3, 2, 4), real(2, 2, 2, 4)),
@@ -326,6 +329,53 @@ def test_conventions_at_singular_points():
     assert gradient(ops.prod, [0, 2, 3]) == [[6, 0, 0]]
     assert gradient(ops.prod, [0, 0, 3]) == [[0, 0, 0]]
     assert gradient(lambda x: ops.clip(x, min=0, max=1), [-1, 0, 0.5, 1, 2]) == [[0, 1, 1, 1, 0]]
+
+
+def second_derivative(f, x):
+    x = Tensor(np.array(x, dtype=float), requires_grad=True)
+    first, = f(x).sum().gradient(x, create_graph=True)
+    return first.sum().gradient(x)[0].tolist()
+
+
+def test_smooth_functions_are_smooth_where_their_formulas_have_kinks():
+    assert second_derivative(lambda x: ops.softplus(x, beta=3.0), [0.0]) == [3 / 4]
+    assert second_derivative(ops.logsigmoid, [0.0]) == [-1 / 4]
+    for t in 0.0, 0.3, 1.0:
+        target = Tensor(np.array([t]))
+        assert second_derivative(lambda x, t=target: ops.binary_cross_entropy_with_logits(x, t), [0.0]) == [1 / 4]
+
+
+def test_probabilities_of_0_have_a_gradient_too():
+    x, t = Tensor(np.log([[1.0, 3.0]])), Tensor(np.array([[1.0, 0.0]]), requires_grad=True)
+    for create_graph in False, True:
+        found, = ops.cross_entropy(x, t).gradient(t, create_graph=create_graph)
+        np.testing.assert_allclose(found.numpy(), [[np.log(4), np.log(4 / 3)]])
+    masked = Tensor(np.array([[0.0, -np.inf]]), requires_grad=True)
+    loss = ops.cross_entropy(masked, Tensor(np.array([[1.0, 0.0]])))
+    assert loss.gradient(masked, create_graph=True)[0].tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("n", [3, 3000])
+def test_an_infinite_cotangent_stops_at_a_shut_relu(n):
+    x, g = np.full(n, -1, np.float32), np.full(n, np.inf, np.float32)
+    assert not ops.keep_positive(g, x).any()
+
+
+def test_asin_and_acos_keep_their_digits_near_1():
+    x = Tensor(np.array([1 - 2.0**-20, -1 + 2.0**-22], np.float32), requires_grad=True)
+    expected = 1 / np.sqrt(1 - x.numpy().astype(float) ** 2)
+    np.testing.assert_allclose(x.asin().sum().gradient(x)[0].numpy(), expected, rtol=3e-7)
+    np.testing.assert_allclose(x.acos().sum().gradient(x)[0].numpy(), -expected, rtol=3e-7)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_a_padding_index_may_count_from_the_end(size):
+    weight = Tensor(np.ones((4, size), np.float32), requires_grad=True)
+    for padding_idx, left in (-1, [1, 1, 1, 0]), (1, [1, 0, 1, 1]), (None, [1, 1, 1, 1]):
+        out = ops.embedding(Tensor([0, 1, 2, 3]), weight, padding_idx=padding_idx)
+        first, = (out * out).sum().gradient(weight, create_graph=True)
+        assert first.numpy().any(1).tolist() == [bool(n) for n in left]
+        np.testing.assert_array_equal(first.sum().gradient(weight)[0].numpy().any(1), first.numpy().any(1))
 
 
 def test_where_keeps_nan_of_the_branch_not_taken_out():

@@ -55,6 +55,8 @@ CASES = {
                           real(80, 70), real(80), real(70, 80), real(70), real(80, 70), real(80), real(70, 80),
                           real(70)),
     "linear_relu": (ops.linear_relu, real(90, 70), real(100, 70), real(100)),
+    "linear_relu, last": (lambda *xs: ops.linear_relu(*xs, last=False), real(90, 70), real(100, 70), real(100),
+                          real(60, 100), real(60)),
     "linear_relu in a row": (ops.linear_relu, real(90, 70), real(100, 70), real(100), real(60, 100), real(60)),
     "linear without bias": (ops.linear, real(60, 70), real(50, 70)),
     "einsum": (lambda q, k: Tensor.einsum("bqhd,bkhd->bhqk", q, k), real(2, 30, 4, 16), real(2, 30, 4, 16)),

@@ -27,7 +27,7 @@ from .matmul import (
 )
 from .activation import (
     relu, keep_positive, leaky_relu, binary_step, sigmoid, tanh, sigmoid_vjp, tanh_vjp, silu, gelu, softplus,
-    logsigmoid, elu, glu, swiglu,
+    softplus_vjp, logsigmoid, elu, glu, swiglu,
 )
 from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,

@@ -12,7 +12,7 @@ import numpy as np
 from .. import kernels
 from ..primitive import fused, primitive
 from .axes import one_axis
-from .elementwise import abs, erf, exp, expm1, log1p, maximum, mul, neg, where
+from .elementwise import erf, expm1, mul, neg, where
 from .index import take
 
 LEAST = 512  # numbers from which a kernel beats NumPy at functions of this kind
@@ -28,7 +28,7 @@ def relu(x):
 def keep_positive(g, x):
     """g where x > 0, else 0: relu's VJP, which is linear in g and its own adjoint."""
     # Not maximum(x, 0)'s rule, which would pass half of g at x = 0.
-    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.multiply(g, x > 0)
+    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.where(x > 0, g, 0)
 
 
 relu.vjp(x=lambda g, out: keep_positive(g, out))  # out > 0 exactly where x > 0, and out is needed anyway
@@ -155,26 +155,27 @@ def _(g, x, approximate):
     return [g * (0.5 * (1 + erf.forward(x * math.sqrt(0.5))) + x * phi)]  # Phi + x Phi'
 
 
-def softplus_reference(x, beta=1.0):
-    """log(1 + e^(beta x)) / beta, as max(x, 0) + log(1 + e^-|beta x|) / beta, which does not overflow."""
-    return maximum(x, 0.0) + log1p(exp(neg(abs(x * beta)))) * (1 / beta)
-
-
-@fused(reference=softplus_reference)
+@primitive
 def softplus(x, *, beta=1.0):
     """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x)."""
     if not beta > 0:
         raise ValueError(f"softplus: beta must be positive, got {beta}")
     if kernels.worth(x, LEAST):
         return kernels.elementwise.forward(kernels.elementwise.SOFTPLUS, x, beta)
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x * beta))) * (1 / beta)
+    z = x if beta == 1 else x * beta
+    y = np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))  # which does not overflow
+    return y if beta == 1 else y * (1 / beta)
 
 
-@softplus.joint_vjp
-def _(g, x, beta):
+@fused(reference=lambda g, x, beta=1.0: g * sigmoid(x * beta))
+def softplus_vjp(g, x, *, beta=1.0):
+    """g sigma(beta x)."""
     if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
-        return [kernels.elementwise.backward(kernels.elementwise.SOFTPLUS, g, x, beta)]
-    return [g * sigmoid.forward(x * beta)]
+        return kernels.elementwise.backward(kernels.elementwise.SOFTPLUS, g, x, beta)
+    return g * sigmoid.forward(x * beta)
+
+
+softplus.vjp(x=lambda g, x, beta: softplus_vjp(g, x, beta=beta))
 
 
 def logsigmoid(x):

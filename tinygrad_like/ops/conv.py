@@ -231,7 +231,7 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     x (batch, in, height, width), weight (in, out / groups, kh, kw), bias (out) -> (batch, out, height', width') with
     height' = (height - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
 
-    output_padding: which of the sizes that conv2d maps to this height, less than stride or dilation.
+    output_padding: which of the sizes that conv2d maps to this height, less than stride.
     Raises ValueError if channels, groups and shapes do not fit.
     """
     if x.dtype is not FLOAT32 or x.size == 0:
@@ -293,9 +293,8 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
     _check_bias(who, weight, bias, weight.shape[1] * groups)
     stride, dilation = _pair(who, "stride", stride, 1), _pair(who, "dilation", dilation, 1)
     extra, kernel = _pair(who, "output_padding", output_padding, 0), weight.shape[2:]
-    for e, s, d in zip(extra, stride, dilation, strict=True):
-        if e >= max(s, d):
-            raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride} or dilation {dilation}")
+    if any(e >= s for e, s in zip(extra, stride, strict=True)):  # conv2d would map the output to a larger image than x
+        raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride}")
     margins = _margins(who, padding, kernel, stride, dilation)
     size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
                  zip(x.shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip

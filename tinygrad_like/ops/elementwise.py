@@ -205,7 +205,7 @@ def asin(x):
     return np.arcsin(x)
 
 
-asin.vjp(x=lambda g, x: g * rsqrt(1 - x * x))
+asin.vjp(x=lambda g, x: g * rsqrt((1 - x) * (1 + x)))  # of 1 - x * x little is left near 1, mostly rounding
 
 
 @primitive
@@ -214,7 +214,7 @@ def acos(x):
     return np.arccos(x)
 
 
-acos.vjp(x=lambda g, x: -g * rsqrt(1 - x * x))
+acos.vjp(x=lambda g, x: -g * rsqrt((1 - x) * (1 + x)))
 
 
 @primitive

@@ -177,15 +177,17 @@ def _along(who, shape, index, axis, src=None) -> tuple:
 def embedding(index, weight, *, padding_idx=None):
     """The rows of a table that an index names: index (...), of integers, weight (rows, size) -> (..., size).
 
-    padding_idx: the row, if any, that gets no gradient. Its value is looked up as any other.
+    padding_idx: the row, counted from the end if negative, that gets no gradient. It is looked up as any other.
 
-    Raises IndexError for an index below 0 or past the last row.
+    Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
     """
     if index.dtype.kind not in "iu":
         raise TypeError(f"embedding: the index must hold integers, got {index.dtype}")
     if weight.ndim != 2:
         raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
     rows = len(weight)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise ValueError(f"embedding: padding_idx={padding_idx} is out of range for a table of {rows} rows")
     if index.size and (index.min() < 0 or index.max() >= rows):
         place = np.argwhere((index < 0) | (index >= rows))[0]
         raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
@@ -197,7 +199,7 @@ def embedding(index, weight, *, padding_idx=None):
 def add_rows(x, index, *, rows, padding_idx=None):
     """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
     out = np.zeros((rows, x.shape[-1]), x.dtype)
-    skipped = -1 if padding_idx is None else padding_idx
+    skipped = -1 if padding_idx is None else padding_idx % rows
     if kernels.worth(x):
         return kernels.embedding.add_rows(x, index.astype(np.int64, copy=False).ravel(), out, skipped)
     kept = index != skipped
@@ -207,8 +209,8 @@ def add_rows(x, index, *, rows, padding_idx=None):
 
 embedding.vjp(weight=lambda g, index, weight_shape, padding_idx: add_rows(
     g, index, rows=weight_shape[0], padding_idx=padding_idx))
-add_rows.vjp(x=lambda g, index, padding_idx: where(
-    (index != (-1 if padding_idx is None else padding_idx))[..., None], embedding(index, g), 0.0))
+add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
+    (index != (-1 if padding_idx is None else padding_idx % rows))[..., None], embedding(index, g), 0.0))
 
 
 @primitive

@@ -27,6 +27,8 @@ def _check(who, input, target, reduction):
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"{who}: input has shape {tuple(input.shape)} but target {tuple(target.shape)}; "
                          "they must agree (broadcasting a loss is nearly always a mistake: reshape one)")
+    if reduction == "mean" and 0 in input.shape:
+        raise ValueError(f"{who}: an input of shape {tuple(input.shape)} is empty, and nothing has no mean")
 
 
 def mse_loss_reference(input, target, reduction="mean"):
@@ -42,12 +44,12 @@ def mse_loss(input, target, *, reduction="mean"):
     if reduction == "none":
         return np.square(d)
     total = np.vdot(d, d)
-    return total if reduction == "sum" else total / max(1, d.size)
+    return total if reduction == "sum" else total / d.size
 
 
 @mse_loss.joint_vjp
 def _(g, input, target, reduction, wanted):
-    d = (input - target) * (g * (2 / max(1, input.size) if reduction == "mean" else 2))
+    d = (input - target) * (g * (2 / input.size if reduction == "mean" else 2))
     return [d, -d if wanted[1] else None]
 
 
@@ -137,12 +139,13 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
-    scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
-    losses = scale * softplus.forward(-input)
+    losses = softplus.forward(-input)
+    if pos_weight is not None:
+        losses *= 1 + (pos_weight - 1) * target
     losses += (1 - target) * input
     if weight is not None:
         losses *= weight
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / max(1, losses.size)
+    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / losses.size
 
 
 @binary_cross_entropy_with_logits.joint_vjp
@@ -156,7 +159,7 @@ def _(g, input, target, weight, pos_weight, reduction, wanted):
         p = (1 + (pos_weight - 1) * target) * p - pos_weight * target
     if weight is not None:
         p *= weight
-    p *= g / max(1, p.size) if reduction == "mean" else g
+    p *= g / p.size if reduction == "mean" else g
     return [p, None, None, None]
 
 

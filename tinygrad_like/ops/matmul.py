@@ -160,39 +160,42 @@ def _linear_vjp(g, y, x, weight, wanted, skip=None, dx=None):
 # cache, and the threads have to be called together again.
 
 
-def linear_relu_reference(*inputs):
+def linear_relu_reference(*inputs, last=True):
     """max(x W^T + b, 0), layer after layer."""
     y = inputs[0]
     for i in _layers("linear_relu", inputs, 2):
-        y = relu(linear(y, inputs[i], inputs[i + 1]))
+        y = linear(y, inputs[i], inputs[i + 1])
+        y = relu(y) if last or i + 2 < len(inputs) else y
     return y
 
 
 @fused(reference=linear_relu_reference)
-def linear_relu(*inputs):
+def linear_relu(*inputs, last=True):
     """Layers of (7.22) in a row, each max(x W^T + b, 0): `linear_relu(x, weight1, bias1, weight2, bias2, ...)`.
 
     x (..., in_1), weights (out_l, in_l), in_l = out_(l-1), biases (out_l) or None -> (..., out_last).
+    last: whether there is a maximum after the last layer too; if not, this is the MLP of (7.22-7.23).
     """
     y, given, calls = inputs[0], [], []
     for i in _layers("linear_relu", inputs, 2):
         given.append(y)
-        y, call = _linear(y, inputs[i], inputs[i + 1], rectify=True)
+        y, call = _linear(y, inputs[i], inputs[i + 1], rectify=last or i + 2 < len(inputs))
         calls += call
     _run(calls)
     return y, Residuals(given=given)
 
 
 @linear_relu.joint_vjp
-def _(g, inputs, given, out, wanted):
+def _(g, inputs, given, out, last, wanted):
     cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
+    y = out if last else None
     for i in reversed(_layers("linear_relu", inputs, 2)):
         if first < i + 2:  # this layer's weight and bias, inputs i and i + 1, are wanted, or something before them
             x = given[i // 2]
             (g, *cotangents[i : i + 2]), call = _linear_vjp(
-                g, out, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
+                g, y, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
             calls += call
-            out = x  # of the layer before
+            y = x  # of the layer before
     _run(calls)
     cotangents[0] = g
     return cotangents

@@ -19,7 +19,7 @@ from .index import take
 def reshape(x, *, shape):
     """The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     try:
-        return np.reshape(x, shape)
+        return x.reshape(shape)
     except (ValueError, TypeError):
         raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} "
                          f"do not fill shape {tuple(shape)}") from None

@@ -7,7 +7,7 @@ import numpy as np
 from .. import kernels
 from ..primitive import Residuals, fused, primitive
 from .axes import one_axis
-from .elementwise import exp, isfinite, log, mul, sub, where
+from .elementwise import exp, isfinite, log, logical_or, mul, sub, where
 from .reduce import max, nonempty, sum
 from .shape import permute, reshape
 
@@ -41,7 +41,7 @@ def _top(who, x, axis):
     if x.shape[axis] == 0:
         raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and there is nothing to share out")
     top = x.max(axis, keepdims=True)
-    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # inf - inf would make NaN of a row of -inf
+    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # beside an inf, which gives NaN, all others get 0
 
 
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
@@ -141,8 +141,9 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
 
 def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
+    log_p = log_softmax(input, axis=-1)
     # Where q is 0 the loss is 0, also if the logit is -inf, as of a masked class.
-    losses = -sum(mul(q, where(q != 0, log_softmax(input, axis=-1), 0.0)), axis=-1)
+    losses = -sum(mul(q, where(logical_or(q != 0, isfinite(log_p)), log_p, 0.0)), axis=-1)
     return reduced(losses, reduction, divisor, sum)
 
 
