@@ -1,0 +1,48 @@
+"""docs/ops has a page for every op with a VJP, and quotes the code as it stands. Its examples run in test_readme.py."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tinygrad_like import ops
+from tinygrad_like.primitive import Primitive
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "ops"
+PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "README.md")
+
+
+def differentiable() -> set[str]:
+    modules = [module for name, module in sys.modules.items() if name.startswith(f"{ops.__name__}.")]
+    return {op.name.lstrip("_") for module in modules for op in vars(module).values()
+            if isinstance(op, Primitive) and op.keep is not None}
+
+
+def test_every_differentiable_op_has_a_page():
+    assert len(differentiable()) > 90
+    assert {page.stem for page in PAGES} == differentiable()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_derives_quotes_and_checks(page):
+    text = page.read_text()
+    headings = re.findall(r"^#+ (.*)", text, re.M)
+    assert [headings[0], *[h for h in headings if h in ("Derivation", "In the code", "By hand")]] == [
+        page.stem, "Derivation", "In the code", "By hand"]
+    assert "$$" in text and re.search(r"^```python\n.*?assert .*?^```", text, re.M | re.S)
+    source, quoted = None, 0
+    for link, code in re.findall(r"^\[`[^`]*`\]\(([^)]*)\)|^```py\n(.*?)^```", text, re.M | re.S):
+        if link:
+            source = (page.parent / link).read_text()
+        else:
+            assert code.rstrip("\n") in source
+            quoted += 1
+    assert quoted
+
+
+def test_the_list_of_pages_is_complete():
+    listed = re.findall(r"\[([a-z0-9_]+)\]\(([a-z0-9_]+)\.md\)", (FOLDER / "README.md").read_text())
+    assert all(name == target for name, target in listed)
+    assert sorted(name for name, _ in listed) == [page.stem for page in PAGES]
