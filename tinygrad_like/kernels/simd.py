@@ -175,16 +175,31 @@ def by_pairs(b, count, act: Callable) -> None:
         act(b.sub(count, integer(1)))
 
 
-def transposed(b, rows: list) -> list:
-    """The columns of n vectors of n floats, by log2(n) perfect shuffles: each interleaves one half with the other."""
-    n = len(rows)
-    low, high = (
-        ir.Constant(ir.VectorType(I32, n), [lane for i in range(first, first + n // 2) for lane in (i, i + n)])
-        for first in (0, n // 2)
-    )
-    for _ in range(n.bit_length() - 1):
-        rows = [b.shuffle_vector(rows[i // 2], rows[i // 2 + n // 2], high if i % 2 else low) for i in range(n)]
+def _interleaved(b, rows: list, width: int, span: int) -> list:
+    """Perfect shuffles of some vectors, until each has its part of all: in every `span` of floats two vectors' halves
+    are interleaved, `width` floats at a time."""
+    n, middle = rows[0].type.count, len(rows) // 2
+
+    def lanes(half):
+        pieces = [first + half + i for first in range(0, n, span) for i in range(0, span // 2, width)]
+        return ir.Constant(ir.VectorType(I32, n), [p + x + i for p in pieces for x in (0, n) for i in range(width)])
+
+    for _ in range(middle.bit_length()):
+        rows = [b.shuffle_vector(rows[i // 2], rows[i // 2 + middle], lanes(i % 2 * span // 2))
+                for i in range(len(rows))]  # fmt: skip
     return rows
+
+
+def transposed(b, rows: list) -> list:
+    """The columns of n vectors of n floats, n being 4, 8 or 16.
+
+    First 4 x 4 blocks are transposed, each within the 128 bits of a lane, for which there are the fastest instructions;
+    then the blocks are, as whole lanes.
+    """
+    n = len(rows)
+    groups = [_interleaved(b, rows[i : i + 4], 1, 4) for i in range(0, n, 4)]
+    columns = [_interleaved(b, [group[j] for group in groups], 4, n) for j in range(4)]
+    return [columns[i % 4][i // 4] for i in range(n)]
 
 
 def procedure(emit: Callable, arguments: int) -> tuple:
