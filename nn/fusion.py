@@ -10,7 +10,7 @@ from tinygrad_like.autograd import mode
 from .activation import ReLU
 from .module import Module
 
-_PRODUCTS = 16  # of layers in one op: what it keeps for backward is freed all at once, so it should not be all there is
+_PRODUCTS = 16  # of layers in one op: what it makes is freed all at once, so it should not be all of a deep network
 
 with_relu: dict[type[Module], Callable] = {}  # type of layer -> what computes relu(layer(x)) of (layer, x) as one op
 
@@ -49,5 +49,6 @@ def activated_row(layers: Sequence[Module], i: int, x: Tensor) -> tuple[Tensor, 
 
 
 def products() -> int:
-    """How many products one op may do: in anomaly mode as few as can be, so that it says where a NaN came from."""
-    return 1 if mode.anomaly else _PRODUCTS
+    """How many products one op may do: as few as can be in anomaly mode, so that it says where a NaN came from, and
+    where nothing is recorded, so that what a layer made is freed when the next is done."""
+    return 1 if mode.anomaly or not mode.recording else _PRODUCTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tinygrad_like import Tensor, ops
@@ -48,9 +49,10 @@ class Linear(Module):
 with_relu[Linear] = lambda layer, x: ops.linear_relu(x, layer.weight, layer.bias)
 
 
-def _row(layers, i, x):
+def _row(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
     """As many Linears, each with its ReLU, as there are in a row; and one more without."""
-    params, most, end = (), 2 * products(), len(layers) - 1
+    params: tuple = ()
+    most, end = 2 * products(), len(layers) - 1
     while i < end and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
         params += layers[i].weight, layers[i].bias
         i += 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from tinygrad_like import Tensor, ops
 
@@ -103,9 +104,10 @@ class Res(Module):
         return "" if self.scale == 1 else f"scale={self.scale:g}"
 
 
-def _row(layers, i, z):
+def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
     """As many blocks as there are in a row."""
-    params, end = [], i
+    params: tuple = ()
+    end = i
     while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and layers[end]._hooks is None:
         block = layers[end]._params()
         if not block:

@@ -1,11 +1,14 @@
 """Layers in a row run as one op, compute what they compute one by one, and do so only where nothing can tell."""
 
+import contextlib
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import nn
 from nn import fusion
-from tinygrad_like import Tensor, detect_anomaly
+from tinygrad_like import Tensor, detect_anomaly, no_grad
 
 X = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
 
@@ -106,6 +109,18 @@ def test_in_anomaly_mode_every_block_is_an_op_of_its_own():
     assert ops_of(model(x)) == ["res_relu", "linear_relu"]
     with detect_anomaly():
         assert ops_of(model(x)) == ["res_relu"] * 3 + ["linear_relu"] * 2
+
+
+def test_without_recording_no_layer_outlives_the_next():
+    model, x = nn.MLP([256] * 12), Tensor(np.zeros((1000, 256), np.float32))
+    for kept in False, True:
+        model(x)  # compiled and loaded
+        tracemalloc.start()
+        with contextlib.nullcontext() if kept else no_grad():
+            model(x)
+        arrays = tracemalloc.get_traced_memory()[1] / x.data.nbytes
+        tracemalloc.stop()
+        assert arrays > 10 if kept else arrays < 3
 
 
 def test_frozen_layers_of_a_row_get_no_gradient():
