@@ -15,7 +15,7 @@ _PRODUCTS = 16  # of layers in one op: what it makes is freed all at once, so it
 with_relu: dict[type[Module], Callable] = {}  # type of layer -> what computes relu(layer(x)) of (layer, x) as one op
 
 # Type of layer -> f(layers, i, x) -> (y, j): applies layers i to j - 1, the first of which is of this type, as one op;
-# j is i if there is none for them.
+# j is i if there is none for them. It is asked where layer i is not the last.
 rows: dict[type[Module], Callable[[Sequence[Module], int, Tensor], tuple[Tensor, int]]] = {}
 
 
@@ -43,7 +43,7 @@ def activated(layer: Module, activation: Module, x: Tensor) -> Tensor:
 
 def activated_row(layers: Sequence[Module], i: int, x: Tensor) -> tuple[Tensor, int]:
     """A layer of `with_relu` and a ReLU: an entry of `rows`."""
-    if i + 1 < len(layers) and fuses(layers[i], layers[i + 1]):
+    if fuses(layers[i], layers[i + 1]):
         return with_relu[type(layers[i])](layers[i], x), i + 2
     return x, i
 

@@ -112,7 +112,7 @@ def matmul(
         result = matmul(a, b, bias=bias)
         np.add(out, result, out=out) if accumulate else np.copyto(out, result)
         return out
-    start = out if accumulate else _ZERO if bias is None else np.ascontiguousarray(bias)
+    start = out if accumulate else None if bias is None else np.ascontiguousarray(bias)
     return product(a, b, out, start)
 
 
@@ -148,16 +148,9 @@ def product_call(
 
 
 def linear_vjp_reference(g, y, x, weight, start=0.0):
-    """What `linear_vjp` computes."""
+    """What `linear_vjp_call` asks for."""
     kept = g if y is None else np.where(y > 0, g, 0)
     return start + kept @ weight, kept.T @ x, kept.sum(0)
-
-
-def linear_vjp(*arguments, **options) -> list[np.ndarray | None]:
-    """What `linear_vjp_call` says, done at once."""
-    cotangents, call = linear_vjp_call(*arguments, **options)
-    run(call)
-    return cotangents
 
 
 def linear_vjp_call(
