@@ -152,9 +152,11 @@ print(json.dumps(seen))
     assert python(SETUP + code, **TWO) == [True, False] * 5
 
 
-@pytest.mark.parametrize("end", ["", "sys.exit(0)", "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)",
-                                 "threading.Thread(target=lambda: [right() for _ in range(50)]).start()",
-                                 "threading.Thread(target=lambda: [right() for _ in range(9999)], daemon=True).start()"])
+@pytest.mark.parametrize("end", [
+    "", "sys.exit(0)", "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)",
+    "threading.Thread(target=lambda: [right() for _ in range(50)]).start()",
+    "threading.Thread(target=lambda: [right() for _ in range(9999)], daemon=True).start()",
+])
 def test_a_program_ends_while_workers_wait(python, end):
     code = f"""
 try:
