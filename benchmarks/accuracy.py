@@ -1,7 +1,7 @@
 """How exact ops are in float32: their largest and their root-mean-square error, beside PyTorch's of the same op.
 
     python -m benchmarks.accuracy                  prints a table for docs/accuracy.md
-    python -m benchmarks.accuracy --numbers 1e8    one for large reductions, with so many numbers (20 bytes for each)
+    python -m benchmarks.accuracy --numbers 1e8    only reductions, of so many numbers
 
 The exact result is that of our own float64, from the same float32 inputs, which the tests hold against PyTorch's and
 against finite differences. Errors of elementwise functions are in ulp, units in the last place of the exact result;
