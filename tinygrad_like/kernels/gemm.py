@@ -30,6 +30,9 @@ from .simd import (
     floats_of,
     inner,
     integer_at,
+    is_array,
+    is_contiguous,
+    is_row_by_row,
     kernel,
     make_copy,
     make_gated_copy,
@@ -136,8 +139,6 @@ def product_call(
 ) -> Call:
     """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
 
-    Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
-
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
     Turned: b is given as its transpose, (..., n, k).
@@ -167,7 +168,7 @@ def linear_vjp_call(
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
     the positive part: of g, only what meets a y > 0 counts. y None: no positive part was taken. wanted: which of the
     three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may be
-    start. Unchecked, as `product` is.
+    start.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
@@ -220,6 +221,20 @@ def _size(x, axis):
 @inner
 def _stride(x, axis):
     return stride_of(x, ndim_of(x) - axis) if _size(x, axis) > 1 else 0
+
+
+@inner
+def _fits(x, sample, exact, rows, columns, out, broadcasts):
+    """Whether x is the id of an array (..., rows, columns), of which axes before these broadcast to those of out, and
+    if x `broadcasts` its rows and columns too."""
+    if not is_array(x, sample, exact) or ndim_of(x) > max(2, ndim_of(out)):
+        return False
+    for axis in range(1, ndim_of(out) + 1):
+        size = _size(x, axis)
+        wanted = columns if axis == 1 else rows if axis == 2 else _size(out, axis)
+        if size != wanted and (size != 1 or (axis <= 2 and not broadcasts)):
+            return False
+    return True
 
 
 @inner
@@ -536,6 +551,55 @@ def _share(call, counts, task, tasks):
 
 
 @inner
+def _unfit_call(call, sample, exact):
+    """Whether the arrays of a Call are not what `product_call` and `linear_vjp_call` ask for."""
+    a, b, out, start = integer_at(call, 0), integer_at(call, 1), integer_at(call, 2), integer_at(call, 3)
+    turned, skip, total = integer_at(call, 4), integer_at(call, 6), integer_at(call, 7)
+    x, dw, y, db = integer_at(call, 8), integer_at(call, 9), integer_at(call, 10), integer_at(call, 11)
+    if not is_array(a, sample, exact):
+        return True
+    m, k = _size(a, 2), _size(a, 1)
+    if out:
+        if not is_array(out, sample, True) or not is_row_by_row(out, True):
+            return True
+        n = _size(out, 1)
+        if not (_fits(out, sample, True, m, n, out, False) and _fits(a, sample, exact, m, k, out, False)
+                and _fits(b, sample, exact, n if turned else k, k if turned else n, out, False)
+                and _fits(start, sample, exact, m, n, out, True) and is_row_by_row(start, False)
+                and (start == sample or _size(start, 1) == n)):
+            return True
+        if skip and not (
+            _fits(skip, sample, exact, m, n, out, False) and is_row_by_row(skip, False)
+            and _fits(total, sample, True, m, n, out, False) and is_row_by_row(total, True)
+            and ndim_of(skip) == ndim_of(total) == ndim_of(out)
+        ):
+            return True
+    if x:
+        if not is_array(x, sample, exact):
+            return True
+        n = _size(x, 1)
+        if not (_fits(x, sample, exact, m, n, a, False) and ndim_of(a) == 2 and is_contiguous(a)):
+            return True
+        if y and not (_fits(y, sample, exact, m, k, a, False) and ndim_of(y) == 2 and is_contiguous(y)):
+            return True
+        if dw and not (_fits(dw, sample, True, k, n, dw, False) and is_row_by_row(dw, True)):
+            return True
+        if db and not (_fits(db, sample, True, 1, k, db, False) and ndim_of(db) == 1 and is_row_by_row(db, True)):
+            return True
+    return False
+
+
+@kernel()
+def _unfit(call, calls, sample, exact):
+    """The number of the first Call, counted from 1, of arrays that do not fit; or 0."""
+    for number in range(1, calls + 1):
+        if _unfit_call(call, sample, exact):
+            return number
+        call += _BYTES
+    return 0
+
+
+@inner
 def _multiplications(out, k):
     """In a product with out as its result."""
     for axis in range(1, ndim_of(out) + 1):
@@ -569,10 +633,26 @@ def run(*calls: Call) -> None:
     longer in the cache after a product, and the threads would have to be called together again."""
     global _address
     numbers = b"".join([call[0] for call in calls])
+    if _unfit(id(numbers) + _CONTENT, len(calls), id(_ZERO), True):
+        _check(calls, numbers)
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
         _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count)
+
+
+def _check(calls: Sequence[Call], numbers: bytes) -> None:
+    """Raise an error for what `_unfit` found, unless it is only that an array is of a subclass, such as np.memmap."""
+    arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
+              for call in calls]  # fmt: skip
+    strange = [type(x).__name__ for x in sum(arrays, []) if not isinstance(x, np.ndarray)]
+    if strange:
+        raise TypeError(f"matrix product: needs NumPy arrays, got a {strange[0]}; was it assigned to a Tensor's data?")
+    number = _unfit(id(numbers) + _CONTENT, len(calls), id(_ZERO), False)
+    if number:
+        given = ", ".join(f"{x.dtype} {x.shape}" for x in arrays[number - 1])
+        raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
+                         "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

@@ -162,6 +162,8 @@ def _constant(value: float, n: int) -> np.ndarray:
 
 
 def _parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
+        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
     return (_constant(1.0, n) if weight is None else flat(weight)), (_constant(0.0, n) if bias is None else flat(bias))
 
 
@@ -178,10 +180,17 @@ def rows(
     return y, stats
 
 
+def _check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
+    """What was saved may have been exchanged since."""
+    if g.shape != x.shape or g.size != size:
+        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
+
+
 def rows_backward(
     g: np.ndarray, x: np.ndarray, n: int, weight: np.ndarray | None, stats: np.ndarray, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """dx, and the gradients of weight and bias as rows of n."""
+    _check_gradient(g, x, stats.shape[1] * n)
     count = stats.shape[1]
     block = max(1, min(BLOCK, count // 8))
     dx, sums = np.empty(x.shape, np.float32), np.empty((-(-count // block), 2 * n), np.float32)
@@ -486,6 +495,7 @@ def groups_backward(
     groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
+    _check_gradient(g, x, g.size)
     channels, layout, large = x.shape[1], _layout(x, groups), x.size >= PARALLEL_FROM
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))

@@ -222,6 +222,8 @@ def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tupl
 # no more than passing an integer; the caller keeps the array alive. NumPy's ABI keeps the fields where they are.
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
+_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
+_ALIGNED, _WRITABLE = 0x100, 0x400
 
 
 @intrinsic
@@ -276,6 +278,45 @@ def _pointer(typing, address):
 
 
 @inner
+def count_of(array):
+    """How many numbers it holds."""
+    count = 1
+    for axis in range(ndim_of(array)):
+        count *= size_of(array, axis)
+    return count
+
+
+@inner
+def is_array(x, sample, exact):
+    """Whether x is the id of an aligned array of float32, as the sample is, and, if exact, of no subclass.
+
+    Only then are its fields where the functions above look for them.
+    """
+    return ((not exact or integer_at(x + _TYPE, 0) == integer_at(sample + _TYPE, 0))
+            and integer_at(x + _DTYPE, 0) == integer_at(sample + _DTYPE, 0)
+            and integer_at(x + _FLAGS, 0) & _ALIGNED != 0)
+
+
+@inner
+def is_row_by_row(x, writable):
+    """Whether the numbers of a row of this array lie together; and may be written to, if they have to."""
+    last = ndim_of(x) - 1
+    return ((last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0)
+            and (not writable or integer_at(x + _FLAGS, 0) & _WRITABLE != 0))
+
+
+@inner
+def is_contiguous(x):
+    """Whether this array lies in C order, without gaps."""
+    step = 4
+    for axis in range(ndim_of(x) - 1, -1, -1):
+        if size_of(x, axis) > 1 and stride_of(x, axis) != step:
+            return count_of(x) == 0
+        step *= size_of(x, axis)
+    return True
+
+
+@inner
 def floats_at(address, count):
     """So many float32 from an address on, as an array."""
     return carray(_pointer(address), (count,))
@@ -284,10 +325,7 @@ def floats_at(address, count):
 @inner
 def floats_of(array):
     """The contiguous float32 array with this id, as one row."""
-    size = 1
-    for axis in range(ndim_of(array)):
-        size *= size_of(array, axis)
-    return floats_at(data_of(array), size)
+    return floats_at(data_of(array), count_of(array))
 
 
 @intrinsic
