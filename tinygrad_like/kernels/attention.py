@@ -499,9 +499,9 @@ def _fit(q, k, v, mask, out, g, dq, dk, dv, sample, exact):
 def _check(*arrays):
     """Kernels read arrays by their ids and believe what stands there; arguments as of `_fit`, or None."""
     ids = [0 if x is None else id(x) for x in arrays]
-    if not _fit(*ids, id(_ZERO), True):  # or it is only that one is of a subclass, such as np.memmap
+    if not _fit(*ids, id(_ZERO), 1):  # or it is only that one is of a subclass, such as np.memmap
         given = [x for x in arrays if x is not None]
-        if any(not isinstance(x, np.ndarray) for x in given) or not _fit(*ids, id(_ZERO), False):
+        if any(not isinstance(x, np.ndarray) for x in given) or not _fit(*ids, id(_ZERO), 0):
             raise ValueError("attention: arrays do not fit, or are not aligned float32: " + ", ".join(
                 f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in given) + "; if one was exchanged "
                 "after forward, such as by an assignment to a Tensor's data, run forward again")

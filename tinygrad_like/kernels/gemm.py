@@ -551,7 +551,7 @@ def _share(call, counts, task, tasks):
 
 
 @inner
-def _unfit_call(call, sample, exact):
+def _unfit(call, sample, exact):
     """Whether the arrays of a Call are not what `product_call` and `linear_vjp_call` ask for."""
     a, b, out, start = integer_at(call, 0), integer_at(call, 1), integer_at(call, 2), integer_at(call, 3)
     turned, skip, total = integer_at(call, 4), integer_at(call, 6), integer_at(call, 7)
@@ -560,17 +560,17 @@ def _unfit_call(call, sample, exact):
         return True
     m, k = _size(a, 2), _size(a, 1)
     if out:
-        if not is_array(out, sample, True) or not is_row_by_row(out, True):
+        if not is_array(out, sample, exact) or not is_row_by_row(out, True):
             return True
         n = _size(out, 1)
-        if not (_fits(out, sample, True, m, n, out, False) and _fits(a, sample, exact, m, k, out, False)
+        if not (_fits(out, sample, exact, m, n, out, False) and _fits(a, sample, exact, m, k, out, False)
                 and _fits(b, sample, exact, n if turned else k, k if turned else n, out, False)
                 and _fits(start, sample, exact, m, n, out, True) and is_row_by_row(start, False)
                 and (start == sample or _size(start, 1) == n)):
             return True
         if skip and not (
             _fits(skip, sample, exact, m, n, out, False) and is_row_by_row(skip, False)
-            and _fits(total, sample, True, m, n, out, False) and is_row_by_row(total, True)
+            and _fits(total, sample, exact, m, n, out, False) and is_row_by_row(total, True)
             and ndim_of(skip) == ndim_of(total) == ndim_of(out)
         ):
             return True
@@ -582,21 +582,11 @@ def _unfit_call(call, sample, exact):
             return True
         if y and not (_fits(y, sample, exact, m, k, a, False) and ndim_of(y) == 2 and is_contiguous(y)):
             return True
-        if dw and not (_fits(dw, sample, True, k, n, dw, False) and is_row_by_row(dw, True)):
+        if dw and not (_fits(dw, sample, exact, k, n, dw, False) and is_row_by_row(dw, True)):
             return True
-        if db and not (_fits(db, sample, True, 1, k, db, False) and ndim_of(db) == 1 and is_row_by_row(db, True)):
+        if db and not (_fits(db, sample, exact, 1, k, db, False) and ndim_of(db) == 1 and is_row_by_row(db, True)):
             return True
     return False
-
-
-@kernel()
-def _unfit(call, calls, sample, exact):
-    """The number of the first Call, counted from 1, of arrays that do not fit; or 0."""
-    for number in range(1, calls + 1):
-        if _unfit_call(call, sample, exact):
-            return number
-        call += _BYTES
-    return 0
 
 
 @inner
@@ -608,10 +598,12 @@ def _multiplications(out, k):
 
 
 @kernel(parallel=True)
-def _calls(share, call, calls, max_tasks):
+def _calls(share, call, calls, max_tasks, sample, exact):
     """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. That is called by
-    address, or it would be compiled four times."""
-    for _ in range(calls):
+    address, or it would be compiled four times. Returns how many were done: it stops at the first that does not fit."""
+    for number in range(calls):
+        if _unfit(call, sample, exact):
+            return number
         a, out, dw = integer_at(call, 0), integer_at(call, 2), integer_at(call, 9)
         work = _multiplications(out, _size(a, 1)) if out else 0
         work += _multiplications(dw, _size(a, 2)) if dw else 0
@@ -626,33 +618,35 @@ def _calls(share, call, calls, max_tasks):
                 call_at(share, 0, arguments, np.int64(task), tasks)
         counts[0] = 0  # they live until here
         call += _BYTES
+    return calls
 
 
 def run(*calls: Call) -> None:
     """Do what Calls say, one after another. Between two of them Python would take longer than it seems: its code is no
-    longer in the cache after a product, and the threads would have to be called together again."""
+    longer in the cache after a product, and the threads would have to be called together again.
+
+    Raises ValueError for arrays that are not what `product_call` and `linear_vjp_call` ask for.
+    """
+    done = _run(calls, 1)
+    if done < len(calls):
+        arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
+                  for call in calls]  # fmt: skip
+        if all(isinstance(x, np.ndarray) for x in sum(arrays, [])):  # one is of a subclass, such as np.memmap
+            done += _run(calls[done:], 0)
+        if done < len(calls):
+            given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays[done])
+            raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
+                             "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+
+
+def _run(calls: Sequence[Call], exact: int) -> int:
+    """How many of the Calls were done before one that does not fit."""
     global _address
     numbers = b"".join([call[0] for call in calls])
-    if _unfit(id(numbers) + _CONTENT, len(calls), id(_ZERO), True):
-        _check(calls, numbers)
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
-        _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count)
-
-
-def _check(calls: Sequence[Call], numbers: bytes) -> None:
-    """Raise an error for what `_unfit` found, unless it is only that an array is of a subclass, such as np.memmap."""
-    arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
-              for call in calls]  # fmt: skip
-    strange = [type(x).__name__ for x in sum(arrays, []) if not isinstance(x, np.ndarray)]
-    if strange:
-        raise TypeError(f"matrix product: needs NumPy arrays, got a {strange[0]}; was it assigned to a Tensor's data?")
-    number = _unfit(id(numbers) + _CONTENT, len(calls), id(_ZERO), False)
-    if number:
-        given = ", ".join(f"{x.dtype} {x.shape}" for x in arrays[number - 1])
-        raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
-                         "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+        return _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count, id(_ZERO), exact)
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

@@ -117,7 +117,9 @@ def plain(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
 
 def flat(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
     """`plain` x as one row."""
-    return plain(x, dtype).ravel()
+    if x.dtype is not dtype or not x.flags.carray:
+        x = plain(x, dtype)
+    return x.ravel()
 
 
 def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
