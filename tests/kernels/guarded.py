@@ -16,9 +16,11 @@ import os
 import sys
 import traceback
 
+import llvmlite.binding
 import numpy as np
+from numba import njit
 from numba.core import event
-from numba.core.runtime import _nrt_python, nrt
+from numba.core.runtime import _nrt_python
 
 import optim
 from tinygrad_like import Tensor, kernels, ops
@@ -151,9 +153,7 @@ def allocate(size, align):
 
 def guard_kernels(parallel):
     """Have kernels allocate between forbidden pages, and run for the smallest of arrays, on all threads."""
-    import llvmlite.binding
-
-    nrt.rtsys.initialize(importlib.import_module("numba.core.registry").cpu_target.target_context)
+    njit(lambda: np.empty(1))()  # from now on numba knows NumPy's functions by what they are now
     for name in "MemInfo_alloc_safe_aligned", "MemInfo_alloc_aligned":
         llvmlite.binding.add_symbol("NRT_" + name, ctypes.cast(allocate, ctypes.c_void_p).value)
     worth = kernels.worth

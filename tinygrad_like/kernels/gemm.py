@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange, types
+from numba import types
 
 from ..dtypes import FLOAT32
 from ..memory import empty
@@ -43,8 +43,8 @@ from .simd import (
     stride_of,
     transpose,
 )
-from .tasks import COUNTS, address_of, reset, take
-from .tasks import call as call_at
+from .tasks import address_of, packed
+from .threads import LINE, region, take
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
@@ -543,7 +543,7 @@ def _share(call, counts, task, tasks):
         _sum_columns(a, y, db, task, tasks)
     for left, left_turned, right, right_turned, result, first, last, more, counted, alone in (
         (a, True, x, False, dw, zero, 0, 0, counts, not out),
-        (a, False, b, turned != 0, out, start, rectify, skip, counts + 8 * COUNTS * tasks, True)
+        (a, False, b, turned != 0, out, start, rectify, skip, counts + LINE * tasks, True)
     ):  # fmt: skip
         if result:
             _task(task, tasks, left, left_turned, right, right_turned, result, first, last, gate, more, total,
@@ -597,25 +597,21 @@ def _multiplications(out, k):
     return k
 
 
-@kernel(parallel=True)
-def _calls(share, call, calls, max_tasks, sample, exact):
-    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. That is called by
-    address, or it would be compiled four times. Returns how many were done: it stops at the first that does not fit."""
+@kernel()
+def _calls(board, share, call, calls, workers, sample, exact):
+    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. Returns how many were
+    done: it stops at the first that does not fit."""
+    counts = np.empty(2 * LINE // 8 * workers, np.int64)  # for each of two products
     for number in range(calls):
         if _unfit(call, sample, exact):
             return number
         a, out, dw = integer_at(call, 0), integer_at(call, 2), integer_at(call, 9)
         work = _multiplications(out, _size(a, 1)) if out else 0
         work += _multiplications(dw, _size(a, 2)) if dw else 0
-        tasks = max(1, min(max_tasks, work // _GRAIN))
-        counts = np.empty(2 * COUNTS * tasks, np.int64)  # for each of two products
-        reset(counts)
-        arguments = (call, counts.ctypes.data)
-        if tasks == 1:
-            call_at(share, 0, arguments, np.int64(0), tasks)
-        else:
-            for task in prange(tasks):
-                call_at(share, 0, arguments, np.int64(task), tasks)
+        tasks = max(1, min(workers, work // _GRAIN))
+        counts[:] = 0
+        code, record = packed(share, 0, (call, counts.ctypes.data))
+        region(board, code, record, tasks, tasks)
         counts[0] = 0  # they live until here
         call += _BYTES
     return calls
@@ -646,7 +642,7 @@ def _run(calls: Sequence[Call], exact: int) -> int:
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
-        return _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count, id(_ZERO), exact)
+        return _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), threads.gather(), id(_ZERO), exact)
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

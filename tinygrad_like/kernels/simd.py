@@ -33,7 +33,7 @@ from numba.extending import intrinsic
 # The machine that numba compiles for. It is part of the key of numba's cache: no other host runs this one's kernels.
 _TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
-_ARM = _TRIPLE.startswith(("aarch64", "arm64"))
+ARM, X86 = _TRIPLE.startswith(("aarch64", "arm64")), _TRIPLE.startswith(("x86_64", "i386", "i686"))
 
 
 def _register_tile() -> tuple[int, int, int]:
@@ -42,7 +42,7 @@ def _register_tile() -> tuple[int, int, int]:
         return 16, 8, 2  # 32 registers; more rows than 8 would run out of address registers first
     if "+avx2" in _FEATURES:
         return 8, 6, 2  # 16 registers
-    return (4, 8, 2) if _ARM else (4, 6, 2)  # NEON has 32 registers, SSE 16
+    return (4, 8, 2) if ARM else (4, 6, 2)  # NEON has 32 registers, SSE 16
 
 
 FLOATS, ROWS, VECTORS = _register_tile()
@@ -140,7 +140,7 @@ def lanes_before(b, count, lanes: int):
 
 def multiply_add(b, x, y, z):
     """x * y + z, in one rounding where the machine can (where it cannot, LLVM's fma would be a call per lane)."""
-    if "+fma" not in _FEATURES and not _ARM:
+    if "+fma" not in _FEATURES and not ARM:
         return b.fadd(b.fmul(x, y), z)
     fma = ir.FunctionType(x.type, [x.type] * 3)
     return b.call(cgutils.get_or_insert_function(b.module, fma, f"llvm.fma.v{x.type.count}f32"), [x, y, z])
@@ -326,16 +326,6 @@ def floats_at(address, count):
 def floats_of(array):
     """The contiguous float32 array with this id, as one row."""
     return floats_at(data_of(array), count_of(array))
-
-
-@intrinsic
-def claim(typing, counter):
-    """What the int64 at an address was before it was counted up by one; no two threads get the same."""
-
-    def emit(b, counter):
-        return b.atomic_rmw("add", b.inttoptr(counter, I64.as_pointer()), integer(1), "monotonic")
-
-    return function(emit, types.intp, types.intp)
 
 
 @intrinsic
