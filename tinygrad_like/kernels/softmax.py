@@ -210,7 +210,8 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
 
 
 @kernel()
-def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks):
+def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, wrong, task, tasks):
+    """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     mean_weight = _sum(weight) / n
@@ -223,7 +224,9 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
         _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
-            if label == ignored:
+            if label == ignored or label < 0 or label >= n:
+                if label != ignored:
+                    wrong[0] = row + 1
                 for i in range(n):
                     out[i] = F(0)
                 continue
@@ -270,10 +273,13 @@ def cross_entropy(
         totals, tasks=len(totals))
     sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
     if any(wrong):
-        label = labels[int(max(wrong)) - 1]
-        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                         f"ignore_index is {ignore_index}")
+        raise out_of_range(labels[int(max(wrong)) - 1], classes, ignore_index)
     return losses, stats, sum(sum_losses), sum(sum_weights)
+
+
+def out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
+    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
+                      f"ignore_index is {ignore_index}")
 
 
 def cross_entropy_backward(
@@ -287,10 +293,16 @@ def cross_entropy_backward(
     scale: float = 1.0,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all."""
+    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all.
+
+    Raises IndexError for a label out of range.
+    """
     dx, row = flat_out(out, x.shape)
     if x.size:
         labels, weight = _labels_and_weight(labels, weight, x.shape[1])
+        wrong = np.zeros(1, np.int64)
         run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
-            ignore_index, float(label_smoothing), stats, row)
+            ignore_index, float(label_smoothing), stats, row, wrong)
+        if wrong[0]:
+            raise out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
     return dx
