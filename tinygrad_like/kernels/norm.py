@@ -254,7 +254,7 @@ def _sums(g, x, centre, scale, shift, floor):
     total, slope = F(0), F(0)
     for i in range(g.size):
         d = _minus(x[i], centre)
-        gi = g[i] if d * scale + shift > floor else F(0)
+        gi = F(0) if d * scale + shift <= floor else g[i]
         total += gi
         slope += gi * d
     return total, slope
@@ -264,7 +264,7 @@ def _sums(g, x, centre, scale, shift, floor):
 def _sums_and_dskip(g, x, y, centre, floor, dskip):
     total, slope = F(0), F(0)
     for i in range(g.size):
-        gi = g[i] if y[i] > floor else F(0)
+        gi = F(0) if y[i] <= floor else g[i]
         dskip[i] = gi
         total += gi
         slope += gi * _minus(x[i], centre)
@@ -275,7 +275,7 @@ def _sums_and_dskip(g, x, y, centre, floor, dskip):
 def _dx(g, x, centre, scale, shift, floor, level, slope, dx):
     for i in range(g.size):
         d = x[i] - centre
-        gi = g[i] if d * scale + shift > floor else F(0)
+        gi = F(0) if d * scale + shift <= floor else g[i]
         dx[i] = scale * gi - level - slope * d
 
 
@@ -342,7 +342,7 @@ def _affine_columns(x, skip, centre, scale, shift, floor, y):
 @njit(**LOOP)
 def _mask(g, y, floor, masked):
     for i in range(g.size):
-        masked[i] = g[i] if y[i] > floor else F(0)
+        masked[i] = F(0) if y[i] <= floor else g[i]
 
 
 @njit(**LOOP)

@@ -102,9 +102,9 @@ def load(b, address, kind, mask=None):
 
 
 def load_open(b, address, gate, kind, mask=None):
-    """The value at an address where that at the gate is positive, 0 elsewhere; lanes outside the mask are 0."""
+    """The value at an address, but 0 where that at the gate is <= 0, and in lanes outside the mask."""
     zero = ir.Constant(kind, [0.0] * kind.count)
-    return b.select(b.fcmp_ordered(">", load(b, gate, kind, mask), zero), load(b, address, kind, mask), zero)
+    return b.select(b.fcmp_ordered("<=", load(b, gate, kind, mask), zero), zero, load(b, address, kind, mask))
 
 
 def store(b, value, address, mask=None):
@@ -474,7 +474,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 
 
 def make_gated_copy(floats: int) -> Callable:
-    """``copy(source, gate, target, count)``: target[i] = source[i] if gate[i] > 0 else 0, for i < count <= floats.
+    """``copy(source, gate, target, count)``: target[i] = 0 if gate[i] <= 0 else source[i], for i < count <= floats.
 
     Of source and gate, no more is read; in the target the rest becomes 0.
     """
@@ -498,7 +498,7 @@ def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
     """``copy(source, gate, target, pitch, following)``: cut one line of rows * panels numbers into panels.
 
     target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
-    Gated: only where the number `gate` bytes behind that of the source is positive, else 0. What comes after a panel's
+    Gated: 0 where the number `gate` bytes behind that of the source is <= 0. What comes after a panel's
     numbers is overwritten, up to the next power of two; a caller that copies line by line writes it next. The line at
     `following` bytes from this one is fetched into the cache: the machine does not foresee such long steps.
     """

@@ -212,7 +212,7 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
 
 @kernel()
 def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, wrong, task, tasks):
-    """wrong[0]: 1 + a row with a label out of range, if there is one."""
+    """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     mean_weight = _sum(weight) / n
@@ -300,7 +300,10 @@ def cross_entropy_backward(
     scale: float = 1.0,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all."""
+    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all.
+
+    Raises IndexError for a label out of range.
+    """
     dx, row = flat_out(out, x.shape)
     if x.size:
         labels, weight = _labels_and_weight(x, labels, weight)

@@ -20,7 +20,7 @@ LEAST = 256  # numbers from which the kernels beat NumPy
 @primitive
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
-    axis = one_axis("softmax", axis, x.ndim)
+    axis = one_axis("softmax", axis, x.ndim, scalar=True)
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.softmax(x)
     e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
@@ -30,7 +30,7 @@ def softmax(x, *, axis=-1):
 @primitive
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
-    axis = one_axis("log_softmax", axis, x.ndim)
+    axis = one_axis("log_softmax", axis, x.ndim, scalar=True)
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.log_softmax(x)
     x = x - _top("log_softmax", x, axis)
@@ -38,7 +38,7 @@ def log_softmax(x, *, axis=-1):
 
 
 def _top(who, x, axis):
-    if x.shape[axis] == 0:
+    if x.ndim and x.shape[axis] == 0:
         raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and there is nothing to share out")
     top = x.max(axis, keepdims=True)
     return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # beside an inf, which gives NaN, all others get 0
