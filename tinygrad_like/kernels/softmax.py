@@ -10,8 +10,7 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import INT64
-from . import threads
-from .reduce import _max, _sum
+from .reduce import PIECE, _max, _sum
 from .simd import kernel
 from .tasks import flat, flat_out, run
 from .vectormath import INF, INNER, SCALAR, F, exp, log
@@ -59,7 +58,11 @@ def _exp_shifted(x, n, e, tops, totals):
         top = top if abs(top) < INF else F(0)  # inf - inf would be NaN
         tops[row] = top
         if n >= LONG:
-            totals[row] = _exp_and_sum(x[start:stop], top, e[start:stop])
+            total = 0.0
+            for i in range(start, stop, PIECE):
+                j = min(i + PIECE, stop)
+                total += _exp_and_sum(x[i:j], top, e[i:j])
+            totals[row] = total
         else:
             _shift(x[start:stop], top, e[start:stop])
     if n < LONG:
@@ -107,12 +110,15 @@ def _backward_task(op, g, y, n, dx, task, tasks):
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         start, stop = row * n, (row + 1) * n
         gr, yr, out = g[start:stop], y[start:stop], dx[start:stop]
+        whole = 0.0
+        for i in range(0, n, PIECE):
+            j = min(i + PIECE, n)
+            whole += _dot(gr[i:j], yr[i:j]) if op == SOFTMAX else _sum(gr[i:j])
+        total = F(whole)
         if op == SOFTMAX:
-            total = _dot(gr, yr)
             for i in range(n):
                 out[i] = yr[i] * (gr[i] - total)
         else:
-            total = _sum(gr)
             for i in range(n):
                 out[i] = gr[i] - exp(yr[i]) * total
 
@@ -185,14 +191,14 @@ def _sum_terms(weight, x, top, log_total):
 
 @kernel()
 def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
-    """totals[task]: the sums of the losses and of the labels' weights; 1 + a row with a label out of range, or 0."""
-    rows, n = labels.size, x.size // labels.size
-    block = max(1, BLOCK // n)
+    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights; 1 + a row with a label out
+    of range, or 0."""
+    rows, n, blocks = labels.size, x.size // labels.size, len(totals)
+    block = -(-rows // blocks)
     work = np.empty(block * n, np.float32)
-    sum_losses, sum_weights, wrong = 0.0, 0.0, 0
-    end = (task + 1) * rows // tasks
-    for first in range(task * rows // tasks, end, block):
-        last = min(first + block, end)
+    for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
+        sum_losses, sum_weights, wrong = 0.0, 0.0, 0
+        first, last = b * block, min((b + 1) * block, rows)
         _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
             top, log_total = stats[0, row], log(stats[1, row])
@@ -201,13 +207,15 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
             if label != ignored and 0 <= label < n:
                 loss = (1 - smoothing) * _term(weight[label], logits[label], top, log_total)
                 if smoothing > 0:
-                    loss += smoothing / n * _sum_terms(weight, logits, top, log_total)
+                    for i in range(0, n, PIECE):
+                        terms = _sum_terms(weight[i : i + PIECE], logits[i : i + PIECE], top, log_total)
+                        loss += smoothing / n * terms
                 sum_weights += weight[label]
             elif label != ignored:
                 wrong = row + 1
             losses[row] = loss
             sum_losses += loss
-    totals[task, 0], totals[task, 1], totals[task, 2] = sum_losses, sum_weights, wrong
+        totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
 
 
 @kernel()
@@ -215,7 +223,9 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
     """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
-    mean_weight = _sum(weight) / n
+    mean_weight = 0.0
+    for i in range(0, n, PIECE):
+        mean_weight += _sum(weight[i : i + PIECE]) / n
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
@@ -279,14 +289,13 @@ def cross_entropy(
     if x.size == 0:
         return losses, stats, 0.0, 0.0
     labels, weight = _labels_and_weight(x, labels, weight)
-    large = x.size >= PARALLEL_FROM
-    totals = np.zeros((threads.count if large else 1, 3))
-    run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats,
-        totals, tasks=len(totals))
-    sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
-    if any(wrong):
-        raise _out_of_range(labels[int(max(wrong)) - 1], classes, ignore_index)
-    return losses, stats, sum(sum_losses), sum(sum_weights)
+    totals = np.empty((-(-rows // max(1, BLOCK // classes)), 3))
+    run(_cross_entropy_task, x.size >= PARALLEL_FROM, flat(x), labels, weight, ignore_index, float(label_smoothing),
+        losses, stats, totals)
+    wrong = int(totals[:, 2].max())
+    if wrong:
+        raise _out_of_range(labels[wrong - 1], classes, ignore_index)
+    return losses, stats, *totals[:, :2].sum(0).tolist()
 
 
 def cross_entropy_backward(
