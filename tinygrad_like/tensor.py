@@ -729,8 +729,8 @@ def _shape(args: tuple) -> tuple:
 
 def _constant(who: str, *values: Any) -> None:
     if any([isinstance(v, Tensor) and v.requires_grad for v in values]):
-        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; pass "
-                        "its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
+        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
+                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
 
 
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
