@@ -33,7 +33,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
         for x in inputs:
             if isinstance(x, Tensor) and (x.node is None or x.node.order <= since):
                 version = x.shared_version()
-                used[id(version)] = version, x.shape
+                used.setdefault(id(version), (version, x.shape))
 
     with setting("watchers", (*mode.watchers, watch)):
         made = f(*args, **options)
