@@ -3,27 +3,18 @@
 Each is the formula of the optimizer of that name in `optim`; NumPy would pass over memory once for every arithmetic
 operation. `scale` multiplies the gradient: 1, -1 to climb, or a factor that clips it.
 
-One call updates all parameters, since to start the threads for each would cost more than many an update. `rows` has
-the arrays of one parameter in each row, in the order of the formula: contiguous, and of one shape; one that is not used
-is EMPTY.
+One call updates all parameters, since to start the threads for each would cost more than many an update. `Rows` has the
+arrays of one parameter in each row, in the order of the formula; one that is not used is EMPTY.
 """
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
+from ..dtypes import FLOAT32
 from . import threads
-from .simd import (
-    floats_of,
-    inner,
-    is_array,
-    is_contiguous,
-    is_row_by_row,
-    kernel,
-    ndim_of,
-    size_of,
-)
+from .simd import floats_of, inner, integer_at, kernel, ndim_of, size_of
 from .tasks import run
 from .vectormath import F
 
@@ -31,7 +22,51 @@ PARALLEL_FROM = 16384
 ZERO = F(0)
 EMPTY = np.empty(0, np.float32)
 
-Rows = Sequence[tuple[np.ndarray, ...]]
+# Fields of an array object, of 8 bytes each, and of these the bits that say how it lies: in NumPy's ABI.
+_TYPE = object.__basicsize__ // 8 - 1
+_DTYPE, _FLAGS = _TYPE + 6, _TYPE + 7
+_READABLE, _WRITEABLE = 0x101, 0x501  # aligned and in C order
+_IDS = id(np.ndarray), id(FLOAT32), id(EMPTY)
+
+
+class Rows:
+    """The arrays of several parameters, a tuple of them for each, and a table of their ids: what tasks take."""
+
+    def __init__(self, rows: Sequence[tuple[np.ndarray, ...]]):
+        self.rows, width = rows, len(rows[0])
+        ids = chain(map(id, chain.from_iterable(rows)), repeat(0, width))  # the last row is for `begun`
+        self.table = np.fromiter(ids, np.int64, width * (len(rows) + 1)).reshape(-1, width)
+
+    @property
+    def suited(self) -> bool:
+        """Whether every row is of float32 arrays in C order and of one shape, which may be written but for the second.
+
+        Tasks rely on it. It takes any objects, and so little time that it can be asked at every step.
+        """
+        return _suited(self.table, *_IDS)
+
+    @property
+    def begun(self) -> bool:
+        """Whether an update of these rows has taken place, or takes place in another thread."""
+        return bool(self.table[-1, 0])
+
+
+@kernel()
+def _suited(table, kind, dtype, empty):
+    for row in table[:-1]:
+        x = row[0]
+        for i in range(row.size):
+            a, wanted = row[i], _READABLE if i == 1 else _WRITEABLE
+            if a == empty and i > 1:
+                continue
+            if integer_at(a, _TYPE) != kind or integer_at(a, _DTYPE) != dtype:
+                return False
+            if integer_at(a, _FLAGS) & wanted != wanted or ndim_of(a) != ndim_of(x):
+                return False
+            for axis in range(ndim_of(a)):
+                if size_of(a, axis) != size_of(x, axis):
+                    return False
+    return True
 
 
 @inner
@@ -44,7 +79,8 @@ def _share(array, task, tasks):
 @kernel(fastmath={"contract"})
 def _sgd_task(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
     lr, momentum, fresh, decay, scale = F(lr), F(momentum), F(fresh), F(decay), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         if b.size == 0:
             for i in range(x.size):
@@ -65,7 +101,8 @@ def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tas
     new1, new2 = F(1.0 - beta1), F(1.0 - beta2)  # of doubles: in float32, 1 - 0.999 has lost four digits
     lr, beta2, root, eps = F(lr), F(beta2), F(root), F(eps)
     decay, keep, scale = F(decay), F(keep), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
         m, v = _share(row[2], task, tasks), _share(row[3], task, tasks)
         for i in range(x.size):
@@ -80,7 +117,8 @@ def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tas
 def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
     new = F(1.0 - alpha)
     lr, alpha, eps, decay, momentum, scale = F(lr), F(alpha), F(eps), F(decay), F(momentum), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         a, b = _share(row[3], task, tasks), _share(row[4], task, tasks)
         for i in range(x.size):
@@ -98,35 +136,9 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
             x[i] -= lr * d
 
 
-@kernel()
-def _unfit(table, needed, sample):
-    """The number of the first row, counted from 1, whose arrays are not float32, contiguous and of one shape; or 0.
-
-    All but the gradient, the second, are written to. After the first `needed` they may be EMPTY, as the sample is.
-    """
-    for number, row in enumerate(table):
-        x = row[0]
-        for i, array in enumerate(row):
-            if i >= needed and array == sample:
-                continue
-            if not (is_array(x, sample, True) and is_array(array, sample, True) and is_contiguous(array)
-                    and is_row_by_row(array, i != 1) and ndim_of(array) == ndim_of(x)):
-                return number + 1
-            for axis in range(ndim_of(x)):
-                if size_of(array, axis) != size_of(x, axis):
-                    return number + 1
-    return 0
-
-
-def _run(task, needed: int, rows: Rows, *numbers) -> None:
-    table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
-    if number := _unfit(table, needed, id(EMPTY)):
-        given = ", ".join(f"{x.dtype} {x.shape} with strides {x.strides}" if isinstance(x, np.ndarray)
-                          else type(x).__name__ for x in rows[number - 1])  # fmt: skip
-        raise ValueError("optimizer: a parameter, its gradient and what is remembered of it must be contiguous float32 "
-                         f"arrays of one shape, got {given}")
-    large = sum(row[0].size for row in rows) >= PARALLEL_FROM
-    run(task, large, table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
+def _run(task, rows: Rows, *numbers) -> None:
+    large = sum([row[0].size for row in rows.rows]) >= PARALLEL_FROM
+    run(task, large, rows.table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
 
 
 def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,
@@ -136,7 +148,7 @@ def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: floa
 
     Without momentum b is EMPTY, and x -= lr d. `fresh` is 1 - dampening; at the first step, where b is 0, it is 1.
     """
-    _run(_sgd_task, 2, rows, lr, float(momentum), fresh, float(weight_decay), bool(nesterov), scale)
+    _run(_sgd_task, rows, lr, float(momentum), fresh, float(weight_decay), bool(nesterov), scale)
 
 
 def adam(rows: Rows, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,
@@ -146,7 +158,7 @@ def adam(rows: Rows, lr: float, beta1: float, beta2: float, root: float, eps: fl
 
     The corrections of step t are in the last lr, divided by 1 - beta1^t, and in root = (1 - beta2^t)^-1/2.
     """
-    _run(_adam_task, 4, rows, lr, float(beta1), float(beta2), root, float(eps), float(weight_decay), keep, scale)
+    _run(_adam_task, rows, lr, float(beta1), float(beta2), root, float(eps), float(weight_decay), keep, scale)
 
 
 def rmsprop(rows: Rows, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float,
@@ -156,4 +168,4 @@ def rmsprop(rows: Rows, lr: float, alpha: float, eps: float, weight_decay: float
 
     a is EMPTY, and counts as 0, unless centered; b is EMPTY without momentum.
     """
-    _run(_rmsprop_task, 3, rows, lr, float(alpha), float(eps), float(weight_decay), float(momentum), scale)
+    _run(_rmsprop_task, rows, lr, float(alpha), float(eps), float(weight_decay), float(momentum), scale)
