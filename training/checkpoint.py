@@ -23,6 +23,8 @@ from tinygrad_like import Tensor, get_rng_state, set_rng_state
 from tinygrad_like.data.download import alone
 
 FORMAT = "tinygrad_like checkpoint 1"
+WRITER = "tinygrad_like"  # of weights: one damaged name in the header must not make them another program's, unchecked
+OURS = "sha256", "writer"
 GENERATOR = "package generator"  # no name of a part: those are identifiers
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
           "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
@@ -34,15 +36,17 @@ CODES = {np.dtype(text): code for code, text in DTYPES.items()}
 def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str, str] | None = None) -> None:
     """Write the state_dict of `module` to a safetensors file, by the names PyTorch uses: it loads there as well.
 
-    metadata: strings by name to keep with it, which `read_metadata` returns; "sha256" is taken.
+    metadata: strings by name to keep with it, which `read_metadata` returns; "sha256" and "writer" are taken.
 
     Raises OSError if it cannot be written; what was there before is unharmed then.
     """
     metadata = dict(metadata or {})
     for name, text in metadata.items():
-        if not isinstance(name, str) or not isinstance(text, str) or name == "sha256":
-            raise TypeError(f"save_weights: metadata {name!r}: {text!r} must be a string by a name other than 'sha256'")
-    _write("save_weights", Path(path), {name: t.data for name, t in module.state_dict().items()}, metadata)
+        if not isinstance(name, str) or not isinstance(text, str) or name in OURS:
+            raise TypeError(f"save_weights: metadata {name!r}: {text!r} must be a string, its name a string other than "
+                            f"{' and '.join(OURS)}")
+    arrays = {name: t.data for name, t in module.state_dict().items()}
+    _write("save_weights", Path(path), arrays, {**metadata, "writer": WRITER})
 
 
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
@@ -50,12 +54,16 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
     Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is unchanged then.
     """
-    return module.load_state_dict(_read("load_weights", Path(path))[0], strict)
+    arrays = _read("load_weights", Path(path))[0]
+    try:
+        return module.load_state_dict(arrays, strict)
+    except ValueError as error:
+        raise ValueError(f"load_weights: {path}: {error}") from None
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
     """The strings that `save_weights` was given. Raises as `load_weights` does."""
-    return {name: text for name, text in _read("read_metadata", Path(path))[1].items() if name != "sha256"}
+    return {name: text for name, text in _read("read_metadata", Path(path))[1].items() if name not in OURS}
 
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------
@@ -254,7 +262,7 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         rest = {name: text for name, text in metadata.items() if name != "sha256"}
         if _digest(arrays, rest) != metadata["sha256"]:
             raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{_advice(path)}")
-    elif "format" in metadata and metadata["format"] == FORMAT:
+    elif metadata.get("format") == FORMAT or metadata.get("writer") == WRITER:
         raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{_advice(path)}")
     return arrays, metadata
 

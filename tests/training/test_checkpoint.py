@@ -81,13 +81,13 @@ def test_equal_contents_are_equal_files(tmp_path):
     for content in mine, library:
         end = 8 + int.from_bytes(content[:8], "little")
         headers.append((json.loads(content[8:end]), content[end:], end % 8))
-    assert headers[0][0].pop("__metadata__").keys() == {*"abcdefg", "sha256"}
+    assert headers[0][0].pop("__metadata__").keys() == {*"abcdefg", "sha256", "writer"}
     assert headers[0] == headers[1]  # names, types, places and numbers
 
 
 def test_metadata_that_cannot_be_kept_is_refused(tmp_path):
-    for metadata in {"sha256": "1"}, {"epochs": 3}, {3: "epochs"}:
-        with pytest.raises(TypeError, match="save_weights: metadata .* must be a string by a name other than 'sha256'"):
+    for metadata in {"sha256": "1"}, {"writer": "me"}, {"epochs": 3}, {3: "epochs"}:
+        with pytest.raises(TypeError, match="save_weights: metadata .* must be a string, its name a string other than"):
             save_weights(nn.Linear(1, 1), tmp_path / "w", metadata)
     assert not list(tmp_path.iterdir())
 
@@ -209,6 +209,10 @@ def test_a_checkpoint_without_its_checksum_is_refused(tmp_path):
     files.save_file({}, tmp_path / "c", {"format": header["__metadata__"]["format"], "tree": "{}"})
     with pytest.raises(ValueError, match="its SHA-256 is missing"):
         load_checkpoint(tmp_path / "c")
+    save_weights(nn.Linear(1, 1), tmp_path / "w")
+    (tmp_path / "w").write_bytes((tmp_path / "w").read_bytes().replace(b"sha256", b"sha255"))
+    with pytest.raises(ValueError, match="its SHA-256 is missing"):
+        load_weights(nn.Linear(1, 1), tmp_path / "w")
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "link"])
