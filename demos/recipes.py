@@ -148,7 +148,27 @@ def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
     metadata = read_metadata(path)
     if "net" not in metadata:
         raise ValueError(f"{path} does not say what net its weights are of; use a file that demos.train has written")
-    net = json.loads(metadata["net"])
-    model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    try:
+        net = json.loads(metadata["net"])
+        _check_net(net, path.stat().st_size)
+        model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} has a description of its net that makes no sense ({type(error).__name__}: {error}); "
+                         "use a file that demos.train has written") from None
     load_weights(model, path)
     return model.eval(), net
+
+
+def _check_net(net: Mapping[str, Any], size: int) -> None:
+    """Raise an error if the net is larger than can have its weights in a file of so many bytes."""
+    name, width, depth = net["model"], net["width"] or 1, net["depth"] or 1  # None: the net has a size of its own
+    channels, height, side = net["shape"]
+    for number in (width, depth, channels, height, side):
+        if not isinstance(number, int) or not 1 <= number <= 4096:
+            raise ValueError(f"{number!r} is no size")
+    if not all(isinstance(title, str) for title in net["classes"]):
+        raise ValueError("classes must be strings")
+    # All of MODELS have `depth` matrices of width x width, an MLP one less; those that flatten have one of the image.
+    pixels, flat = channels * height * side, name in ("mlp", "resnet_s")
+    if width * max(width * (depth - (name == "mlp")), pixels * flat, depth) > size / 4 or pixels > 1 << 18:
+        raise ValueError("the net is larger than its weights")

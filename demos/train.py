@@ -297,8 +297,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
     """The options in a TOML file as they would stand on the command line, where the parser checks them."""
     try:
-        table = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, RecursionError, ValueError) as error:
         parser.error(f"--config {path}: {error}")
     known = {name for action in parser._actions for name in action.option_strings} - {"--help", "--config"}
     words = []

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import tinygrad_like
 from tinygrad_like import Tensor, manual_seed
 from training import (
     EarlyStopping,
+    checkpoint,
     load_checkpoint,
     load_weights,
     previous,
@@ -63,6 +65,46 @@ def test_the_file_is_what_the_library_reads(tmp_path):
     model = Model()
     save_weights(model, tmp_path / "w.safetensors")
     assert equal(files.load_file(tmp_path / "w.safetensors"), values(model))
+
+
+def test_equal_contents_are_equal_files(tmp_path):
+    """In safetensors' own files the order of the metadata varies, within a process and from one to the next."""
+    module, rng = Model(), tinygrad_like.get_rng_state()
+    contents = set()
+    for _ in range(5):
+        save_weights(module, tmp_path / "w", {name: name for name in "gfedcba"})
+        save_checkpoint(tmp_path / "c", model=module, rows=[{"loss": 0.1}])
+        contents.add(((tmp_path / "w").read_bytes(), (tmp_path / "c").read_bytes()))
+    assert len(contents) == 1 and tinygrad_like.get_rng_state() == rng
+    mine, library = (tmp_path / "w").read_bytes(), files.save(values(module))
+    headers = []
+    for content in mine, library:
+        end = 8 + int.from_bytes(content[:8], "little")
+        headers.append((json.loads(content[8:end]), content[end:], end % 8))
+    assert headers[0][0].pop("__metadata__").keys() == {*"abcdefg", "sha256", "writer"}
+    assert headers[0] == headers[1]  # names, types, places and numbers
+
+
+def test_metadata_that_cannot_be_kept_is_refused(tmp_path):
+    for metadata in {"sha256": "1"}, {"writer": "me"}, {"epochs": 3}, {3: "epochs"}:
+        with pytest.raises(TypeError, match="save_weights: metadata .* must be a string, its name a string other than"):
+            save_weights(nn.Linear(1, 1), tmp_path / "w", metadata)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("entry, data, message", [
+    ({"dtype": "F8_E4M3", "shape": [2]}, bytes(2), "x in .*w cannot be read: it is of F8_E4M3 numbers"),
+    ({"dtype": "F32", "shape": [1] * 65}, bytes(4), "x in .*w cannot be read: "),
+    ({"dtype": "F32", "shape": [0, 2**62, 4]}, b"", "x in .*w cannot be read: |w is damaged"),
+    ({"dtype": "F32", "shape": [2**62, 2**62]}, b"", "w is damaged"),
+    ({"dtype": "F32", "shape": [-1]}, b"", "w is damaged"),
+    ({"dtype": "F32", "shape": [2**70]}, b"", "w is damaged"),
+])
+def test_arrays_that_numpy_does_not_have_are_refused(tmp_path, entry, data, message):
+    header = json.dumps({"__metadata__": None, "x": {**entry, "data_offsets": [0, len(data)]}}).encode()
+    (tmp_path / "w").write_bytes(len(header).to_bytes(8, "little") + header + data)
+    with pytest.raises(ValueError, match=f"load_weights: .*{message}"):
+        load_weights(nn.Linear(1, 1), tmp_path / "w")
 
 
 def test_weights_that_do_not_fit_change_nothing(tmp_path):
@@ -217,6 +259,10 @@ def test_a_checkpoint_without_its_checksum_is_refused(tmp_path):
     files.save_file({}, tmp_path / "c", {"format": header["__metadata__"]["format"], "tree": "{}"})
     with pytest.raises(ValueError, match="its SHA-256 is missing"):
         load_checkpoint(tmp_path / "c")
+    save_weights(nn.Linear(1, 1), tmp_path / "w")
+    (tmp_path / "w").write_bytes((tmp_path / "w").read_bytes().replace(b"sha256", b"sha255"))
+    with pytest.raises(ValueError, match="its SHA-256 is missing"):
+        load_weights(nn.Linear(1, 1), tmp_path / "w")
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "link"])
@@ -245,6 +291,81 @@ def test_a_failure_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch,
     assert sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
 
 
+@pytest.mark.parametrize("save", [
+    lambda path, module: save_weights(module, path), lambda path, module: save_checkpoint(path, model=module),
+], ids=["weights", "checkpoint"])
+def test_a_full_disk_is_said_and_harms_nothing(tmp_path, monkeypatch, save):
+    resource = pytest.importorskip("resource")
+    module = nn.Linear(400, 400)
+    path = tmp_path / "w"
+    for _ in range(2):
+        save(path, module)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in 0, 1, 100_000:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
+        try:
+            with pytest.raises(OSError, match=f"save_.*: {path} could not be written .*; what was there before is unh"):
+                save(path, module)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(os.open(os.devnull, os.O_RDONLY), b"x"))
+    with pytest.raises(OSError, match="could not be written"):
+        save(path, module)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    with pytest.raises(OSError, match=f"save_.*: {path}/w could not be written"):
+        save(path / "w", module)
+
+
+def test_out_of_memory_while_writing_or_reading_harms_nothing(tmp_path, monkeypatch):
+    parts, _ = run()
+    save_checkpoint(tmp_path / "c", **parts)
+    before = (tmp_path / "c").read_bytes()
+
+    def fail(*args, **kwargs):
+        raise MemoryError
+
+    for name in "_digest", "_encoded":
+        with monkeypatch.context() as patch, pytest.raises(MemoryError):
+            patch.setattr(checkpoint, name, fail)
+            save_checkpoint(tmp_path / "c", **parts)
+    state = {name: value.copy() for name, value in values(parts["model"]).items()}
+    for name in "_digest", "_array", "_decoded":
+        with monkeypatch.context() as patch, pytest.raises(MemoryError):
+            patch.setattr(checkpoint, name, fail)
+            load_checkpoint(tmp_path / "c", **parts)
+    assert (tmp_path / "c").read_bytes() == before and os.listdir(tmp_path) == ["c"]
+    assert equal(values(parts["model"]), state)
+    save_checkpoint(tmp_path / "c", **parts)
+    assert (tmp_path / "c").read_bytes() == before
+
+
+def test_several_who_write_at_once_do_not_spoil_each_other(tmp_path):
+    """Threads here; between processes the lock is the same."""
+    path, failures = tmp_path / "c", []
+    save_checkpoint(path, who=-1, numbers=np.zeros(5000))
+    save_checkpoint(path, who=-1, numbers=np.zeros(5000))
+
+    def write(who):
+        try:
+            for _ in range(20):
+                save_checkpoint(path, who=who, numbers=np.full(5000 + who, who))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=[who]) for who in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for one in path, previous(path):
+            found = load_checkpoint(one)
+            assert (found["numbers"] == max(found["who"], 0)).all()
+    for thread in threads:
+        thread.join()
+    assert not failures and sorted(p.name for p in tmp_path.iterdir()) == ["c", "c.previous"]
+
+
 def test_a_file_system_without_links(tmp_path, monkeypatch):
     def refuse(*args):
         raise OSError("no links here")
@@ -253,6 +374,52 @@ def test_a_file_system_without_links(tmp_path, monkeypatch):
     for epoch in range(3):
         save_checkpoint(tmp_path / "c", epoch=epoch)
     assert load_checkpoint(previous(tmp_path / "c"))["epoch"] == 1
+
+
+def test_arrays_of_any_byte_order_come_back(tmp_path):
+    save_checkpoint(tmp_path / "c", table=np.arange(3, dtype=">i4"), ratio=np.array(0.5, ">f8"), empty=np.zeros((0, 3)))
+    found = load_checkpoint(tmp_path / "c")
+    assert found["table"].tolist() == [0, 1, 2] and found["table"].dtype == np.int32
+    assert found["ratio"].shape == () and found["ratio"] == 0.5 and found["empty"].shape == (0, 3)
+
+
+@pytest.mark.parametrize("value, error, message", [
+    (np.array([1j]), TypeError, "save_checkpoint: a is an array of complex128; a file holds"),
+    (np.array(["x"]), TypeError, "a is an array of <U1"),
+    (np.array([None]), TypeError, "a is an array of object"),
+    (np.complex64(1j), TypeError, "a is a complex; a checkpoint holds"),
+    (np.longdouble(1), TypeError, "a is a longdouble"),
+    ({1: "x", "1": "y"}, ValueError, "a has keys that are the same as strings"),
+    ({1: np.ones(1), "1": np.ones(1)}, ValueError, "two arrays would be called a/1"),
+])
+def test_values_that_would_not_come_back_are_refused(tmp_path, value, error, message):
+    with pytest.raises(error, match=message):
+        save_checkpoint(tmp_path / "c", a=value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_list_that_contains_itself_is_refused(tmp_path):
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested too deep, or contains itself"):
+        save_checkpoint(tmp_path / "c", a=endless)
+
+
+@pytest.mark.parametrize("tree", [
+    None, "", "{", "null", "3", "[]", '"x"', "{}", '{"model": null}', "NaN", "[" * 100_000, '{"a":' * 100_000,
+    '{"a": ' + "9" * 5000 + "}", '{"package generator": 3}', '{"package generator": {"array": "model/0"}}',
+    '{"a": {"array": "none"}}', '{"a": {"array": 3}}', '{"a": {"array": ["x"]}}', '{"a": {"dict": 3}}',
+    '{"a": {"dict": [1]}}', '{"a": {}}', '{"a": {"list": []}}', "[" * 400 + "]" * 400,
+], ids=lambda tree: str(tree)[:20])
+def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
+    """Behind a checksum that is right: such a file was written by another program."""
+    path, model = tmp_path / "c", nn.Linear(2, 2)
+    before, rng = values(model), tinygrad_like.get_rng_state()
+    metadata = {"format": checkpoint.FORMAT} if tree is None else {"format": checkpoint.FORMAT, "tree": tree}
+    checkpoint._write("test", path, {"model/0": np.zeros((2, 2), np.float32)}, metadata)
+    with pytest.raises(ValueError, match=f"load_checkpoint: {path} is damaged, or written by another program"):
+        load_checkpoint(path, model=model)
+    assert equal(values(model), before) and tinygrad_like.get_rng_state() == rng
 
 
 def test_bad_input(tmp_path):

@@ -19,10 +19,8 @@ Nearly everything here is an intrinsic: Python that writes LLVM instructions int
 Addresses are integers, offsets and strides count bytes, as in NumPy. Bounds are not checked, but kept.
 """
 
-import hashlib
 from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 
 from llvmlite import ir
 from numba import carray, njit, types
@@ -30,7 +28,9 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-# The machine that numba compiles for. It is part of the key of numba's cache: no other host runs this one's kernels.
+from . import cache
+
+# The machine that numba compiles for.
 _TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
 ARM, X86 = _TRIPLE.startswith(("aarch64", "arm64")), _TRIPLE.startswith(("x86_64", "i386", "i686"))
@@ -48,10 +48,6 @@ def _register_tile() -> tuple[int, int, int]:
 FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
 
-# numba keeps what it compiled on disk for as long as the file of the function is the same. But a kernel contains
-# functions of other files, such as this one: the sources of all kernels must be the same.
-_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
-
 # For functions that only kernels call: no code to call them from Python or C is compiled.
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -61,11 +57,8 @@ def kernel(**options) -> Callable:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable) -> Callable:
-        try:
-            dispatcher = njit(cache=True, **options)(function)
-        except RuntimeError:  # there is no directory that can be written to
-            return njit(**options)(function)
-        dispatcher._cache._cache_file._source_stamp = _SOURCES
+        dispatcher = njit(**options)(function)
+        cache.attach(dispatcher)
         return dispatcher
 
     return decorate
