@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..dtypes import INT64
 from . import threads
 from .simd import inner, kernel
-from .tasks import flat, flat_out, run
+from .tasks import flat, run
 
 PARALLEL_FROM = 1 << 16
 
@@ -27,15 +26,11 @@ def _add_rows_task(rows, index, width, skipped, table, task, tasks):
 
 
 def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: int = -1) -> np.ndarray:
-    """np.add.at(table, index, rows), for rows (n, ...), index (n,) of int64 >= 0, and a contiguous table (m, ...).
+    """np.add.at(table, index, rows), for rows (n, ...), index (n,) >= 0, unchecked, and a contiguous table (m, ...).
 
-    Rows whose index is `skipped` are left out. Returns the table. Raises IndexError for an index that is no row.
+    Rows whose index is `skipped` are left out. Returns the table.
     """
     if rows.size:
-        index = flat(index.astype(INT64, copy=False), INT64)
-        if index.min() < 0 or index.max() >= len(table):  # it may have been changed since the op looked at it
-            raise IndexError(f"add_rows: indices from {index.min()} to {index.max()} for a table of {len(table)} rows")
-        _, row = flat_out(table, table.shape)
         run(_add_rows_task, rows.size >= PARALLEL_FROM, flat(rows), index, rows.size // index.size, skipped,
-            row, tasks=threads.count)  # each reads all of the index
+            table.reshape(-1), tasks=threads.count)  # each reads all of the index
     return table

@@ -14,16 +14,7 @@ from itertools import chain
 import numpy as np
 
 from . import threads
-from .simd import (
-    floats_of,
-    inner,
-    is_array,
-    is_contiguous,
-    is_row_by_row,
-    kernel,
-    ndim_of,
-    size_of,
-)
+from .simd import floats_of, inner, kernel
 from .tasks import run
 from .vectormath import F
 
@@ -98,34 +89,9 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
             x[i] -= lr * d
 
 
-@kernel()
-def _unfit(table, needed, sample):
-    """The number of the first row, counted from 1, whose arrays are not float32, contiguous and of one shape; or 0.
-
-    All but the gradient, the second, are written to. After the first `needed` they may be EMPTY, as the sample is.
-    """
-    for number, row in enumerate(table):
-        x = row[0]
-        for i, array in enumerate(row):
-            if i >= needed and array == sample:
-                continue
-            if not (is_array(x, sample, True) and is_array(array, sample, True) and is_contiguous(array)
-                    and is_row_by_row(array, i != 1) and ndim_of(array) == ndim_of(x)):
-                return number + 1
-            for axis in range(ndim_of(x)):
-                if size_of(array, axis) != size_of(x, axis):
-                    return number + 1
-    return 0
-
-
-def _run(task, needed: int, rows: Rows, *numbers) -> None:
-    table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
-    if number := _unfit(table, needed, id(EMPTY)):
-        given = ", ".join(f"{x.dtype} {x.shape} with strides {x.strides}" if isinstance(x, np.ndarray)
-                          else type(x).__name__ for x in rows[number - 1])  # fmt: skip
-        raise ValueError("optimizer: a parameter, its gradient and what is remembered of it must be contiguous float32 "
-                         f"arrays of one shape, got {given}")
+def _run(task, rows: Rows, *numbers) -> None:
     large = sum(row[0].size for row in rows) >= PARALLEL_FROM
+    table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
     run(task, large, table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
 
 
@@ -136,7 +102,7 @@ def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: floa
 
     Without momentum b is EMPTY, and x -= lr d. `fresh` is 1 - dampening; at the first step, where b is 0, it is 1.
     """
-    _run(_sgd_task, 2, rows, lr, float(momentum), fresh, float(weight_decay), bool(nesterov), scale)
+    _run(_sgd_task, rows, lr, float(momentum), fresh, float(weight_decay), bool(nesterov), scale)
 
 
 def adam(rows: Rows, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,
@@ -146,7 +112,7 @@ def adam(rows: Rows, lr: float, beta1: float, beta2: float, root: float, eps: fl
 
     The corrections of step t are in the last lr, divided by 1 - beta1^t, and in root = (1 - beta2^t)^-1/2.
     """
-    _run(_adam_task, 4, rows, lr, float(beta1), float(beta2), root, float(eps), float(weight_decay), keep, scale)
+    _run(_adam_task, rows, lr, float(beta1), float(beta2), root, float(eps), float(weight_decay), keep, scale)
 
 
 def rmsprop(rows: Rows, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float,
@@ -156,4 +122,4 @@ def rmsprop(rows: Rows, lr: float, alpha: float, eps: float, weight_decay: float
 
     a is EMPTY, and counts as 0, unless centered; b is EMPTY without momentum.
     """
-    _run(_rmsprop_task, 3, rows, lr, float(alpha), float(eps), float(weight_decay), float(momentum), scale)
+    _run(_rmsprop_task, rows, lr, float(alpha), float(eps), float(weight_decay), float(momentum), scale)

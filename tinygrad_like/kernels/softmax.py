@@ -211,8 +211,7 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
 
 
 @kernel()
-def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, wrong, task, tasks):
-    """wrong[0]: 1 + a row with a label out of range, if there is one."""
+def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks):
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     mean_weight = _sum(weight) / n
@@ -225,11 +224,9 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
         _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
-            if label == ignored or not 0 <= label < n:
+            if label == ignored:
                 for i in range(n):
                     out[i] = F(0)
-                if label != ignored:
-                    wrong[0] = row + 1
                 continue
             g_row = scale * g[row if g.size > 1 else 0]
             at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
@@ -246,19 +243,8 @@ def _ones(classes: int) -> np.ndarray:
     return np.ones(classes, np.float32)
 
 
-def _labels_and_weight(
-    x: np.ndarray, labels: np.ndarray, weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    rows, classes = x.shape
-    if labels.size != rows or (weight is not None and weight.size != classes):
-        raise ValueError(f"cross_entropy: logits {x.shape} need {rows} labels and {classes} weights, got "
-                         f"{labels.shape} and {'none' if weight is None else weight.shape}")
+def _labels_and_weight(labels: np.ndarray, weight: np.ndarray | None, classes: int) -> tuple[np.ndarray, np.ndarray]:
     return flat(labels.astype(INT64, copy=False), INT64), _ones(classes) if weight is None else flat(weight)
-
-
-def _out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
-    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                      f"ignore_index is {ignore_index}")
 
 
 def cross_entropy(
@@ -278,14 +264,16 @@ def cross_entropy(
     losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
     if x.size == 0:
         return losses, stats, 0.0, 0.0
-    labels, weight = _labels_and_weight(x, labels, weight)
+    labels, weight = _labels_and_weight(labels, weight, classes)
     large = x.size >= PARALLEL_FROM
     totals = np.zeros((threads.count if large else 1, 3))
     run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats,
         totals, tasks=len(totals))
     sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
     if any(wrong):
-        raise _out_of_range(labels[int(max(wrong)) - 1], classes, ignore_index)
+        label = labels[int(max(wrong)) - 1]
+        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
+                         f"ignore_index is {ignore_index}")
     return losses, stats, sum(sum_losses), sum(sum_weights)
 
 
@@ -303,12 +291,7 @@ def cross_entropy_backward(
     """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all."""
     dx, row = flat_out(out, x.shape)
     if x.size:
-        labels, weight = _labels_and_weight(x, labels, weight)
-        if g.size not in (1, len(x)) or stats.shape[1] != len(x):
-            raise ValueError(f"cross_entropy: {g.size} cotangents for logits {x.shape}")
-        wrong = np.zeros(1, np.int64)
+        labels, weight = _labels_and_weight(labels, weight, x.shape[1])
         run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
-            ignore_index, float(label_smoothing), stats, row, wrong)
-        if wrong[0]:  # they were in range once, but may be an array of the user's
-            raise _out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
+            ignore_index, float(label_smoothing), stats, row)
     return dx
