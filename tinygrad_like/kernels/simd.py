@@ -216,7 +216,7 @@ def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tupl
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_ALIGNED, _WRITABLE = 0x100, 0x400
+_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 
 
 @intrinsic
@@ -301,12 +301,7 @@ def is_row_by_row(x, writable):
 @inner
 def is_contiguous(x):
     """Whether this array lies in C order, without gaps."""
-    step = 4
-    for axis in range(ndim_of(x) - 1, -1, -1):
-        if size_of(x, axis) > 1 and stride_of(x, axis) != step:
-            return count_of(x) == 0
-        step *= size_of(x, axis)
-    return True
+    return integer_at(x + _FLAGS, 0) & _C_ORDER != 0
 
 
 @inner

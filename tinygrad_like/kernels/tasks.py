@@ -97,7 +97,11 @@ def plain(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
     x = np.asarray(x)  # of a subclass
     if x.dtype != dtype:
         raise TypeError(f"this kernel is for {dtype} arrays, got {x.dtype}")
-    return x if x.dtype is dtype and x.flags.carray else np.array(x, dtype, order="C")
+    if x.dtype is dtype and x.flags.carray:
+        return x
+    y = np.empty(x.shape, dtype)
+    y[...] = x
+    return y
 
 
 def flat(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
