@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from nn.module import modes_restored
 from tinygrad_like import Tensor, no_grad
 from tinygrad_like.data import DataLoader
 
-from .checkpoint import load_checkpoint, save_checkpoint
+from .checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
 from .metrics import accuracy
@@ -108,7 +109,10 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
                                                plateau=plateau).items() if part is not None}
     rows: list[dict[str, Any]] = []
     if resume is not None:
-        _same(dict(settings or {}), load_checkpoint(resume).get("settings", {}))
+        saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
+        if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
+            raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+        _same(dict(settings or {}), saved["settings"])
         rows = load_checkpoint(resume, **parts)["rows"]
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader), rows=rows)
