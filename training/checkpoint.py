@@ -101,10 +101,7 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
     which checks a state and returns the function that loads it. To go on from the one before, load `previous(path)`.
     """
     path = Path(path)
-    arrays, metadata = _read("load_checkpoint", path)
-    if metadata.get("format") != FORMAT:
-        raise ValueError(f"load_checkpoint: {path} is no checkpoint but other weights; use load_weights")
-    tree = _tree(path, metadata, arrays)
+    tree = read_checkpoint(path)
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
@@ -164,8 +161,11 @@ def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
                     "state_dict, NumPy Generators, arrays, numbers, strings, None, and lists and dicts of these")
 
 
-def _tree(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The values by name that were saved."""
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """All that a checkpoint holds, by name; nothing is restored."""
+    arrays, metadata = _read("load_checkpoint", path)
+    if metadata.get("format") != FORMAT:
+        raise ValueError(f"load_checkpoint: {path} is no checkpoint but other weights; use load_weights")
     try:
         tree = _decoded({"dict": json.loads(metadata["tree"])}, arrays)
         if not isinstance(tree[GENERATOR], dict):

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from nn.module import modes_restored
 from tinygrad_like import Tensor, detect_anomaly, get_rng_state, no_grad, set_rng_state
 from tinygrad_like.data import DataLoader
 
-from .checkpoint import load_checkpoint, save_checkpoint
+from .checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
 from .metrics import accuracy
@@ -125,7 +126,10 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     begun: dict[str, Any] = {}
     settings = dict(settings or {})
     if resume is not None:
-        _same(settings, load_checkpoint(resume).get("settings", {}))
+        saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
+        if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
+            raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+        _same(settings, saved["settings"])
         saved = load_checkpoint(resume, **parts)
         rows, begun = saved["rows"], saved.get("begun") or {}
         if len(rows) > epochs:

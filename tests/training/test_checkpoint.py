@@ -451,17 +451,21 @@ from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader, MixUp, RandomShift, load_digits
 from training import EarlyStopping, Log, accuracy, fit, predict, save_weights
 
-folder = Path(sys.argv[1])
+folder, net = Path(sys.argv[1]), sys.argv[2]
 manual_seed(5)
 x, y = load_digits()
-model = nn.Sequential(nn.Flatten(), nn.Linear(64, 96), nn.BatchNorm1d(96), nn.ReLU(), nn.Dropout(0.2),
-                      nn.MLP([96, 96, 10]))
-loader = DataLoader(x[:1000], y[:1000], batch_size=64, shuffle=True, transform=RandomShift(1), mix=MixUp(10),
-                    prefetch=2)
-plateau = optim.schedule.ReduceOnPlateau(optim.schedule.cosine(3e-3, 25 * len(loader)), "max", patience=2)
+if net == "mlp":
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Dropout(0.2),
+                          nn.MLP([256, 256, 10]))
+    n, epochs = 1000, 25
+else:
+    model = nn.ResNet(nn.BasicBlock, [1, 1, 1], (4, 8, 16), 10, 1, stem="small")
+    n, epochs = 300, 12
+loader = DataLoader(x[:n], y[:n], batch_size=64, shuffle=True, transform=RandomShift(1), mix=MixUp(10), prefetch=2)
+plateau = optim.schedule.ReduceOnPlateau(optim.schedule.cosine(3e-3, epochs * len(loader)), "max", patience=2)
 checkpoint = folder / "run.ckpt"
 with Log(folder / "run.csv") as log:
-    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=plateau), 25,
+    fit(model, loader, nn.CrossEntropyLoss(label_smoothing=0.1), optim.AdamW(model.parameters(), lr=plateau), epochs,
         evaluate=lambda m: {"test_accuracy": accuracy(predict(m, x[1000:]), y[1000:])}, monitor="test_accuracy",
         stopper=EarlyStopping(model, math.inf), plateau=plateau, ema=optim.EMA(model, 0.9), checkpoint=checkpoint,
         resume=checkpoint if checkpoint.exists() else None, log=log)
@@ -469,36 +473,51 @@ save_weights(model, folder / "final.safetensors")
 """
 
 
-def start(folder):
-    """The run, on one thread: beside other tests, two threads wait for each other more than they compute."""
-    return subprocess.Popen([sys.executable, "-c", RUN, str(folder)], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"})
+def start(folder, net, threads):
+    return subprocess.Popen([sys.executable, "-c", RUN, str(folder), net], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": str(threads)})
+
+
+def left(folder):
+    """What a run leaves, without the times: the weights, the checkpoint, the columns of the CSV file."""
+    arrays, metadata = checkpoint._read("", folder / "run.ckpt")
+    tree = json.loads(metadata["tree"])
+    for row in tree["rows"]:
+        del row["dict"]["seconds"], row["dict"]["examples_per_second"]
+    table = [line.split(",")[:4] for line in (folder / "run.csv").read_text().splitlines()]
+    return (folder / "final.safetensors").read_bytes(), {n: a.tobytes() for n, a in arrays.items()}, tree, table
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
-def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    whole.mkdir()
-    killed.mkdir()
-    with start(whole) as process:
-        process.communicate(timeout=300)
-    assert process.returncode == 0
-
+@pytest.mark.parametrize("net, threads", [("mlp", 1), ("mlp", 2), ("resnet", 1)])
+def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path, net, threads):
+    """TINYGRAD_LIKE_KILLS: how many times it is killed; it begins anew when it has come to its end."""
+    whole, wanted, kills = tmp_path / "whole", int(os.environ.get("TINYGRAD_LIKE_KILLS", 4)), 0
     rng = np.random.default_rng(0)
-    kills = 0
-    while not (killed / "final.safetensors").exists():
-        with start(killed) as process:
-            process.stdout.readline()  # the heading: it is training now
-            if kills < 5:
-                process.stdout.readline()
-                time.sleep(rng.uniform(0, 0.03))
-                process.kill()
-                kills += process.wait() == -signal.SIGKILL
-            else:
-                process.communicate(timeout=300)
-                assert process.returncode == 0
-    assert kills >= 3
-    assert (killed / "final.safetensors").read_bytes() == (whole / "final.safetensors").read_bytes()
-    ours, theirs = ([line.split(",")[:4] for line in (f / "run.csv").read_text().splitlines()] for f in (whole, killed))
-    assert ours == theirs and len(ours) == 26
+    whole.mkdir()
+    with start(whole, net, threads) as process:
+        process.communicate(timeout=600)
+    assert process.returncode == 0
+    for run in range(10**6):
+        killed = tmp_path / str(run)
+        killed.mkdir()
+        while not (killed / "final.safetensors").exists():
+            with start(killed, net, threads) as process:
+                if kills < wanted and rng.random() < 0.2:  # while it starts, or reads the checkpoint
+                    time.sleep(rng.uniform(0, 2))
+                else:
+                    process.stdout.readline()  # the heading: it is training now
+                    if kills < wanted:
+                        process.stdout.readline()
+                        time.sleep(rng.uniform(0, 0.1))
+                if kills < wanted:
+                    process.kill()
+                    kills += process.wait() == -signal.SIGKILL
+                else:
+                    process.communicate(timeout=600)
+                    assert process.returncode == 0
+        assert left(killed) == left(whole), f"run {run}"
+        if kills >= wanted:
+            break
+    assert {p.name for p in killed.iterdir()} == {p.name for p in whole.iterdir()}

@@ -6,9 +6,9 @@ import pytest
 
 import nn
 import optim
-from tinygrad_like import Tensor, is_grad_enabled, manual_seed
+from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
-from training import EarlyStopping, evaluating, fit, load_checkpoint, predict, train_epoch
+from training import EarlyStopping, evaluating, fit, load_checkpoint, predict, save_checkpoint, train_epoch
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 6)).astype(np.float32)
@@ -194,6 +194,34 @@ def test_fit_resumes_to_the_bit(tmp_path, kind):
         resumed = run(8, tmp_path / "c")
         assert np.array_equal(resumed[0], expected[0]) and resumed[1] == expected[1]
     assert len(expected[1]) == (3 if kind == "stopped" else 8)
+
+
+def test_out_of_memory_in_evaluation_leaves_the_model_as_it_was():
+    model, criterion, optimizer = setup()
+    ema = optim.EMA(model, 0.5)
+
+    def evaluate(model):
+        with evaluating(model):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fit(model, DataLoader(X, Y, batch_size=20), criterion, optimizer, 2, evaluate=evaluate, ema=ema)
+    assert model.training and is_grad_enabled()
+    assert np.array_equal(weights(model), plain(DataLoader(X, Y, batch_size=20)))  # its own, not the average
+    assert len(fit(model, DataLoader(X, Y, batch_size=20), criterion, optimizer, 1, ema=ema)) == 1
+
+
+def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup()
+    loader = DataLoader(X, Y, batch_size=30)
+    for parts in {}, {"rows": 3, "settings": {}}, {"rows": [], "settings": None}:
+        save_checkpoint(tmp_path / "c", model=model, optimizer=optimizer, **parts)
+        manual_seed(7)
+        before = get_rng_state()
+        with pytest.raises(ValueError, match=f"fit: {tmp_path}/c is a checkpoint, but not one that fit has written"):
+            fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c")
+        assert get_rng_state() == before
 
 
 def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
