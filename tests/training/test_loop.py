@@ -64,6 +64,65 @@ def test_accumulated_batches_equal_one_big_batch(micro, accumulate, big):
     assert optimizer.steps == -(-90 // big)
 
 
+WEIGHTS = Tensor([1.0, 5.0, 0.2])
+
+
+@pytest.mark.parametrize("criterion", [
+    nn.CrossEntropyLoss(ignore_index=1), nn.CrossEntropyLoss(weight=WEIGHTS),
+    nn.CrossEntropyLoss(weight=WEIGHTS, ignore_index=0, label_smoothing=0.1), nn.CrossEntropyLoss(reduction="sum"),
+    nn.Sequential(), nn.NLLLoss(weight=WEIGHTS, ignore_index=2)], ids=range(6))
+@pytest.mark.parametrize("micro", [10, 7])
+def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criterion, micro):
+    """Batches of which few labels count, or none, or which are smaller, count for less."""
+    if isinstance(criterion, nn.Sequential):  # probabilities
+        criterion, y = nn.CrossEntropyLoss(weight=WEIGHTS), np.eye(3, dtype="float32")[Y]
+    else:
+        y = np.sort(Y)
+    runs = []
+    for size, accumulate in ((micro, -(-90 // micro)), (90, 1)):
+        model, _, optimizer = setup(lr=0.01)
+        numbers = train_epoch(model, DataLoader(X, y, batch_size=size), criterion, optimizer, metrics={},
+                              accumulate=accumulate)
+        assert optimizer.steps == 1
+        runs.append((weights(model), numbers))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], atol=2e-6 if criterion.reduction == "mean" else 2e-5)
+    if criterion.reduction == "mean":
+        assert runs[0][1] == pytest.approx(runs[1][1], rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", [nn.MSELoss(), nn.KLDivLoss("batchmean"), nn.KLDivLoss(), nn.L1Loss("sum"),
+                                       nn.BCEWithLogitsLoss()], ids=range(5))
+def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
+    """Also where examples differ in length from batch to batch."""
+    rng, model = np.random.default_rng(1), nn.Linear(4, 4)
+    batches = [(Tensor(rng.random((n, length, 4), np.float32)), Tensor(rng.random((n, length, 4), np.float32)))
+               for n, length in ((3, 2), (2, 2), (1, 2))]
+    whole = tuple(Tensor(np.concatenate([b[i].data for b in batches])) for i in range(2))
+    gradients = []
+    for loader in (batches, [whole]):
+        train_epoch(model, loader, criterion, optim.SGD(model.parameters(), lr=0), metrics={}, accumulate=3)
+        gradients.append([p.grad.numpy() for p in model.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_labels_that_are_all_ignored():
+    model, _, optimizer = setup()
+    criterion = nn.CrossEntropyLoss(ignore_index=0)
+    before = weights(model)
+    zeros = [(Tensor(X[:4]), Tensor.zeros(4, dtype="int64"))] * 2
+    numbers = train_epoch(model, zeros, criterion, optimizer, accumulate=2)
+    assert np.isnan(numbers["loss"]) and np.array_equal(weights(model), before)
+
+
+def test_no_batches():
+    model, criterion, optimizer = setup()
+    with pytest.raises(ValueError, match="the loader gave no batch; .* drop_last=True has none if"):
+        train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
+    with pytest.raises(ValueError, match="predict: x has no rows"):
+        predict(model, X[:0])
+
+
 def test_accumulation_by_hand():
     model, criterion, optimizer = setup()
     k = 3
