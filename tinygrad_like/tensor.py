@@ -239,10 +239,10 @@ class Tensor:
                     raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
                                      "pass materialize_grads=True to get zeros")
                 c = table.get(key)
-                if c is None:
-                    c = wrap(np.zeros(t.shape, t.dtype))
-                else:
-                    c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
+                if c is None:  # no gradient flows here, and no hook is called
+                    found.append(wrap(np.zeros(t.shape, t.dtype)))
+                    continue
+                c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
                 for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
                 found.append(c)
