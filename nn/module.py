@@ -60,9 +60,15 @@ class Module:
     _hooks: Hooks | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.call(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.call(self, args, kwargs)
+        except AttributeError as error:
+            if any(error.obj is x for x in args) and not isinstance(error.obj, Tensor) and hasattr(Tensor, error.name):
+                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
+                                "Tensor(data) makes one of numbers") from None
+            raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; called as `module(...)`, which runs the hooks as well."""

@@ -17,7 +17,7 @@ Where PyTorch differs on purpose, and the comparison knows it:
   input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.
 - A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
 - flip is a view, as in NumPy, and reshape copies where NumPy does.
-- `gradient` gives what the hooks of a target return. PyTorch leaves them out if another target lies below.
+- `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return. PyTorch leaves them out if another target lies below.
 - A hook is called when a gradient flows: not for other parts of what split made, nor for a leaf that is only the root.
 """
 
@@ -185,9 +185,12 @@ class Theirs(Ours):
 
     def gradient(self, i, cotangent, retain_graph, create_graph, targets):
         targets = [self.values[t] for t in targets]
+        retained = [(x, x.grad) for x in self.values if x.retains_grad]
         for g in self.torch.autograd.grad(self.values[i], targets, self.constant(cotangent), retain_graph=retain_graph,
                                           create_graph=create_graph, materialize_grads=True):
             self.add(g.detach() if g.is_leaf else g)  # zeros made here require grad after create_graph
+        for x, grad in retained:
+            x.grad = grad
 
     def constant(self, array):
         return None if array is None else self.torch.tensor(array, dtype=getattr(self.torch, self.dtype))
@@ -981,7 +984,7 @@ class Program:
         return all((self.ours.memory(j) == key) == (self.theirs.memory(j) == their_key) for j in range(len(self.base)))
 
     def hook(self, c):
-        i = self.some(c, lambda x: x.requires_grad and not x._retained)
+        i = self.some(c, lambda x: x.requires_grad)
         if i is not None and self.theirs and "in place" in self.used and self.theirs.values[i]._is_view():
             return  # PyTorch 2.13 may crash
         if i is not None and self.differentiable(i):
@@ -998,9 +1001,8 @@ class Program:
             self.hooks[k] = None
 
     def retain(self, c):
-        hooked = {hook[0] for hook in self.hooks if hook}
         i = self.some(c, lambda x: x.requires_grad)
-        if i is not None and self.differentiable(i) and i not in hooked:
+        if i is not None and self.differentiable(i):
             self.do(f"v{i}", "retain_grad", i)
 
     def deepcopy(self, c):
@@ -1037,7 +1039,7 @@ class Program:
         if args is None:
             return
         targets = [self.some(c, lambda x: x.requires_grad) for _ in range(c.integer(1, 3))]
-        if not all(map(self.differentiable, targets)) or len(set(targets)) < len(targets):  # TODO
+        if not all(map(self.differentiable, targets)):
             return
         if args[0] not in targets and self.ours.values[args[0]].is_leaf:
             return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
