@@ -211,6 +211,18 @@ def test_the_stream_continues_from_a_saved_state():
     assert Tensor.randn(4).tolist() == first
 
 
+@pytest.mark.parametrize("change", [lambda s: s.pop("has_uint32"), lambda s: s.update(state={"state": 1}),
+                                    lambda s: s.update(bit_generator="MT19937"),
+                                    lambda s: s["state"].update(state=-1), lambda s: s.update(uinteger="x")])
+def test_a_state_of_the_generator_that_is_none_changes_nothing(change):
+    before = get_rng_state()
+    state = {**before, "state": {"state": 1, "inc": 3}}
+    change(state)
+    with pytest.raises(ValueError, match="set_rng_state: this is no state of PCG64"):
+        set_rng_state(state)
+    assert get_rng_state() == before
+
+
 def test_distributions():
     n = 20_000
     u, z = Tensor.uniform(n, low=2.0, high=4.0).numpy(), Tensor.normal(n, mean=-1.0, std=3.0).numpy()

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from nn import Module
 from nn.module import Keys
-from tinygrad_like import Tensor, get_rng_state, set_rng_state
+from tinygrad_like import Tensor, get_rng_state
+from tinygrad_like.random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
 GENERATOR = "package generator"  # no name of a part: those are identifiers
@@ -73,8 +74,9 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
 
         epoch = load_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema)["epoch"]
 
-    Raises FileNotFoundError, and ValueError if the file is damaged, is no checkpoint, or lacks one of the parts. To go
-    on from the one before, load `previous(path)`.
+    Raises FileNotFoundError, and ValueError if the file is damaged, is no checkpoint, lacks one of the parts, or has
+    one that does not fit. Nothing is changed then; of objects of your own, this is true if they have `prepare_load`,
+    which checks a state and returns the function that loads it. To go on from the one before, load `previous(path)`.
     """
     path = Path(path)
     arrays, metadata = _read("load_checkpoint", path)
@@ -84,13 +86,26 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
-    for name, part in parts.items():
-        if isinstance(part, np.random.Generator):
-            part.bit_generator.state = tree.pop(name)
-        else:
-            part.load_state_dict(tree.pop(name))
-    set_rng_state(tree.pop(GENERATOR))
+    parts = {**parts, GENERATOR: generator}
+    names = sorted(parts, key=lambda name: _checks(parts[name]))  # first those that may yet raise
+    for load in [_prepared(path, name, parts[name], tree.pop(name)) for name in names]:
+        load()
     return tree
+
+
+def _checks(part: Any) -> bool:
+    return isinstance(part, np.random.Generator) or hasattr(part, "prepare_load")
+
+
+def _prepared(path: Path, name: str, part: Any, state: Any) -> Callable[[], Any]:
+    """The function that loads a part, which has been found to fit where that can be found out."""
+    try:
+        if isinstance(part, np.random.Generator):
+            return prepare_rng_state(state, part)
+        return part.prepare_load(state) if _checks(part) else lambda: part.load_state_dict(state)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = error if isinstance(error, ValueError) else f"it makes {error!r}"
+        raise ValueError(f"load_checkpoint: {path} does not fit {name!r}, and nothing was loaded: {why}") from None
 
 
 def previous(path: str | os.PathLike) -> Path:

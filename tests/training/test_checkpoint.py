@@ -114,6 +114,56 @@ def same(a, b):
     return len(a) == len(b) and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
+WRONG = {
+    "model": lambda p: nn.MLP([4, 6, 2]), "optimizer": lambda p: optim.SGD(p["model"].parameters(), lr=0.1),
+    "ema": lambda p: optim.EMA(nn.Linear(3, 2)), "stopper": lambda p: EarlyStopping(nn.Linear(3, 2)),
+    "plateau": lambda p: p["ema"], "other": lambda p: p["mersenne"], "mersenne": lambda p: p["other"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
+    """What is loaded has a part of another kind, and comes last: all else has been found to fit by then."""
+    parts, _ = run()
+    save_checkpoint(tmp_path / "c", **parts)
+    advance(parts, 2)
+    save_checkpoint(tmp_path / "before", **parts)
+    wrong = {**{n: part for n, part in parts.items() if n != name}, name: WRONG[name](parts)}
+    with pytest.raises(ValueError, match=f"c does not fit '{name}', and nothing was loaded: "):
+        load_checkpoint(tmp_path / "c", **wrong)
+    save_checkpoint(tmp_path / "after", **parts)
+    one, two = (load_checkpoint(tmp_path / n) for n in ("before", "after"))
+    np.testing.assert_equal(one, two)
+
+
+def test_the_packages_generator_is_checked_too(tmp_path, monkeypatch):
+    parts, _ = run()
+    monkeypatch.setattr("training.checkpoint.get_rng_state", lambda: {"bit_generator": "PCG64"})
+    save_checkpoint(tmp_path / "c", **parts)
+    monkeypatch.undo()
+    advance(parts, 1)
+    before, state = values(parts["model"]), tinygrad_like.get_rng_state()
+    with pytest.raises(ValueError, match="does not fit 'package generator', and nothing was loaded"):
+        load_checkpoint(tmp_path / "c", **parts)
+    assert equal(values(parts["model"]), before) and tinygrad_like.get_rng_state() == state
+
+
+def test_parts_of_ones_own_are_loaded_before_any_that_cannot_fail(tmp_path):
+    class Counter:
+        def state_dict(self):
+            return {"n": 3}
+
+        def load_state_dict(self, state):
+            raise KeyError("n")
+
+    model = nn.Linear(2, 2)
+    save_checkpoint(tmp_path / "c", model=nn.Linear(2, 2), counter=Counter())
+    before = values(model)
+    with pytest.raises(KeyError):
+        load_checkpoint(tmp_path / "c", model=model, counter=Counter())
+    assert equal(values(model), before)
+
+
 def test_a_resumed_run_repeats_every_bit(tmp_path):
     parts, _ = run()
     save_checkpoint(tmp_path / "c", **parts, epoch=3, history=[{"loss": 0.1, "note": None, "ok": True}],
