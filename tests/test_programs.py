@@ -17,7 +17,8 @@ Where PyTorch differs on purpose, and the comparison knows it:
   input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.
 - A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
 - flip is a view, as in NumPy, and reshape copies where NumPy does.
-- `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return. PyTorch leaves them out if another target lies below.
+- `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return. 
+  PyTorch fills retained ones, and leaves hooks out if another target lies below.
 - A hook is called when a gradient flows: not for other parts of what split made, nor for a leaf that is only the root.
 """
 
@@ -703,11 +704,12 @@ class Program:
 
     def index(self, c):
         """Slices, integers, None and ...; or integer arrays, a mask, with slices at the other axes."""
-        i = self.some(c, lambda x: x.ndim > 0)
+        i = self.some(c)
         if i is None:
             return
         shape = self.ours.values[i].shape
-        kind, axis = c.pick(["basic", "basic", "rows", "pairs", "mask"]), c.integer(0, len(shape) - 1)
+        kind = c.pick(["basic", "basic", "rows", "pairs", "mask"]) if shape else "basic"
+        axis = c.integer(0, max(0, len(shape) - 1))
         many = c.pick([(2,), (3,), (2, 2), (1, 3)])
         index = self.basic_index(c, shape)
         if kind == "rows":
