@@ -275,10 +275,10 @@ class Tensor:
                 if c is None and not materialize_grads:
                     raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
                                      "pass materialize_grads=True to get zeros")
-                if c is None:
-                    c = wrap(np.zeros(t.shape, t.dtype))
-                else:
-                    c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
+                if c is None:  # no gradient flows here, and no hook is called
+                    found.append(wrap(np.zeros(t.shape, t.dtype)))
+                    continue
+                c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
                 for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
                 first[key] = c
