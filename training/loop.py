@@ -82,11 +82,11 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
         for (x, y), share in zip(group, shares, strict=True):
             output = model(x)
             loss = criterion(output, y)
-            (loss if summed or len(group) == 1 else loss * (share / (sum(shares) or 1))).backward()
             value = loss.item()
             if share and not math.isfinite(value):
                 raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
                                          "try a smaller learning rate, or clip_norm")
+            (loss if summed or len(group) == 1 else loss * (share / (sum(shares) or 1))).backward()
             values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items()}}
             for name, value in values.items():
                 weight = len(y) if name != "loss" else 1 if summed else share
