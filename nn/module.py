@@ -60,9 +60,16 @@ class Module:
     _hooks: Hooks | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.call(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.call(self, args, kwargs)
+        except AttributeError as error:
+            got = error.obj
+            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
+                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
+                                "Tensor(data) makes one of numbers") from None
+            raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; called as `module(...)`, which runs the hooks as well."""
@@ -257,6 +264,13 @@ class Module:
 
         Returns the missing and the unexpected names. Raises ValueError listing every problem; nothing is changed then.
         """
+        return self.prepare_load(state, strict)()
+
+    def prepare_load(self, state: Mapping[str, Any], strict: bool = True) -> Callable[[], Keys]:
+        """What `load_state_dict` checks; returns the function that then loads.
+
+        With several objects to load, check all before any is changed: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
+        """
         own = dict(self._state())
         given = {id(tensor) for name, tensor in own.items() if name in state}
         missing = [name for name, tensor in own.items() if id(tensor) not in given]
@@ -268,7 +282,7 @@ class Module:
             if name not in state:
                 continue
             try:
-                value = np.asarray(state[name])
+                value = np.array(state[name])  # a copy: what is loaded may share memory with what is overwritten
             except (TypeError, ValueError, RuntimeError) as error:
                 problems.append(f"unreadable: {name} ({error})")
                 continue
@@ -276,15 +290,23 @@ class Module:
                 problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
             elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
                 problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
+            elif tensor.node is not None:
+                problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
+            elif not tensor.data.flags.writeable:
+                problems.append(f"read-only: {name} shows memory that must not be written; make it of a clone()")
             values[name] = value
         if problems:
             hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
             lines = "".join(f"\n  {problem}" for problem in problems)
             raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__}, and nothing was "
                              f"loaded{hint}{lines}")
-        for name, value in values.items():
-            own[name].assign(value)
-        return Keys(missing, unexpected)
+
+        def load() -> Keys:
+            for name, value in values.items():
+                own[name].assign(value)
+            return Keys(missing, unexpected)
+
+        return load
 
     # Settings of the whole tree ---------------------------------------------------------------------------------------
 

@@ -184,6 +184,8 @@ class _BatchNorm(_ChannelNorm):
 
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
         """max(self(x) + skip, 0) in one op, or max(self(x), 0) without a skip. It runs no hooks."""
+        if not BatchNorm1d.forward is BatchNorm2d.forward is _forward:
+            return ops.relu(sum(skip, self(x)))
         return self._run(ops.batch_norm_relu, x, *skip)
 
     def _run(self, op: Any, x: Tensor, *skip: Tensor) -> Tensor:
@@ -196,6 +198,9 @@ class _BatchNorm(_ChannelNorm):
         y = op(x, self.weight, self.bias, None, None, *skip, eps=self.eps, stats=stats)
         self._track(stats[0], stats[1], x.size // self.num_features)
         return y
+
+
+_forward = _BatchNorm.forward
 
 
 class BatchNorm1d(_BatchNorm):

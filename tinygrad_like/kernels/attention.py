@@ -24,7 +24,6 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from . import threads
 from .gemm import _ZERO, _aligned, _at, _ceil, _fits, _from, _Matrix, _matrix, _pack_columns, _size
 from .simd import (
     COLUMNS,
@@ -53,6 +52,7 @@ from .softmax import _dot, _exp, _scale
 from .tasks import run
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
+_UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the threads; queries of a part, at least
 _GRAIN = 400_000  # multiplications that are worth sharing between threads
 _LINE = 4 * COLUMNS  # bytes of a row of a panel
 
@@ -464,11 +464,9 @@ def _share(x, part, head, out):
 
 
 def _parts(heads, length):
-    """Into how many parts to cut the queries of a head, for threads to get equally many."""
-    tasks, parts = threads.count, 1
-    while heads < 8 * tasks and heads * parts % tasks:
-        parts += 1
-    return parts if length > COLUMNS else 1
+    """Into how many parts to cut the queries of few heads, for threads to share. By the shape alone: a part's gradient
+    of keys is a sum of its own, so with the number of threads its last digits would change."""
+    return max(1, min(-(-_UNITS // heads), length // _QUERIES))
 
 
 def _laid_out_like(x, shape):

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import threads, winograd
+from . import winograd
 from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
@@ -218,7 +218,7 @@ def _correlate(plan, x, w, start, out, task, tasks):
 
 @kernel()
 def _correlate_weights(plan, x, g, partial, task, tasks):
-    """partial[task, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]]. Tasks share the pixels of all images.
+    """partial[part, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]], over a part of all pixels.
 
     The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
     """
@@ -230,7 +230,12 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
     bundles = _ceil(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
-    for unit in range(task * bundles * blocks // tasks, (task + 1) * bundles * blocks // tasks):
+    units, parts = bundles * blocks, len(partial)
+    first, last = task * parts // tasks * units // parts, (task + 1) * parts // tasks * units // parts
+    part = task * parts // tasks
+    for unit in range(first, last):
+        while unit >= (part + 1) * units // parts:
+            part += 1
         bundle, p = unit // blocks, unit % blocks * block
         buffer_at, turned_at = _aligned(buffer), _aligned(turned)
         if bundle != laid_out:
@@ -242,7 +247,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                 for k in range(0, taps, ROWS):
                     a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                     here = g.ctypes.data + (bundle * groups + group) * g_group + 4 * p
-                    target = partial.ctypes.data + 4 * ((task * groups + group) * taps + k)
+                    target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k)
                     _dots(depth // FLOATS, *a, here, target, taps - k)
                 continue
             panel = 4 * COLUMNS * depth
@@ -254,7 +259,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                     _pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
             for i in range(0, rows, COLUMNS):
                 for k in range(0, taps, ROWS):
-                    target = partial.ctypes.data + 4 * (((task * groups + group) * taps + k) * rows + i)
+                    target = partial.ctypes.data + 4 * (((part * groups + group) * taps + k) * rows + i)
                     a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                     b = turned_at + i // COLUMNS * panel, 4 * COLUMNS
                     tile = (depth, *a, *b, target, 4 * rows, target, 4 * rows, taps - k, rows - i, 0)
@@ -445,6 +450,7 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
         return winograd.weight_gradient(x, g)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     large = g.size * plan.c.size >= PARALLEL_FROM
-    partial = np.zeros((threads.count if large else 1, groups, plan.c.size, w[0] // groups), np.float32)
-    run(_correlate_weights, large, plan, x, g, partial, tasks=len(partial))
+    parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w)) if large else 1
+    partial = np.zeros((parts, groups, plan.c.size, w[0] // groups), np.float32)
+    run(_correlate_weights, large, plan, x, g, partial, tasks=parts)
     return np.ascontiguousarray(partial.sum(0).transpose(0, 2, 1)).reshape(w)

@@ -50,7 +50,7 @@ _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-leve
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
-_SUMMED = 128  # rows of a column added up in float32; more of them in float64
+_SUMMED = 32  # rows of a column added up in float32; more of them in float64
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
@@ -150,7 +150,7 @@ def product_call(
 
 def linear_vjp_reference(g, y, x, weight, start=0.0):
     """What `linear_vjp_call` asks for."""
-    kept = g if y is None else np.where(y > 0, g, 0)
+    kept = g if y is None else np.where(y <= 0, 0, g)
     return start + kept @ weight, kept.T @ x, kept.sum(0)
 
 
@@ -166,9 +166,9 @@ def linear_vjp_call(
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
 
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
-    the positive part: of g, only what meets a y > 0 counts. y None: no positive part was taken. wanted: which of the
-    three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may be
-    start.
+    the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of
+    the three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may
+    be start.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
@@ -503,7 +503,7 @@ def _task(task, tasks, a, a_turned, b, b_turned, out, start, rectify, gate, skip
 
 @inner
 def _sum_columns(g, y, out, task, tasks):
-    """A share of out[j] = sum_i g[i, j], or, if there is a y, the sum of those with y[i, j] > 0."""
+    """A share of out[j] = sum_i g[i, j], or, if there is a y, the sum of those without y[i, j] <= 0."""
     total = floats_of(out)
     g, y = floats_of(g), floats_of(y if y else g)
     gated = y.ctypes.data != g.ctypes.data
@@ -516,7 +516,7 @@ def _sum_columns(g, y, out, task, tasks):
             g_i, y_i = g[i * n + first : i * n + last], y[i * n + first : i * n + last]
             if gated:
                 for j in range(partial.size):
-                    partial[j] += g_i[j] if y_i[j] > np.float32(0) else np.float32(0)
+                    partial[j] += np.float32(0) if y_i[j] <= np.float32(0) else g_i[j]
             else:
                 for j in range(partial.size):
                     partial[j] += g_i[j]
