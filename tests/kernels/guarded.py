@@ -253,8 +253,13 @@ def sums():
     n = pick(1, 2, 3)
     axis = pick(None, 0, -1, *(tuple(range(i)) for i in range(1, n + 1)), *(tuple(range(i, n)) for i in range(n)))
     name = pick("sum", "mean", "max")
-    shape = (int(rng.integers(1, 700)), size(40)) if rng.random() < 0.3 else sizes(n)
-    axis = pick(0, 1, None) if len(shape) != n else axis
+    shape = sizes(n)
+    if rng.random() < 0.3:
+        n, shape, axis = 2, (int(rng.integers(1, 700)), size(40)), pick(0, 1, None)
+    if n == 3 and rng.random() < 0.3:
+        axis = 1
+    elif rng.random() < 0.2:
+        name, axis = "cumsum", int(rng.integers(n))
     return f"{name} over {axis}", differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [values(*shape)]
 
 
