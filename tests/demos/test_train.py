@@ -116,6 +116,7 @@ def test_train_on_idx_files(tmp_path, data):
     (["--model", "vit", "--width", "20"], "argument --width: must be a multiple of 16"),
     (["--model", "mlp", "--limit", "5", "--epochs", "1", "--out", "OUT"], "make 1 of the 4 steps that one_cycle takes"),
     (["--resume", "--out", "OUT"], "there is no checkpoint"),
+    (["--split-seed", "1", "--repeat-splits", "0,1"], "argument --split-seed: is for one split"),
 ])
 def test_options_that_make_no_sense_are_refused(options, message, capsys, tmp_path):
     with pytest.raises(SystemExit) as stop:
