@@ -202,7 +202,9 @@ class _CtrlC:
     """While it is open, the first Ctrl-C is only noted: in the middle of a step, weights and optimizer would not fit
     each other. The second interrupts at once."""
 
-    pressed, before = False, None
+    def __init__(self) -> None:
+        self.pressed = False
+        self.before: Any = None
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()
