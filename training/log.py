@@ -112,7 +112,9 @@ class Log:
     def __enter__(self) -> Log:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        if kind is not None and issubclass(kind, OSError):
+            self.picture = None  # where nothing can be written, the picture would fail as well, and hide the reason
         self.close()
 
     def _draw(self) -> None:

@@ -27,7 +27,7 @@ def test_filters_of_a_saved_net(tmp_path, capsys):
     assert maps["layer3"].shape == (16, 2, 2)
     with pytest.raises(SystemExit):
         filters.main(["--net", str(tmp_path / "mlp_digits_split0.safetensors")])
-    assert "its features are no images: use a resnet" in capsys.readouterr().err
+    assert "whose features are no images; use a resnet" in capsys.readouterr().err
 
 
 def test_feature_maps_are_what_the_layers_make():
