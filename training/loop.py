@@ -145,10 +145,10 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
             raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
         _same(settings, saved["settings"])
-        saved = load_checkpoint(resume, **parts)
         rows, begun = saved["rows"], saved.get("begun") or {}
         if len(rows) > epochs:
             raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must be no less")
+        load_checkpoint(resume, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
     with _CtrlC() as ctrl_c:
