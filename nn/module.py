@@ -193,12 +193,12 @@ class Module:
             if self in seen:
                 return
             seen.add(self)
-        for attribute, value in self.__dict__.items():
-            if type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # it may have been filled since
-                raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
         yield name, self
-        for child, module in self._children():
-            yield from module._walk(_join(name, child), seen)
+        for attribute, value in self.__dict__.items():
+            if isinstance(value, Module):
+                yield from value._walk(_join(name, attribute), seen)
+            elif type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # filled after it was set
+                raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
 
     def _named(self, own: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()
