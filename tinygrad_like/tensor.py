@@ -252,6 +252,8 @@ class Tensor:
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
         """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
 
+        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
+
         gradient: the cotangent of this Tensor (1 for a single element).
         retain_graph: keep the graph (default: as create_graph).
         materialize_grads: give zeros for a target this Tensor does not depend on, instead of raising ValueError.
