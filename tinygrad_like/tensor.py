@@ -12,6 +12,7 @@ import numpy as np
 from . import random
 from .autograd import Node, recording, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype
+from .errors import named
 from .memory import fills
 
 Axis = int | tuple[int, ...] | None
@@ -387,7 +388,9 @@ class Tensor:
 
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        dtype = np.asarray(Tensor(fill_value).data).dtype if dtype is None else dtype
+        dtype = Tensor(fill_value).dtype if dtype is None else dtype
+        if isinstance(fill_value, complex):
+            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
         return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
 
     @staticmethod
@@ -705,5 +708,12 @@ def _alone() -> tuple[int, int]:
 
 
 _ALONE, _BASE_ALONE = _alone()
+
+# What is no op, and so has no op's name in its errors.
+for _name, _made in list(vars(Tensor).items()):
+    if isinstance(_made, staticmethod):
+        setattr(Tensor, _name, staticmethod(named(_made.__func__)))
+    elif _name in ("full_like", "ones_like", "rand_like", "randn_like", "requires_grad_", "zeros_like"):
+        setattr(Tensor, _name, named(_made))
 
 from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)

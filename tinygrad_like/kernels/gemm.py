@@ -165,9 +165,9 @@ def linear_vjp_call(
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
 
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
-    the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of the
-    three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may be
-    start. Unchecked, as `product` is.
+    the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of
+    the three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may
+    be start. Unchecked, as `product` is.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """

@@ -273,13 +273,10 @@ def cross_entropy(
         totals, tasks=len(totals))
     sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
     if any(wrong):
-        raise out_of_range(labels[int(max(wrong)) - 1], classes, ignore_index)
+        label = labels[int(max(wrong)) - 1]
+        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
+                         f"ignore_index is {ignore_index}")
     return losses, stats, sum(sum_losses), sum(sum_weights)
-
-
-def out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
-    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                      f"ignore_index is {ignore_index}")
 
 
 def cross_entropy_backward(
@@ -304,5 +301,6 @@ def cross_entropy_backward(
         run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
             ignore_index, float(label_smoothing), stats, row, wrong)
         if wrong[0]:
-            raise out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
+            raise IndexError(f"cross_entropy: label {labels[wrong[0] - 1]} is out of range for {x.shape[1]} classes; "
+                             "labels were changed after the loss was computed from them")
     return dx

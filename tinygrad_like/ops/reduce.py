@@ -208,7 +208,10 @@ def _(g, x, axis, keepdim):
 @primitive
 def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
-    return np.cumsum(x, axis=one_axis("cumsum", axis, x.ndim, scalar=True)).reshape(x.shape)  # NumPy makes 1-d of 0-d
+    axis = one_axis("cumsum", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return sum_over(x, (), False)
+    return np.cumsum(x, axis=axis)
 
 
 cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))
