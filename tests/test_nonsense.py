@@ -230,7 +230,7 @@ def targets():
     """Name and function of all that is called, and whether it is a layer, to be called once more."""
     for name in sorted(vars(ops)):
         op = getattr(ops, name)
-        if not name.startswith("_") and name not in INTERNAL | {"named"} and callable(op):
+        if not name.startswith("_") and name not in INTERNAL and callable(op):
             yield f"ops.{name}", op, "function"
     for name in F.__all__:
         yield f"F.{name}", getattr(F, name), "function"

@@ -54,9 +54,9 @@ from .attention import (
 )
 
 # The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
-import types
-from ..errors import named
+import types as _types
+from ..errors import named as _named
 
 for _name, _op in list(globals().items()):
-    if isinstance(_op, types.FunctionType) and _op.__module__.startswith(__name__) and _op is not plus:
-        globals()[_name] = named(_op)
+    if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__) and _op is not plus:
+        globals()[_name] = _named(_op)
