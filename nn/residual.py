@@ -27,6 +27,9 @@ class Residual(Module):
 
     def __init__(self, f: Callable[[Tensor], Tensor], scale: float = 1.0,
                  projection: Callable[[Tensor], Tensor] | None = None):
+        for name, part in (("f", f), ("projection", projection)):
+            if not callable(part) and (name == "f" or part is not None):
+                raise TypeError(f"Residual: {name} must be a Module or a function, got {type(part).__name__}")
         self.f, self.scale, self.projection = f, scale, projection
 
     def forward(self, x: Tensor) -> Tensor:

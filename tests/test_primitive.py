@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
+import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.primitive import Fused, fused_ops
 
@@ -587,3 +588,30 @@ def test_an_input_the_reference_does_not_depend_on_gets_zeros():
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
+
+
+def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():
+    @primitive
+    def total(*xs):
+        return np.sum(xs, axis=0)
+
+    total.vjp(xs=lambda g: g)
+    x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
+    total(x, y).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [1, 1]
+
+
+def test_an_unforeseen_error_names_the_op_and_what_it_was_given():
+    with pytest.raises(TypeError, match=r"^softplus: cannot work with \(float32 \(2, 2\), beta='two'\): ") as caught:
+        ops.softplus(Tensor.ones(2, 2), beta="two")
+    assert caught.value.__cause__ is not None
+    with pytest.raises(TypeError, match=r"^repeat: cannot work with \(float32 \(2,\), None\): "):
+        ops.repeat(Tensor([1.0, 2.0]), None)
+    with pytest.raises(TypeError, match=r"^MLP: cannot work with \(5\): "):
+        nn.MLP(5)
+
+
+def test_errors_that_are_ours_pass_unchanged():
+    with pytest.raises(ValueError, match=r"^reshape: 6 elements") as caught:
+        ops.flatten(Tensor.ones(2, 3)).reshape(4)
+    assert caught.value.__cause__ is None

@@ -28,6 +28,7 @@ import numpy as np
 
 from .autograd import Node, Switch, freed, mode, recording, setting, tick, walk
 from .dtypes import FLOAT32, FLOAT64, INT64, SUPPORTED, as_array
+from .errors import in_the_name_of
 from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
@@ -168,9 +169,14 @@ class Primitive:
             arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         try:
             out = self.forward(*arrays, **options)
-        except (AttributeError, TypeError, ValueError) as error:
+        except Exception as error:
             self._explain(error, arrays, options)
-            raise
+            ours = error
+            if self.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
+                ours = in_the_name_of(self.name.lstrip("_"), error, arrays, options)
+            if ours is error:
+                raise
+            raise ours from error
         residuals = _NONE
         if type(out) is tuple:
             out, residuals = out
@@ -179,7 +185,7 @@ class Primitive:
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
-        if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(dtype, arrays, options)):
+        if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(self.name, dtype, arrays, options)):
             out, dtype = out.astype(ours), ours
             if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
                 inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
@@ -336,7 +342,7 @@ class Primitive:
                 if not graph:
                     x = x._data
             values.append(x)
-        if self.variadic and self.kept[0] in self.inputs:
+        if self.variadic and self.kept and self.kept[0] in self.inputs:
             n = len(node.parents)
             values[:n] = [tuple(values[:n])]
         if self.out is not None:
@@ -431,7 +437,7 @@ def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
 fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
 
 
-def _result_dtype(dtype, arrays, options) -> np.dtype:
+def _result_dtype(who, dtype, arrays, options) -> np.dtype:
     """The result's dtype here: float64 takes a float64 input, and what a Tensor cannot be is float32 or int64.
 
     NumPy would make float64 of int / int or int * float32, float16 of exp(uint8) and uint64 of sum(uint8).
@@ -439,6 +445,8 @@ def _result_dtype(dtype, arrays, options) -> np.dtype:
     if dtype.kind == "f":
         float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
+    if dtype.kind not in "iub":
+        raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
     return dtype if dtype in SUPPORTED else INT64
 
 

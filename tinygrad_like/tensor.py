@@ -14,6 +14,7 @@ import numpy as np
 from . import random
 from .autograd import Node, recording, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked
+from .errors import named
 from .memory import fills
 
 Axis = int | tuple[int, ...] | None
@@ -431,6 +432,8 @@ class Tensor:
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         _constant("full", fill_value)
+        if isinstance(fill_value, complex):
+            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
         dtype = np.asarray(Tensor(fill_value).data).dtype if dtype is None else dtype
         return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
 
@@ -760,5 +763,12 @@ def _alone() -> tuple[int, int]:
 
 _ALONE, _BASE_ALONE = _alone()
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
+
+# What is no op, and so has no op's name in its errors.
+for _name, _made in list(vars(Tensor).items()):
+    if isinstance(_made, staticmethod):
+        setattr(Tensor, _name, staticmethod(named(_made.__func__)))
+    elif _name in ("full_like", "ones_like", "rand_like", "randn_like", "requires_grad_", "zeros_like"):
+        setattr(Tensor, _name, named(_made))
 
 from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)

@@ -486,7 +486,7 @@ def groups(
     batch, channels = x.shape[:2]
     y, given = np.empty(x.shape, np.float32), stats is not None
     if stats is None:
-        stats = np.empty((2, batch * groups or channels))
+        stats = np.empty((2, batch * groups if groups else channels))
     layout = _layout(x, groups)
     short = not groups and layout[1] < SHORT
     run(_columns_task if short else _groups_task, x.size >= PARALLEL_FROM, flat(x),
@@ -512,6 +512,6 @@ def groups_backward(
     else:
         run(_groups_backward_task, large, *arrays, weight, bias, floor, given, *layout, *rest)
     if groups:
-        sums = sums.reshape(2, -1, channels).sum(1)
+        sums = sums.reshape(2, len(x), channels).sum(1)
     dweight, dbias = sums.astype(np.float32)
     return dx, dweight, dbias, dskip

@@ -52,3 +52,11 @@ from .conv import (
 from .attention import (
     scaled_dot_product_attention, self_attention, attention_weights, rotate_halves,
 )
+
+# The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
+import types as _types
+from ..errors import named as _named
+
+for _name, _op in list(globals().items()):
+    if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__) and _op is not plus:
+        globals()[_name] = _named(_op)

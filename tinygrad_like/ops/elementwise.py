@@ -254,7 +254,10 @@ cosh.vjp(x=lambda g, x: g * sinh(x))
 @primitive
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    return kernels.vectormath.erf_array(np.asarray(x))  # NumPy has none
+    x = np.asarray(x)
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"erf: takes real numbers, got {x.dtype}")
+    return kernels.vectormath.erf_array(x)  # NumPy has none
 
 
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
@@ -293,8 +296,13 @@ def pow(a, b):
 
 
 # b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
-pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), b - 1)),
+pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b))),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+
+
+def _less_one(b):
+    """b - 1; of small integers or booleans as float32, since of int64 it would make float64 of the power."""
+    return (cast(b, dtype=FLOAT32) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
 
 
 def _log_base(a, b):

@@ -19,6 +19,8 @@ from .elementwise import where
 @primitive
 def take(x, *, index):
     """x[index], for an index as `plain_index` returns it. A view if the index is made of slices and integers."""
+    if type(index) is not tuple:
+        raise TypeError(f"take: the index must be a tuple, as plain_index makes it, got {type(index).__name__}")
     return x[index]
 
 
@@ -212,16 +214,14 @@ def _check_rows(index, rows):
 def add_rows(x, index, *, rows, padding_idx=None):
     """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`.
 
-    The index is checked again: it may lie in memory that was changed after the embedding.
+    The index may lie in memory that was changed after `embedding` checked it, or is being changed: a copy is checked.
     """
+    index = np.array(index)
+    _check_rows(index, rows)
     out = np.zeros((rows, x.shape[-1]), x.dtype)
     skipped = -1 if padding_idx is None else padding_idx % rows
     if kernels.worth(x):
-        try:
-            return kernels.embedding.add_rows(x, index.astype(np.int64, copy=False).ravel(), out, skipped)
-        except IndexError as error:
-            raise IndexError(f"embedding: {error}") from None
-    _check_rows(index, rows)
+        return kernels.embedding.add_rows(x, index.astype(np.int64, copy=False).ravel(), out, skipped)
     kept = index != skipped
     np.add.at(out, index[kept], x[kept])
     return out

@@ -112,6 +112,10 @@ flip.vjp(x=lambda g, axis: flip(g, axis=axis))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
+    try:
+        shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
+    except TypeError:
+        raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
     if axis is not None and np.size(shifts) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
