@@ -56,7 +56,7 @@ def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, label
     """The images, (rows, channels, height, width), in the first column, and drawn anew in each of the others."""
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
-        fig = figure(1.12 * (columns + 1), (1.25 if mixes else 1.1) * len(images) + 0.6)
+        fig = figure(max(1.12 * (columns + 1), 0.11 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6)
         fig.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
         fig.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)  # the images are the picture
         panels = fig.subplots(len(images), columns + 1, squeeze=False)

@@ -61,7 +61,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="where its files are, or are downloaded to")
     parser.add_argument("--image", type=cli.whole(), default=3, metavar="N", help="which test image to show")
-    parser.add_argument("--epochs", type=cli.whole(1), default=20, metavar="N", help="of training, without --net")
+    parser.add_argument("--epochs", type=cli.whole(1), metavar="N", help="of training, without --net (default: 20)")
     parser.add_argument("--maps", type=cli.whole(1), default=16, metavar="N", help="filters and maps in a row")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
     parser.add_argument("--out", type=cli.picture, default="runs/filters.png", help="the picture, a PNG file")
@@ -70,12 +70,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
+    if args.net is not None and args.epochs is not None:
+        cli.refuse("--epochs", "is for a net that is trained here; --net has been")
     data = load_data(args.data, args.data_dir)
     *_, images, labels = data
     if args.image >= len(images):
         cli.refuse("--image", f"{args.image} is beyond the last test image, {len(images) - 1}")
     manual_seed(args.seed)
-    model = train(args.data, data, args.epochs) if args.net is None else load_net(args.net)[0]
+    model = train(args.data, data, args.epochs or 20) if args.net is None else load_net(args.net)[0]
     if not isinstance(model, nn.ResNet):
         cli.refuse("--net", f"holds a {type(model).__name__}, whose features are no images; use a resnet")
     if model.conv1.weight.shape[1] != images.shape[1]:

@@ -80,7 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("finetune", __doc__)
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a net saved by demos.train, for images of the size of --data's")
-    parser.add_argument("--model", choices=tuple(MODELS), default="mlp", help="trained here if no --net")
+    parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: mlp)")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="where its files are, or are downloaded to")
     parser.add_argument("--classes", type=cli.whole(), nargs="+", default=[5, 6, 7, 8, 9], metavar="N",
@@ -96,8 +96,11 @@ def make_parser() -> argparse.ArgumentParser:
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     data, new = DATA[args.data], sorted(set(args.classes))
-    if args.net is None and (args.data, args.model) not in RECIPES:
-        cli.refuse("--model", f"there is no recipe for {args.model} on {args.data}")
+    name = args.model or "mlp"
+    if args.net is not None and args.model is not None:
+        cli.refuse("--model", "is for a net that is trained here; --net has one")
+    if args.net is None and (args.data, name) not in RECIPES:
+        cli.refuse("--model", f"there is no recipe for {name} on {args.data}")
     if new[-1] >= len(data.classes) or not 2 <= len(new) <= len(data.classes) - 2:
         cli.refuse("--classes", f"must be 2 to {len(data.classes) - 2} of the numbers from 0 to "
                                 f"{len(data.classes) - 1}, so that two or more are left that are not new")
@@ -117,8 +120,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
                   "it learns new classes", flush=True)
         trained.train()
     else:
-        recipe = RECIPES[args.data, args.model]
-        net = {"model": args.model, "shape": x.shape[1:], "classes": old, "width": recipe.get("width"),
+        recipe = RECIPES[args.data, name]
+        net = {"model": name, "shape": x.shape[1:], "classes": old, "width": recipe.get("width"),
                "depth": recipe.get("depth")}
         member, member_test = np.isin(y, old), np.isin(y_test, old)
         trained = pretrain(net, x[member], np.searchsorted(old, y[member]), data.augment)

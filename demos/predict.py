@@ -54,11 +54,11 @@ def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto")
 
 def drawn(pixels: np.ndarray, ink: str = "auto") -> np.ndarray:
     """How much ink is at each pixel, from 0 to 1: pixels (height, width) in grey."""
-    if ink == "auto":
-        edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
-        amount = np.abs(pixels - np.median(edge))
-        return amount / max(amount.max(), 1 / 255)
-    return pixels if ink == "light" else 1 - pixels
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    if ink == "dark" or (ink == "auto" and 2 * np.median(edge) > pixels.min() + pixels.max()):
+        pixels, edge = 1 - pixels, 1 - edge
+    amount = (pixels - np.quantile(edge, 0.25)).clip(0)  # some of the edge may be ink
+    return amount / max(amount.max(), 1 / 255)
 
 
 def framed(ink: np.ndarray, height: int, width: int, frame: Frame) -> np.ndarray:

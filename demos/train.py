@@ -226,7 +226,7 @@ def make_parser() -> argparse.ArgumentParser:
                       help="folder with the data set's files; those that are missing are downloaded into it "
                            "(default: a cache folder of yours)")
     what.add_argument("--limit", type=at_least_1, metavar="N", help="train on the first N images only (default: all)")
-    what.add_argument("--split-seed", type=at_least_0, default=0, metavar="N",
+    what.add_argument("--split-seed", type=at_least_0, metavar="N",
                       help="which stratified 80/20 split of the digits; the others have their own (default: 0)")
     what.add_argument("--repeat-splits", type=_seeds, metavar="N,N,...",
                       help="train anew on each of these splits, and print the mean accuracy")
@@ -295,6 +295,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         args = parser.parse_args([*options_from_file(parser, args.config), *(sys.argv[1:] if argv is None else argv)])
     if args.data != "digits" and args.repeat_splits:
         cli.refuse("--repeat-splits", f"is for the digits: {args.data} comes with a test set of its own")
+    if args.split_seed is not None and args.repeat_splits:
+        cli.refuse("--split-seed", "is for one split; --repeat-splits names several")
     if args.model is not None and (args.data, args.model) not in RECIPES:
         cli.refuse("--model", f"there is no recipe for {args.model} on {args.data}")
     if args.validation is not None and not validates(args):
@@ -336,7 +338,7 @@ def _seeds(text: str) -> list[int]:
 def main(args: argparse.Namespace) -> list[Result]:
     names = [args.model] if args.model else ["mlp", "resnet_s"]
     runs = [(name, split, str(split) if args.data == "digits" else "")
-            for name in names for split in args.repeat_splits or [args.split_seed]]
+            for name in names for split in args.repeat_splits or [args.split_seed or 0]]
     paths = [run_path(args, name, split) for name, _, split in runs]
     if args.resume and checkpoint_to_resume(args, paths[0]) is None:
         cli.refuse("--resume", f"there is no checkpoint {paths[0]}.ckpt to go on from; leave the option out to begin")

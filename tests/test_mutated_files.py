@@ -42,16 +42,16 @@ from demos import recipes, train
 from training import EarlyStopping, checkpoint, load_checkpoint, load_weights, save_checkpoint, save_weights
 
 MUTATIONS = int(os.environ.get("TINYGRAD_LIKE_MUTATIONS", 300))
-SECONDS = 2  # for one file; the usual is milliseconds
+SECONDS = 1  # of computing for one file; the usual is milliseconds
 
 
 # Mutations ----------------------------------------------------------------------------------------------------------
 
 NUMBERS = [0, 1, 2, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1]
 WORDS = [b"-1", b"0", b"NaN", b"nan", b"-Infinity", b"inf", b"1e999", b"null", b"true", b"[]", b"{}", b'""',
-         b"[" * 3000, b"[" * 400 + b"]" * 400,
-         b"9" * 30, b"9" * 5000, b"4294967296", b"18446744073709551615", b'"\\ud800"', b"\0", b"\xff\xfe", b"../", b"'",
-         b'"a" = 1\n', b'"__metadata__"', b"F64", b"BF16", b"I8", b"BOOL"]
+         b"[" * 3000, b"[" * 400 + b"]" * 400, b"9" * 30, b"9" * 5000, b"4294967296", b"18446744073709551615",
+         b'"\\ud800"', b"\0", b"\xff\xfe", b"../", b"'", b'"a" = 1\n', b'"__metadata__"', b"F64", b"BF16", b"I8",
+         b"BOOL"]
 
 
 def flip(content, rng):
@@ -77,7 +77,8 @@ def cut(content, rng):
 
 def insert(content, rng):
     at = rng.integers(len(content) + 1)
-    return content[:at] + rng.choice([rng.bytes(rng.integers(1, 20)), bytes(rng.integers(1, 5000))]) + content[at:]
+    new = rng.bytes(rng.integers(1, 20)) if rng.integers(2) else bytes(rng.integers(1, 5000))
+    return content[:at] + new + content[at:]
 
 
 def double(content, rng):
@@ -379,12 +380,12 @@ def test_a_mutated_file_is_read_right_or_refused(tmp_path, capsys, name):
         before = look()
         error = None
         tracemalloc.start()
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             found = read()
         except ValueError as caught:
             error = caught
-        seconds, peak = time.perf_counter() - start, tracemalloc.get_traced_memory()[1]
+        seconds, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert seconds < SECONDS and peak < 4e6 + 30 * max(len(content), len(now))
         capsys.readouterr()

@@ -266,7 +266,7 @@ def _leading_to(root, targets: Iterable, first: int) -> set:
         else:
             nodes.append(node)
             for parent in node.parents:
-                if parent is not None and parent not in seen:
+                if parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
     for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs

@@ -38,7 +38,9 @@ def evaluating(model: Module) -> Iterator[Module]:
 
 
 def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:
-    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...)."""
+    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0."""
+    if len(x) == 0:
+        raise ValueError("predict: x has no rows")
     with evaluating(model):
         return np.concatenate([model(batch).numpy() for (batch,) in DataLoader(x, batch_size=batch_size)])
 
@@ -50,9 +52,13 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 begun: dict[str, Any] | None = None) -> dict[str, float]:
     """One pass over the batches (x, y) of `loader`; the modules stay in the mode they are in.
 
-    criterion: the mean loss of a batch, criterion(model(x), y).
+    criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
+        have, that is the number of labels it is the mean of: ignored ones left out, others by their weights. Else each
+        example is taken to count the same. With reduction="sum" batches are added up.
     metrics: functions of (output, y); by default {"accuracy": accuracy}.
-    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's.
+    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's. But
+        layers that look at a whole batch, as BatchNorm does, see each for itself: its statistics are of one batch, and
+        move as often.
     clip_norm: the largest norm of a step's gradient.
     penalty: gives a term to be added to the loss of each step, as lambda: 1e-4 * l1_penalty(weights). The loss
         reported leaves it out.
@@ -62,24 +68,29 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     Raises FloatingPointError, before the step is taken, if a loss is infinite or no number, and says which op made it.
 
-    Returns "loss" and the metrics, as means over the examples, each taken before its step, and their "count".
+    Returns "loss", the mean over all that counts, the metrics, as means over the examples, each taken before its step,
+    and the "count" of examples.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
     totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
+    summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
     for group in _groups(loader, accumulate):
         size = sum(len(y) for _, y in group)
+        shares = [getattr(criterion, "count", len)(y) for _, y in group]
         optimizer.zero_grad()
-        for x, y in group:
+        for (x, y), share in zip(group, shares, strict=True):
             output = model(x)
             loss = criterion(output, y)
-            (loss if len(group) == 1 else loss * (len(y) / size)).backward()
-            if not math.isfinite(value := loss.item()):
+            value = loss.item()
+            if share and not math.isfinite(value):
                 raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
                                          "try a smaller learning rate, or clip_norm")
+            (loss if summed or len(group) == 1 else loss * (share / (sum(shares) or 1))).backward()
             values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items()}}
             for name, value in values.items():
-                totals[name] += value * len(y)
+                weight = len(y) if name != "loss" else 1 if summed else share
+                totals[name] += value * weight if weight else 0  # the mean of nothing is NaN
             if log is not None:
                 log.step(len(y), **values)
         if penalty is not None:
@@ -90,9 +101,13 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
         if ema is not None:
             ema.update()
         begun["count"] = count = count + size
+        begun["counted"] = counted = counted + (size if summed else sum(shares))
     if count == 0:
-        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once")
-    return {**{name: total / count for name, total in totals.items()}, "count": count}
+        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
+                         "with drop_last=True has none if batch_size is larger than the data set")
+    means = {name: total / count for name, total in totals.items()}
+    means["loss"] = totals["loss"] / counted if counted else math.nan
+    return {**means, "count": count}
 
 
 def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -130,10 +145,10 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
             raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
         _same(settings, saved["settings"])
-        saved = load_checkpoint(resume, **parts)
         rows, begun = saved["rows"], saved.get("begun") or {}
         if len(rows) > epochs:
             raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must be no less")
+        load_checkpoint(resume, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
     with _CtrlC() as ctrl_c:
@@ -187,7 +202,9 @@ class _CtrlC:
     """While it is open, the first Ctrl-C is only noted: in the middle of a step, weights and optimizer would not fit
     each other. The second interrupts at once."""
 
-    pressed, before = False, None
+    def __init__(self) -> None:
+        self.pressed = False
+        self.before: Any = None
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()

@@ -49,6 +49,8 @@ def test_what_each_method_trains(method):
     (["--classes", "3", "3"], "argument --classes: must be 2 to 8"),
     (["--examples", "0"], "argument --examples: must be a whole number of at least 1"),
     (["--examples", "1", "1000"], "argument --examples: must be at most 1"),
+    (["--model", "mlp", "--net", __file__], "argument --model: is for a net that is trained here"),
+    (["--data-dir", "."], "argument --data-dir: the digits come with the package"),
     (["--out", "figure.pdf"], "must be a file whose name ends in .png"),
 ])
 def test_options_that_make_no_sense_are_refused(options, message, capsys):

@@ -64,7 +64,7 @@ def test_reads_digits_from_files(net, tmp_path, capsys):
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 27 and printed[26].count("%") == 3
     assert printed[8].startswith(f"{paths[0]}: {labels[0]} {probabilities[0].max():.1%}  ")
-    assert printed[:8] == predict.in_characters(pixels[0] / 255).splitlines()  # what it saw
+    assert printed[:8] == predict.in_characters(pixels[0] / pixels[0].max()).splitlines()  # what it saw
 
 
 @pytest.mark.parametrize("ink", ["auto", "dark"])

@@ -8,6 +8,7 @@ import nn
 import optim
 from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
+from tinygrad_like.random import generator
 from training import EarlyStopping, evaluating, fit, load_checkpoint, predict, save_checkpoint, train_epoch
 
 rng = np.random.default_rng(0)
@@ -62,6 +63,65 @@ def test_accumulated_batches_equal_one_big_batch(micro, accumulate, big):
     train_epoch(model, DataLoader(X, Y, batch_size=micro), criterion, optimizer, accumulate=accumulate)
     np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=big)), atol=1e-6)
     assert optimizer.steps == -(-90 // big)
+
+
+WEIGHTS = Tensor([1.0, 5.0, 0.2])
+
+
+@pytest.mark.parametrize("criterion", [
+    nn.CrossEntropyLoss(ignore_index=1), nn.CrossEntropyLoss(weight=WEIGHTS),
+    nn.CrossEntropyLoss(weight=WEIGHTS, ignore_index=0, label_smoothing=0.1), nn.CrossEntropyLoss(reduction="sum"),
+    nn.Sequential(), nn.NLLLoss(weight=WEIGHTS, ignore_index=2)], ids=range(6))
+@pytest.mark.parametrize("micro", [10, 7])
+def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criterion, micro):
+    """Batches of which few labels count, or none, or which are smaller, count for less."""
+    if isinstance(criterion, nn.Sequential):  # probabilities
+        criterion, y = nn.CrossEntropyLoss(weight=WEIGHTS), np.eye(3, dtype="float32")[Y]
+    else:
+        y = np.sort(Y)
+    runs = []
+    for size, accumulate in ((micro, -(-90 // micro)), (90, 1)):
+        model, _, optimizer = setup(lr=0.01)
+        numbers = train_epoch(model, DataLoader(X, y, batch_size=size), criterion, optimizer, metrics={},
+                              accumulate=accumulate)
+        assert optimizer.steps == 1
+        runs.append((weights(model), numbers))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], atol=2e-6 if criterion.reduction == "mean" else 2e-5)
+    if criterion.reduction == "mean":
+        assert runs[0][1] == pytest.approx(runs[1][1], rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", [nn.MSELoss(), nn.KLDivLoss("batchmean"), nn.KLDivLoss(), nn.L1Loss("sum"),
+                                       nn.BCEWithLogitsLoss()], ids=range(5))
+def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
+    """Also where examples differ in length from batch to batch."""
+    rng, model = np.random.default_rng(1), nn.Linear(4, 4)
+    batches = [(Tensor(rng.random((n, length, 4), np.float32)), Tensor(rng.random((n, length, 4), np.float32)))
+               for n, length in ((3, 2), (2, 2), (1, 2))]
+    whole = tuple(Tensor(np.concatenate([b[i].data for b in batches])) for i in range(2))
+    gradients = []
+    for loader in (batches, [whole]):
+        train_epoch(model, loader, criterion, optim.SGD(model.parameters(), lr=0), metrics={}, accumulate=3)
+        gradients.append([p.grad.numpy() for p in model.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_labels_that_are_all_ignored():
+    model, _, optimizer = setup()
+    criterion = nn.CrossEntropyLoss(ignore_index=0)
+    before = weights(model)
+    zeros = [(Tensor(X[:4]), Tensor.zeros(4, dtype="int64"))] * 2
+    numbers = train_epoch(model, zeros, criterion, optimizer, accumulate=2)
+    assert np.isnan(numbers["loss"]) and np.array_equal(weights(model), before)
+
+
+def test_no_batches():
+    model, criterion, optimizer = setup()
+    with pytest.raises(ValueError, match="the loader gave no batch; .* drop_last=True has none if"):
+        train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
+    with pytest.raises(ValueError, match="predict: x has no rows"):
+        predict(model, X[:0])
 
 
 def test_accumulation_by_hand():
@@ -264,15 +324,27 @@ class CtrlC:
             yield batch
 
 
+class Drawn:
+    """Five batches, each chosen by the package's generator when it is asked for."""
+
+    def __len__(self):
+        return 5
+
+    def __iter__(self):
+        for _ in range(5):
+            rows = generator.integers(90, size=20)
+            yield Tensor(X[rows]), Tensor(Y[rows])
+
+
+@pytest.mark.parametrize("loader", [DataLoader(X, Y, batch_size=20, shuffle=True), Drawn()])
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize("batch", [0, 1, 4, 8, 9])
-def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, accumulate):
+def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, accumulate, loader):
     pytest.importorskip("safetensors")
 
     def run(*pressed, resume=None):
         model, criterion, optimizer = setup(optim.schedule.cosine(0.1, 12))
         model = nn.Sequential(nn.Dropout(0.3), model)  # draws random numbers within each step
-        loader = DataLoader(X, Y, batch_size=20, shuffle=True)
         rows = fit(model, CtrlC(loader, *pressed), criterion, optimizer, 3, accumulate=accumulate,
                    checkpoint=tmp_path / "c", resume=resume)
         return weights(model), [(row["loss"], row["train_accuracy"], row["lr"]) for row in rows]
@@ -356,7 +428,7 @@ def test_a_loss_that_is_no_number_names_the_op_and_keeps_the_weights(tmp_path):
         return loss if len(calls) < 5 else loss / (0 * loss)
 
     message = r"the loss is inf: div made the first infinity.*learning rate.*c is from the epoch before"
-    with np.errstate(divide="ignore"), pytest.raises(FloatingPointError, match=message):
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=message):
         fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, checkpoint=tmp_path / "c")
     saved = load_checkpoint(tmp_path / "c", model=model)
     assert len(saved["rows"]) == 1 and np.isfinite(weights(model)).all()
