@@ -370,6 +370,16 @@ def convolution():
         values(x, i, *image), w, b][: pick(2, 3, 3)]
 
 
+def bundles():
+    """Small images, of which several fill a tile, and the last tile lacks some."""
+    kernel, i, o = sizes(2, 3), pick(1, 2, 5), pick(1, 3, 8, 17)
+    image = [k + int(rng.integers(0, 4)) for k in kernel]
+    f, w = pick((ops.conv2d, values(o, i, *kernel)), (ops.conv_transpose2d, values(i, o, *kernel)))
+    padding = pick((0, 0), (0, 0), (1, 1))
+    return f"{f.name} padding={padding}", differentiated(lambda x, w: f(x, w, padding=padding)), [
+        values(pick(3, 17, 33, 70, 130, 257), i, *image), w]
+
+
 def winograd():
     i, o = pick(16, 17, 24, 33), pick(16, 17, 23, 40)
     h, w = pick(2, 4, 6, 10, 16), pick(2, 4, 6, 14, 16, 32, 34)
@@ -476,7 +486,7 @@ def optimizing():
 
 CASES = (
     elementwise, arithmetic, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
-    product_into, linear, linear, convolution, convolution, convolution, winograd, pooling, pooling, upsampling,
+    product_into, linear, linear, convolution, convolution, bundles, bundles, winograd, pooling, pooling, upsampling,
     attention, attention, self_attention, dropout, embedding, augmenting, optimizing,
 )  # fmt: skip
 

@@ -10,10 +10,10 @@ Compiled code checks no index: it reads and writes where it is told. What it may
 - **Arrays that numba unpacks** come out of `tasks.plain` or `tasks.flat`: of the dtype they name, C-contiguous, aligned
   and writable; what is not, such as an expanded, a frozen or an odd-stepped array, is copied. Arrays to write to come
   out of NumPy just now, or out of `tasks.flat_out`. Sizes that must agree are compared there.
-- **Arrays that go by their id**, in products and attention, may lie anyhow, be read-only, and broadcast. Compiled code
-  reads the fields of the object, so it first looks at what kind of object it is, at dtype, alignment and shape
-  (`simd.is_array`, `gemm._fits`), before any number is touched: that costs nanoseconds, where Python would take longer
-  than a small product. The caller keeps the arrays alive.
+- **Arrays that go by their id**, in products, attention and optimizers: compiled code reads the fields of the object.
+  So it first looks at what kind of object it is, at dtype, alignment, shape, and whether it may write
+  (`simd.is_array`, `gemm._fits`, `optim.Rows.suited`), before any number is touched. That costs nanoseconds, where
+  Python would take longer than a small product. The caller keeps the arrays alive.
 - **Small arrays**, such as a bias, are no exception.
 - **Numbers**: an index or a label is compared with the size of the table, in the kernel or just before it, as it may
   lie in memory that someone else writes to. Tables of offsets are made here, and handed to no one.

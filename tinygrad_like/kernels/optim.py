@@ -12,22 +12,14 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from ..dtypes import FLOAT32
 from . import threads
-from .simd import floats_of, inner, integer_at, kernel, ndim_of, size_of
+from .simd import floats_of, inner, is_array, is_contiguous, is_row_by_row, kernel, ndim_of, size_of
 from .tasks import run
 from .vectormath import F
 
 PARALLEL_FROM = 16384
 ZERO = F(0)
 EMPTY = np.empty(0, np.float32)
-
-# Fields of an array object, of 8 bytes each, and of these the bits that say how it lies: in NumPy's ABI.
-_TYPE = object.__basicsize__ // 8 - 1
-_DTYPE, _FLAGS = _TYPE + 6, _TYPE + 7
-_READABLE, _WRITEABLE = 0x101, 0x501  # aligned and in C order
-_IDS = id(np.ndarray), id(FLOAT32), id(EMPTY)
-
 
 class Rows:
     """The arrays of several parameters, a tuple of them for each, and a table of their ids: what tasks take."""
@@ -43,7 +35,7 @@ class Rows:
 
         Tasks rely on it. It takes any objects, and so little time that it can be asked at every step.
         """
-        return _suited(self.table, *_IDS)
+        return _suited(self.table, id(EMPTY))
 
     @property
     def begun(self) -> bool:
@@ -52,16 +44,15 @@ class Rows:
 
 
 @kernel()
-def _suited(table, kind, dtype, empty):
+def _suited(table, empty):
     for row in table[:-1]:
         x = row[0]
         for i in range(row.size):
-            a, wanted = row[i], _READABLE if i == 1 else _WRITEABLE
+            a = row[i]
             if a == empty and i > 1:
                 continue
-            if integer_at(a, _TYPE) != kind or integer_at(a, _DTYPE) != dtype:
-                return False
-            if integer_at(a, _FLAGS) & wanted != wanted or ndim_of(a) != ndim_of(x):
+            if not (is_array(a, empty, 1) and is_contiguous(a) and is_row_by_row(a, i != 1)
+                    and ndim_of(a) == ndim_of(x)):
                 return False
             for axis in range(ndim_of(a)):
                 if size_of(a, axis) != size_of(x, axis):
