@@ -15,7 +15,7 @@ import numpy as np
 import optim
 from nn import Module
 from nn.module import modes_restored
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like import Tensor, get_rng_state, no_grad, set_rng_state
 from tinygrad_like.data import DataLoader
 
 from .checkpoint import load_checkpoint, save_checkpoint
@@ -122,7 +122,12 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
                                                plateau=plateau).items() if part is not None}
     rows: list[dict[str, Any]] = []
     if resume is not None:
-        _same(dict(settings or {}), load_checkpoint(resume).get("settings", {}))
+        state = get_rng_state()
+        saved = load_checkpoint(resume)
+        set_rng_state(state)  # what is refused changes nothing
+        if "rows" not in saved:
+            raise ValueError(f"fit: {resume} is no checkpoint of fit; use load_checkpoint")
+        _same(dict(settings or {}), saved.get("settings", {}))
         rows = load_checkpoint(resume, **parts)["rows"]
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader), rows=rows)

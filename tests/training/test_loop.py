@@ -3,9 +3,9 @@ import pytest
 
 import nn
 import optim
-from tinygrad_like import Tensor, is_grad_enabled, manual_seed
+from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
-from training import EarlyStopping, evaluating, fit, predict, train_epoch
+from training import EarlyStopping, evaluating, fit, predict, save_checkpoint, train_epoch
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 6)).astype(np.float32)
@@ -258,8 +258,14 @@ def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
         model, criterion, optimizer = setup()
         loader = DataLoader(X, Y, batch_size=30)
         fit(model, loader, criterion, optimizer, 1, checkpoint=tmp_path / "c", resume=resume, settings={"lr": 0.1})
+    manual_seed(5)
+    before = get_rng_state()
     with pytest.raises(ValueError, match="other settings .lr: 0.1 then, 0.2 now; width: None then, 3 now"):
         fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c", settings={"lr": 0.2, "width": 3})
+    save_checkpoint(tmp_path / "other", model=model, optimizer=optimizer)
+    with pytest.raises(ValueError, match="other is no checkpoint of fit; use load_checkpoint"):
+        fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "other")
+    assert get_rng_state() == before
 
 
 def test_bad_input():
