@@ -61,9 +61,16 @@ class Module:
     _hooks: Hooks | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.call(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.call(self, args, kwargs)
+        except AttributeError as error:
+            got = error.obj
+            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
+                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
+                                "Tensor(data) makes one of numbers") from None
+            raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; called as `module(...)`, which runs the hooks as well."""
