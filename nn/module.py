@@ -281,7 +281,7 @@ class Module:
             if name not in state:
                 continue
             try:
-                value = np.array(state[name])  # a copy: what is loaded may share memory with what is overwritten
+                value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
             except (TypeError, ValueError, RuntimeError) as error:
                 problems.append(f"unreadable: {name} ({error})")
                 continue

@@ -290,8 +290,14 @@ def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
         model, criterion, optimizer = setup()
         loader = DataLoader(X, Y, batch_size=30)
         fit(model, loader, criterion, optimizer, 1, checkpoint=tmp_path / "c", resume=resume, settings={"lr": 0.1})
+    manual_seed(5)
+    before = get_rng_state()
     with pytest.raises(ValueError, match="other settings .lr: 0.1 then, 0.2 now; width: None then, 3 now"):
         fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c", settings={"lr": 0.2, "width": 3})
+    save_checkpoint(tmp_path / "other", model=model, optimizer=optimizer)
+    with pytest.raises(ValueError, match="other is a checkpoint, but not one that fit has written"):
+        fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "other")
+    assert get_rng_state() == before
 
 
 def test_bad_input():
