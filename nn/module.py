@@ -65,8 +65,9 @@ class Module:
                 return self.forward(*args, **kwargs)
             return self._hooks.call(self, args, kwargs)
         except AttributeError as error:
-            if any(error.obj is x for x in args) and not isinstance(error.obj, Tensor) and hasattr(Tensor, error.name):
-                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(error.obj).__name__}; "
+            got = error.obj
+            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
+                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
                                 "Tensor(data) makes one of numbers") from None
             raise
 

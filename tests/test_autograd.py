@@ -595,7 +595,8 @@ def test_backward_does_not_change_the_switches():
 def test_a_switch_may_be_entered_again(switch):
     before = mode.recording, mode.anomaly, mode.watchers, np.geterr()
     once = switch()
-    with once, once:
+    with once as entered, once:
+        assert entered is once
         with once, switch():
             inside = mode.recording, mode.anomaly, mode.watchers, np.geterr()
         assert (mode.recording, mode.anomaly, mode.watchers, np.geterr()) == inside != before or switch is enable_grad
@@ -954,6 +955,14 @@ def test_anomaly_with_create_graph_and_through_composed_ops():
         assert_close(x.norm().gradient(x, create_graph=True)[0], [0, 0])
         with pytest.raises(FloatingPointError, match=r"called at .*test_autograd\.py:\d+: ops\.logsumexp\("):
             ops.logsumexp(x * np.inf)
+
+
+def test_anomaly_names_the_line_of_an_op_with_a_hook():
+    x = leaf(0.0)
+    y = x ** 0.5  # before anomaly mode
+    y.register_hook(lambda g: None)
+    with detect_anomaly(), pytest.raises(FloatingPointError, match=r"VJP of pow .*test_autograd\.py:\d+: y\.backw"):
+        y.backward()
 
 
 def test_anomaly_passes_infinities_it_was_given():

@@ -347,7 +347,7 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
     for bad, text in ((np.ones((1, 1)).view(np.matrix), "takes a plain array, got matrix.*np.asarray"),
                       (np.ma.array([1.0, 2.0], mask=[0, 1]), r"has no mask.*array\.filled\(value\)"),
                       ([1.0], "takes a NumPy array, got list; Tensor"), (3.0, "takes a NumPy array, got float"),
-                      (np.float32(3), "takes a NumPy array, got float32"), (None, "takes a NumPy array, got NoneType"),
+                      (None, "takes a NumPy array, got NoneType"),
                       (np.zeros(2, np.float16), "dtype float16 is not supported"),
                       (np.zeros(2, ">f4"), "dtype >f4 is not supported"), (np.array(["a"]), "dtype <U1 is not"),
                       (np.zeros(2, [("a", "f4")]), "is not supported"), (unaligned, "not aligned to its float32")):
@@ -374,6 +374,8 @@ def test_data_may_be_set_to_a_tensor_and_changed_in_place():
     assert w.shape == (2, 2) and w.dtype == "float64"
     with pytest.raises(RuntimeError, match=r"gradient has shape \(2, 2\), but .grad, .* \(2,\); call zero_grad"):
         (w * w).sum().backward()
+    w.data = w.data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
+    assert type(w.data) is np.ndarray and w.shape == () and w.item() == 8
     with pytest.raises(TypeError, match="data: a Tensor that requires grad cannot be int64; cast it with .float()"):
         w.data = np.array([1, 2])
     w.requires_grad_(False).data = np.array([1, 2])

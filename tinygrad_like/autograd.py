@@ -64,7 +64,7 @@ class _Mode(threading.local):
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
 
     def __init__(self):
-        self.entered: list[tuple] = []  # the switches that are on, with what they have set
+        self.entered = []  # the switches that are on, with what they have set
 
 
 mode = _Mode()  # per thread
@@ -121,7 +121,7 @@ class Switch(ContextDecorator):
         for each in reversed(entered.pop(i)[1]):
             each.__exit__(*error)
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Any) -> Any:
         kind = type(self)
         if inspect.isasyncgenfunction(function):
             raise TypeError(f"{kind.__name__}: {function.__name__} is an asynchronous generator, between whose steps "
@@ -266,7 +266,7 @@ def _leading_to(root, targets: Iterable, first: int) -> set:
         else:
             nodes.append(node)
             for parent in node.parents:
-                if parent is not None and parent not in seen:
+                if parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
     for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs

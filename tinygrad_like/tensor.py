@@ -72,7 +72,9 @@ class Tensor:
 
     def _set_data(self, value: Any) -> None:
         if value is not self._data:  # as it is after `x.data -= ...`
-            array = checked(value._data if isinstance(value, Tensor) else value, "data")
+            array = value._data if isinstance(value, Tensor) else value
+            # NumPy's functions give numbers where arrays were 0-d.
+            array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
             if self.requires_grad and array.dtype.kind != "f":
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
             if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
@@ -82,11 +84,11 @@ class Tensor:
         self.touch()
 
     # attrgetter, since a function written here would take as long again.
-    data = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
+    data: np.ndarray = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
 
         Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
-        """)
+        """)  # type: ignore[assignment]
 
     @property
     def is_leaf(self) -> bool:
@@ -213,7 +215,8 @@ class Tensor:
         create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
-        An exception on the way, in a rule or a hook, leaves the `.grad` of every leaf as it was.
+        An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
+        gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
         g = self._seed("backward", gradient, create_graph)
         with recording(create_graph), setting("filling", True):
@@ -233,6 +236,9 @@ class Tensor:
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
                 for hook in tuple(leaf._hooks or ()):
                     c = hook(c)
+                if leaf.grad is not None and leaf.grad.shape != c.shape:
+                    raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
+                                       f"changed, {leaf.grad.shape}; call zero_grad() first")
                 found.append((leaf, c))
             with _adding:
                 while found:
@@ -240,17 +246,13 @@ class Tensor:
                     leaf._add_grad(c)
 
     def _add_grad(self, c: Tensor) -> None:
-        if self.grad is None:
-            self.grad = c
-            return
-        if self.grad.shape != c.shape:
-            raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was changed, "
-                               f"{self.grad.shape}; call zero_grad() first")
-        self.grad = self.grad + c
+        self.grad = c if self.grad is None else self.grad + c
 
     def gradient(self, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
         """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
+
+        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
 
         gradient: the cotangent of this Tensor (1 for a single element).
         retain_graph: keep the graph (default: as create_graph).
