@@ -105,6 +105,8 @@ class Unflatten(Module):
     """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: what is left."""
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
+        if isinstance(unflattened_size, int):
+            raise TypeError(f"Unflatten: unflattened_size={unflattened_size} must be several sizes, as (2, 4)")
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -118,6 +120,8 @@ class Permute(Module):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
     def __init__(self, dims: tuple[int, ...]):
+        if isinstance(dims, int):
+            raise TypeError(f"Permute: dims={dims} must be all axes in their new order, as (0, 2, 1)")
         self.dims = tuple(dims)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ keep the order of their definition, and there is no second set of tables to keep
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
@@ -95,12 +96,7 @@ class Module:
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
-        if isinstance(value, list | dict):
-            held = value.values() if isinstance(value, dict) else value
-            if any(isinstance(v, Module | Parameter) for v in held):
-                return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what "
-                        "is in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
-        return None
+        return _hidden(value) if type(value) in _HOLDERS else None
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -198,8 +194,11 @@ class Module:
                 return
             seen.add(self)
         yield name, self
-        for child, module in self._children():
-            yield from module._walk(_join(name, child), seen)
+        for attribute, value in self.__dict__.items():
+            if isinstance(value, Module):
+                yield from value._walk(_join(name, attribute), seen)
+            elif type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # filled after it was set
+                raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
 
     def _named(self, own: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()
@@ -282,7 +281,7 @@ class Module:
             if name not in state:
                 continue
             try:
-                value = np.array(state[name])  # a copy: what is loaded may share memory with what is overwritten
+                value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
             except (TypeError, ValueError, RuntimeError) as error:
                 problems.append(f"unreadable: {name} ({error})")
                 continue
@@ -432,6 +431,18 @@ def _join(path: str, name: str) -> str:
 
 def _is_buffer(value: Any) -> bool:
     return value is None or isinstance(value, Tensor) and not isinstance(value, Parameter)
+
+
+_HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
+
+
+def _hidden(value: Any, most: int | None = None, deep: bool = True) -> str | None:
+    """What speaks against a list, dict or set as an attribute: that it holds modules, among the first `most` items."""
+    for held in itertools.islice(value.values() if isinstance(value, dict) else value, most):
+        if isinstance(held, Module | Parameter) or deep and type(held) in _HOLDERS and _hidden(held, 16, deep=False):
+            return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what is "
+                    "in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
+    return None
 
 
 def _described(value: Any) -> str:

@@ -98,7 +98,7 @@ class EMA:
 
     def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
         """What `load_state_dict` checks; returns the function that then loads."""
-        saved = {name: np.array(a) for name, a in state["averages"].items()}
+        saved = {name: np.asarray(a).copy() for name, a in state["averages"].items()}
         differ = [name for name in sorted(saved.keys() | self.averages.keys())
                   if name not in saved or name not in self.averages or saved[name].shape != self.averages[name].shape
                   or not np.can_cast(saved[name].dtype, self.averages[name].dtype, "same_kind")]

@@ -536,7 +536,7 @@ class Tensor:
     def __ge__(self, other): return ops.ge(self, other)
     def __and__(self, other): return ops.logical_and(self, other)
     def __or__(self, other): return ops.logical_or(self, other)
-    def __xor__(self, other): return ops.ne(self, other)
+    def __xor__(self, other): return ops.logical_xor(self, other)
     def __invert__(self): return ops.logical_not(self)
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -649,7 +649,7 @@ class Tensor:
     def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
     def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
     def shrink(self, ranges): return ops.shrink(self, ranges)
-    def flip(self, *axis): return ops.flip(self, axis=_shape(axis) or None)
+    def flip(self, *axis): return ops.flip(self, axis=_shape(axis) if axis else None)
     def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
     def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
     def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)

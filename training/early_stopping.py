@@ -82,7 +82,7 @@ class EarlyStopping:
 
     def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
         """What `load_state_dict` checks; returns the function that then loads."""
-        weights = {name: np.array(a) for name, a in state["best_weights"].items()}
+        weights = {name: np.asarray(a).copy() for name, a in state["best_weights"].items()}
         new = {"best": None if state["best"] is None else float(state["best"]), "best_weights": weights,
                "updates": int(state["updates"]), "waited": int(state["waited"])}
         if new["best"] is not None:

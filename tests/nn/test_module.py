@@ -124,6 +124,27 @@ def test_modules_in_a_plain_list_or_dict_are_an_error(held):
     assert list(m.parameters()) == []
 
 
+@pytest.mark.parametrize("fill", [
+    lambda m: m.held.append(nn.Linear(1, 1)), lambda m: m.held.append([nn.Linear(1, 1)]),
+    lambda m: m.held.append({"a": nn.Parameter([1.0])}), lambda m: m.by_name.update(a=nn.Linear(1, 1)),
+    lambda m: m.unique.add(nn.Linear(1, 1)),
+])
+@pytest.mark.parametrize("use", [lambda m: list(m.parameters()), lambda m: m.state_dict(), lambda m: m.eval(),
+                                 lambda m: m.zero_grad(), lambda m: list(nn.Sequential(m).parameters())])
+def test_modules_put_into_a_plain_list_later_are_an_error(fill, use):
+    class Hiding(nn.Module):
+        def __init__(self):
+            self.held, self.by_name, self.unique, self.numbers = [], {}, set(), [1, [2], {"a": Tensor([1.0])}]
+            self.numbers.append(self.numbers)
+            self.linear = nn.Linear(1, 1)
+
+    m = Hiding()
+    use(m)
+    fill(m)
+    with pytest.raises(TypeError, match=r"Hiding.\w+ cannot be a plain (list|dict|set): .* use nn.ModuleList"):
+        use(m)
+
+
 def test_delete():
     m = Net()
     del m.mean, m.second

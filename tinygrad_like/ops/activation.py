@@ -26,9 +26,9 @@ def relu(x):
 
 @primitive
 def keep_positive(g, x):
-    """g where x > 0, else 0: relu's VJP, which is linear in g and its own adjoint."""
+    """0 where x <= 0, else g, also where x is NaN: relu's VJP, which is linear in g and its own adjoint."""
     # Not maximum(x, 0)'s rule, which would pass half of g at x = 0.
-    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.where(x > 0, g, 0)
+    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.where(x <= 0, 0, g)
 
 
 relu.vjp(x=lambda g, out: keep_positive(g, out))  # out > 0 exactly where x > 0, and out is needed anyway

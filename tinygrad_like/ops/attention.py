@@ -93,8 +93,10 @@ def _seed(dropout_p) -> int:
 
 def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
-    if dropout_p:
-        weights = mul(weights, kernels.attention.dropout_factors(weights.shape, dropout_p, seed).astype(q.dtype))
+    if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
+        heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
+        factors = kernels.attention.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
+        weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
 
 

@@ -47,10 +47,10 @@ def inverse(axes) -> tuple[int, ...]:
 
 def transpose(x, axis0=1, axis1=0):
     """Swap two axes."""
-    order = list(range(x.ndim))
-    a, b = one_axis("transpose", axis0, x.ndim), one_axis("transpose", axis1, x.ndim)
+    order = list(range(x.ndim or 1))
+    a, b = one_axis("transpose", axis0, x.ndim, scalar=True), one_axis("transpose", axis1, x.ndim, scalar=True)
     order[a], order[b] = order[b], order[a]
-    return permute(x, axes=tuple(order))
+    return permute(x, axes=tuple(order[: x.ndim]))
 
 
 @primitive
