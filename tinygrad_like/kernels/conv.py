@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import winograd
+from . import threads, winograd
 from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
@@ -452,5 +452,5 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     large = g.size * plan.c.size >= PARALLEL_FROM
     parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w)) if large else 1
     partial = np.zeros((parts, groups, plan.c.size, w[0] // groups), np.float32)
-    run(_correlate_weights, large, plan, x, g, partial, tasks=parts)
+    run(_correlate_weights, large, plan, x, g, partial, tasks=min(parts, 2 * threads.count))
     return np.ascontiguousarray(partial.sum(0).transpose(0, 2, 1)).reshape(w)

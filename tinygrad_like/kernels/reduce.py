@@ -19,11 +19,11 @@ SUM, SUM_SQUARES, MAX = range(3)
 PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
 SHORT = 64  # rows of fewer numbers are taken several together
-STRIP, BLOCK = 512, 128  # columns and rows of a part of a matrix whose columns are added up
-LOW = 32  # rows added up in float32
+STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are added up
+LOW = 16  # rows added up in float32
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
+@njit(fastmath={"reassoc", "contract"}, forceinline=True, **INNER)
 def _sum(x):
     total = F(0)
     for i in range(x.size):
@@ -94,13 +94,15 @@ def _columns_task(x, size, partial, task, tasks):
             total[:] = 0
             end = min(begin + LOW, m)
             i = first + begin * n
-            for _ in range((end - begin) // 8):  # a pass over `total` costs as much as one over a row
+            # Whole rows arrive fastest one after the other, parts of rows eight at a time.
+            eights = 0 if strips == 1 else (end - begin) // 8
+            for _ in range(eights):
                 _add_rows(total, x[i : i + width], x[i + n : i + n + width], x[i + 2 * n : i + 2 * n + width],
                           x[i + 3 * n : i + 3 * n + width], x[i + 4 * n : i + 4 * n + width],
                           x[i + 5 * n : i + 5 * n + width], x[i + 6 * n : i + 6 * n + width],
                           x[i + 7 * n : i + 7 * n + width])  # fmt: skip
                 i += 8 * n
-            for _ in range((end - begin) % 8):
+            for _ in range(end - begin - 8 * eights):
                 _add(x[i : i + width], total)
                 i += n
             _add(total, whole[:width])
@@ -145,10 +147,20 @@ def sum_columns(x: np.ndarray) -> np.ndarray:
     return _sum_middle(x, 1, *x.shape)[0]
 
 
+def sum_axis(x: np.ndarray, axis: int) -> np.ndarray:
+    """x.sum(axis), for a contiguous x"""
+    if x.ndim == 2:
+        return sum_rows(x) if axis else sum_columns(x)
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    outer, n = math.prod(before), math.prod(after)
+    y = sum_rows(x.reshape(outer, -1)) if n == 1 else _sum_middle(x, outer, x.shape[axis], n)
+    return y.reshape(before + after)
+
+
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
     """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
     x = flat(x)
-    group = STRIP // n if 0 < n < SHORT and m > BLOCK else 1
+    group = 512 // n if 0 < n < SHORT and m > BLOCK else 1
     rows = m // group
     partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
     if partial.size:
@@ -173,8 +185,11 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
         return np.array(np.broadcast_to(y, [n for a, n in enumerate(x.shape) if a not in axis]))
     order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
     kept = [a for a in order if a not in axis]
-    x = np.ascontiguousarray(x.transpose(order))
-    shape, summed = list(x.shape), [a in axis for a in order]
+    x, summed = x.transpose(order), [a in axis for a in order]
+    if sum(summed) == summed[-1] == 1 and not x.flags.c_contiguous:
+        x, summed = np.add.reduce(x, axis=-1), summed[:-1]  # which NumPy adds up in pairs
+    x = np.ascontiguousarray(x)
+    shape = list(x.shape)
     while True in summed:
         last = len(summed) - summed[::-1].index(True)  # first ... last - 1 are neighbours, the innermost of all
         first = next((i for i in range(last, 0, -1) if not summed[i - 1]), 0)

@@ -96,12 +96,21 @@ def _shift_twice(x, top, log_total, y):
         y[i] = (x[i] - top) - log_total  # next to a large `top`, log_total would be lost
 
 
-@njit(fastmath={"reassoc", "contract"}, **INNER)
+@njit(fastmath={"reassoc", "contract"}, forceinline=True, **INNER)
 def _dot(a, b):
     total = F(0)
     for i in range(a.size):
         total += a[i] * b[i]
     return total
+
+
+@njit(**INNER)
+def _by_pieces(op, g, y):
+    total = 0.0
+    for i in range(0, g.size, PIECE):
+        piece = g[i : i + PIECE]
+        total += _dot(piece, y[i : i + PIECE]) if op == SOFTMAX else _sum(piece)
+    return F(total)
 
 
 @kernel()
@@ -110,11 +119,11 @@ def _backward_task(op, g, y, n, dx, task, tasks):
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         start, stop = row * n, (row + 1) * n
         gr, yr, out = g[start:stop], y[start:stop], dx[start:stop]
-        whole = 0.0
-        for i in range(0, n, PIECE):
-            j = min(i + PIECE, n)
-            whole += _dot(gr[i:j], yr[i:j]) if op == SOFTMAX else _sum(gr[i:j])
-        total = F(whole)
+        total = F(0)
+        if n <= PIECE:
+            total = _dot(gr, yr) if op == SOFTMAX else _sum(gr)
+        else:
+            total = _by_pieces(op, gr, yr)
         if op == SOFTMAX:
             for i in range(n):
                 out[i] = yr[i] * (gr[i] - total)
@@ -191,8 +200,8 @@ def _sum_terms(weight, x, top, log_total):
 
 @kernel()
 def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
-    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights; 1 + a row with a label out
-    of range, or 0."""
+    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and how many labels are
+    out of range."""
     rows, n, blocks = labels.size, x.size // labels.size, len(totals)
     block = -(-rows // blocks)
     work = np.empty(block * n, np.float32)
@@ -212,7 +221,7 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
                         loss += smoothing / n * terms
                 sum_weights += weight[label]
             elif label != ignored:
-                wrong = row + 1
+                wrong += 1
             losses[row] = loss
             sum_losses += loss
         totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
@@ -292,10 +301,11 @@ def cross_entropy(
     totals = np.empty((-(-rows // max(1, BLOCK // classes)), 3))
     run(_cross_entropy_task, x.size >= PARALLEL_FROM, flat(x), labels, weight, ignore_index, float(label_smoothing),
         losses, stats, totals)
-    wrong = int(totals[:, 2].max())
+    sum_losses, sum_weights, wrong = (totals[0] if len(totals) == 1 else totals.sum(0)).tolist()
     if wrong:
-        raise _out_of_range(labels[wrong - 1], classes, ignore_index)
-    return losses, stats, *totals[:, :2].sum(0).tolist()
+        wrong = (labels != ignore_index) & ((labels < 0) | (labels >= classes))
+        raise _out_of_range(labels[wrong][0], classes, ignore_index)
+    return losses, stats, sum_losses, sum_weights
 
 
 def cross_entropy_backward(

@@ -26,6 +26,7 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from . import threads
 from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
@@ -373,7 +374,8 @@ def weight_gradient(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     large, together = x.size * rows >= PARALLEL_FROM, _together(images, height, width, 2 * COLUMNS)
     count = parts(images // together, ELEMENTS * channels * rows) if large else 1
     partial = np.zeros((count, ELEMENTS, channels, rows), np.float32)
-    run(_correlate, large, x, g, *_edges(height, width), partial, together, tasks=count)
+    run(_correlate, large, x, g, *_edges(height, width), partial, together,
+        tasks=min(count, 2 * threads.count))  # each has memory of its own to fill with zeros
     dw = np.empty((rows, channels, 3, 3), np.float32)
     run(_weight_gradient, dw.size >= SMALL_WEIGHTS, partial, dw)
     return dw

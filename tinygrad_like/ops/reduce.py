@@ -24,17 +24,13 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
     n = len(axis)
     if x.dtype is not FLOAT32 or n == 0:
         return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
-    if x.size < LEAST:
-        if x.size < 64 or (n == x.ndim or (n == 1 and axis[0] == x.ndim - 1)) and x.flags.c_contiguous:
-            return np.add.reduce(x, axis=axis, keepdims=keepdim)  # in pairs
-        return np.add.reduce(x, axis=axis, keepdims=keepdim, dtype=np.float64).astype(np.float32)
+    contiguous = x.flags.c_contiguous
+    if x.size < LEAST and (x.size < 64 or contiguous and (n == x.ndim or n == 1 and axis[0] == x.ndim - 1)):
+        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # in pairs, or few of them
     if n == x.ndim and 0 not in x.strides:
         total = np.float32(kernels.reduce.sum_all(x))
         return np.full((1,) * n, total) if keepdim else total
-    if n == 1 and x.ndim == 2 and x.flags.c_contiguous:
-        y = kernels.reduce.sum_columns(x) if axis[0] == 0 else kernels.reduce.sum_rows(x)
-    else:
-        y = kernels.reduce.sum_over(x, axis)
+    y = kernels.reduce.sum_axis(x, axis[0]) if n == 1 and contiguous else kernels.reduce.sum_over(x, axis)
     return y.reshape([1 if a in axis else k for a, k in enumerate(x.shape)]) if keepdim else y if y.ndim else y[()]
 
 
@@ -109,24 +105,24 @@ def var_reference(x, axis=None, keepdim=False, correction=1):
 def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     n, axis = _var_count(x.shape, axis, correction), axes("var", axis, x.ndim)
-    d = _distance(x, axis, n)
-    return sum_over(np.square(d, out=d), axis, keepdim) / (n - correction)
+    d = _distance(x, axis)
+    off = sum_over(d, axis, keepdim)  # 0 but for the rounding of the mean
+    return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)
 
 
 @var.joint_vjp
 def _(g, x, axis, keepdim, correction):
     axis = axes("var", axis, x.ndim)
     n = _count(x.shape, axis)
-    d = _distance(x, axis, n)
+    d = _distance(x, axis)
+    d -= sum_over(d, axis, True) / n
     d *= (g if keepdim else np.expand_dims(g, axis)) * (2 / (n - correction))
     return [d]
 
 
-def _distance(x, axis, n):
-    """`_centred` of arrays, in a single new one."""
-    d = np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
-    d -= sum_over(d, axis, True) / n
-    return d
+def _distance(x, axis):
+    """x minus its rounded mean, a new array."""
+    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
 
 
 def std(x, axis=None, keepdim=False, correction=1):
