@@ -68,8 +68,10 @@ def test_several_results():
     sine, cosine = checkpoint(lambda x: (x.sin(), x.cos()), x)
     (sine * cosine).sum().backward()
     np.testing.assert_allclose(x.grad.data, np.cos(2 * x.data), rtol=1e-6)
-    same, constant = checkpoint(lambda x: [x, Tensor([1.0])], x)
-    assert same is x and not constant.requires_grad
+    made = checkpoint(lambda x: [x, Tensor([1.0])], x)
+    assert type(made) is tuple and made[0] is x and not made[1].requires_grad
+    h = x * x
+    assert checkpoint(lambda h: h, h) is h  # what the function did not make stays as it is
 
 
 def test_nothing_is_recorded_where_nothing_would_be():
