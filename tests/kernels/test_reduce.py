@@ -80,8 +80,6 @@ def test_empty_and_strided_inputs():
 
 
 def test_out_receives_the_result():
-    x = random(300, 200)
-    for function, n in ((reduce.sum_rows, 300), (reduce.max_rows, 300), (reduce.sum_columns, 200)):
-        out = np.full(n, np.nan, np.float32)
-        assert function(x, out) is out
-        np.testing.assert_array_equal(out, function(x))
+    x, out = random(300, 200), np.full(300, np.nan, np.float32)
+    assert reduce.max_rows(x, out) is out
+    np.testing.assert_array_equal(out, x.max(1))

@@ -5,6 +5,7 @@ import pytest
 from numba import njit
 
 from tinygrad_like.kernels import tasks, threads
+from tinygrad_like.kernels.threads import LINE, take
 
 needs_threads = pytest.mark.skipif(threads.count == 1, reason="one thread only")
 
@@ -25,7 +26,6 @@ def filled(large, number, count=None):
 @needs_threads
 @pytest.mark.parametrize("count", [None, 1, 3, 100])
 def test_the_tasks_together_do_all_the_work_once(count):
-    filled(True, 2.0)  # compiles, in one task
     matrix, n = filled(True, 2.0, count), count or tasks.PER_THREAD * threads.count
     task = [max(t for t in range(n) if t * 70 // n <= i) for i in range(70)]
     np.testing.assert_array_equal(matrix, 2 * np.arange(3.0) + 100 * np.array(task)[:, None])
@@ -35,10 +35,9 @@ def test_the_tasks_together_do_all_the_work_once(count):
 @njit
 def taken(workers, count, order):
     """Which worker took which task, and how many times, if workers ask in this order until none is left."""
-    counts, by, times = np.zeros(tasks.COUNTS * workers, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
-    tasks.reset(counts)
+    ranges, by, times = np.zeros(LINE // 8 * workers, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
     for worker in order:
-        task = tasks.take(counts.ctypes.data, worker, workers, count)
+        task = take(ranges.ctypes.data, worker, workers, count)
         if task >= 0:
             by[task] = worker
             times[task] += 1
@@ -53,6 +52,24 @@ def test_a_worker_helps_others_when_it_has_done_its_own():
     by, times = taken(2, 8, np.array([0, 1, 1, 1, 1, 1, 0, 1, 1, 1]))
     assert by.tolist() == [0, 1, 0, 1, 1, 1, 1, 1] and (times == 1).all()
     assert taken(2, 0, np.array([0, 1]))[1].size == 0
+
+
+@njit(error_model="numpy", no_cfunc_wrapper=True)
+def hungry(least, done, task, tasks):
+    """Asks for more memory than there is, in all tasks but the first few."""
+    if task >= least:
+        np.empty(2**46)[task] = 1.0
+    done[task] += 1
+
+
+@needs_threads
+@pytest.mark.parametrize("least", [0, 3, 15])
+def test_a_task_without_memory_is_an_error(least):
+    done = np.zeros(16)
+    with pytest.raises(MemoryError, match="out of memory"):
+        tasks.run(hungry, True, least, done, tasks=16)
+    np.testing.assert_array_equal(done, np.arange(16) < least)  # the others were done, each once
+    np.testing.assert_array_equal(filled(True, 2.0, 1)[0], 2 * np.arange(3.0))  # and the pool goes on
 
 
 @needs_threads

@@ -1,4 +1,4 @@
-"""What an op and its gradient are outside its domain, of NaN, and at infinity: as in PyTorch, but for what is listed.
+"""What an op and its gradient are outside its domain, of NaN, and at infinity: as PyTorch, but for what is listed.
 
 The inputs come one by one, so that NumPy computes, and repeated, so that float32 runs in the kernels.
 """

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import threads, winograd
+from . import winograd
 from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
@@ -42,7 +42,7 @@ from .simd import (
     make_dots,
     make_tile,
 )
-from .tasks import run
+from .tasks import plain, run
 
 PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
@@ -137,7 +137,7 @@ def _images(plan, x, buffer, bundle):
 
 @inner
 def _pack(plan, image, first, last, panel):
-    """panel[k, j] = image[tap[k] + pixel[j]], for the runs of a tile."""
+    """panel[k, j] = image[tap[k] + pixel[j]], for these runs of a tile."""
     for k in range(plan.c.size):
         for n in range(first, last):
             here, there = image + plan.tap[k] + plan.runs[n, 1], panel + 4 * (COLUMNS * k + plan.runs[n, 0])
@@ -145,18 +145,17 @@ def _pack(plan, image, first, last, panel):
 
 
 @inner
-def _unpack(plan, tile, rows, columns, first, last, out):
-    """Copy a tile's runs to where they are in out."""
+def _unpack(plan, tile, rows, first, last, out):
+    """Copy these runs of a tile to where they are in out."""
     for n in range(first, last):
         column, offset, length = plan.runs[n, 0], plan.runs[n, 2], plan.runs[n, 3]
-        if column < columns:
-            for i in range(rows):
-                here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
-                if plan.out_pixel == 8:
-                    copy_apart(here, there, length)
-                else:
-                    for j in range(length):
-                        copy_float(here + 4 * j, there + j * plan.out_pixel)
+        for i in range(rows):
+            here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
+            if plan.out_pixel == 8:
+                copy_apart(here, there, length)
+            else:
+                for j in range(length):
+                    copy_float(here + 4 * j, there + j * plan.out_pixel)
 
 
 @kernel()
@@ -183,6 +182,8 @@ def _correlate(plan, x, w, start, out, task, tasks):
         if columns <= 0:
             continue
         first, last = plan.tile_runs[tile], plan.tile_runs[tile + 1]
+        while plan.runs[last - 1, 0] >= columns:  # of images that the last bundle lacks
+            last -= 1
         for group in range(plan.groups):
             image = images + group * group_bytes
             if plan.direct:
@@ -209,7 +210,7 @@ def _correlate(plan, x, w, start, out, task, tasks):
                 else:
                     _wide_tile(*arguments)
                 if not plan.compact:
-                    _unpack(plan, scratch_at, min(left, ROWS), columns, first, last, target)
+                    _unpack(plan, scratch_at, min(left, ROWS), first, last, target)
 
 
 # The weight gradient
@@ -217,7 +218,7 @@ def _correlate(plan, x, w, start, out, task, tasks):
 
 @kernel()
 def _correlate_weights(plan, x, g, partial, task, tasks):
-    """partial[task, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]]. Tasks share the pixels of all images.
+    """partial[part, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]], over a part of all pixels.
 
     The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
     """
@@ -229,7 +230,12 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
     bundles = _ceil(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
-    for unit in range(task * bundles * blocks // tasks, (task + 1) * bundles * blocks // tasks):
+    units, parts = bundles * blocks, len(partial)
+    first, last = task * parts // tasks * units // parts, (task + 1) * parts // tasks * units // parts
+    part = task * parts // tasks
+    for unit in range(first, last):
+        while unit >= (part + 1) * units // parts:
+            part += 1
         bundle, p = unit // blocks, unit % blocks * block
         buffer_at, turned_at = _aligned(buffer), _aligned(turned)
         if bundle != laid_out:
@@ -241,7 +247,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                 for k in range(0, taps, ROWS):
                     a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                     here = g.ctypes.data + (bundle * groups + group) * g_group + 4 * p
-                    target = partial.ctypes.data + 4 * ((task * groups + group) * taps + k)
+                    target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k)
                     _dots(depth // FLOATS, *a, here, target, taps - k)
                 continue
             panel = 4 * COLUMNS * depth
@@ -253,7 +259,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                     _pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
             for i in range(0, rows, COLUMNS):
                 for k in range(0, taps, ROWS):
-                    target = partial.ctypes.data + 4 * (((task * groups + group) * taps + k) * rows + i)
+                    target = partial.ctypes.data + 4 * (((part * groups + group) * taps + k) * rows + i)
                     a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                     b = turned_at + i // COLUMNS * panel, 4 * COLUMNS
                     tile = (depth, *a, *b, target, 4 * rows, target, 4 * rows, taps - k, rows - i, 0)
@@ -384,7 +390,7 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
     return plans, len(plans) == len(axes[0]) * len(axes[1])
 
 
-# What the ops call. Arrays are contiguous; padding is a pair for each axis.
+# What the ops call. padding is a pair for each axis.
 
 _ZERO = np.zeros((1, COLUMNS), np.float32)
 
@@ -396,6 +402,13 @@ def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Sha
             and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS)  # fmt: skip
 
 
+def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
+                    dilation: Shape) -> None:  # fmt: skip
+    if g.shape != (expected := output_shape(x, w, stride, padding, dilation)):
+        raise ValueError(f"convolution: images {x} and weights {w} have an output of shape {expected}, and so must its "
+                         f"gradient, which has shape {g.shape}")
+
+
 def _start(bias: np.ndarray | None) -> np.ndarray:
     return _ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
 
@@ -403,6 +416,7 @@ def _start(bias: np.ndarray | None) -> np.ndarray:
 def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
             dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The convolution of x, (batch, in, height, width), with w, (out, in / groups, kh, kw), plus a bias (out,)."""
+    x, w = plain(x), plain(w)
     if _suits_winograd(x.shape, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(x, w, bias)
     plan = forward_plan(x.shape, w.shape, stride, padding, dilation, groups)
@@ -414,6 +428,8 @@ def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape
 def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Shape, stride: Shape,
                    padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of images of shape x from that of the output; plus a bias, for the transposed convolution."""
+    _check_gradient(g, x, w.shape, stride, padding, dilation)
+    g, w = plain(g), plain(w)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
@@ -428,10 +444,13 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
 def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of weights of shape w from that of the output."""
+    _check_gradient(g, x.shape, w, stride, padding, dilation)
+    g, x = plain(g), plain(x)
     if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
         return winograd.weight_gradient(x, g)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     large = g.size * plan.c.size >= PARALLEL_FROM
-    partial = np.zeros((threads.count if large else 1, groups, plan.c.size, w[0] // groups), np.float32)
-    run(_correlate_weights, large, plan, x, g, partial, tasks=len(partial))
+    parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w)) if large else 1
+    partial = np.zeros((parts, groups, plan.c.size, w[0] // groups), np.float32)
+    run(_correlate_weights, large, plan, x, g, partial, tasks=parts)
     return np.ascontiguousarray(partial.sum(0).transpose(0, 2, 1)).reshape(w)

@@ -136,7 +136,7 @@ def _combine(op: int, ufunc: Callable, a: Operand, b: Operand, out: np.ndarray |
             repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
             if repeat == 1 or repeat >= SHORTEST:
                 y, row = flat_out(out, a.shape)
-                run(_arithmetic_task, True, op, a.ravel(), b.ravel(), repeat, row)
+                run(_arithmetic_task, True, op, flat(a), flat(b), repeat, row)
                 return y
     return ufunc(a, b, out=out)
 

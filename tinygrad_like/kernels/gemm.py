@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange, types
+from numba import types
 
 from ..dtypes import FLOAT32
 from ..memory import empty
@@ -30,6 +30,9 @@ from .simd import (
     floats_of,
     inner,
     integer_at,
+    is_array,
+    is_contiguous,
+    is_row_by_row,
     kernel,
     make_copy,
     make_gated_copy,
@@ -40,14 +43,14 @@ from .simd import (
     stride_of,
     transpose,
 )
-from .tasks import COUNTS, address_of, reset, take
-from .tasks import call as call_at
+from .tasks import address_of, packed
+from .threads import LINE, region, take
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _GRAIN = 100_000  # multiplications that are worth a task of their own: 1 to 2 us, which is what it takes to start it
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
-_SUMMED = 128  # rows of a column added up in float32; more of them in float64
+_SUMMED = 32  # rows of a column added up in float32; more of them in float64
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
@@ -136,8 +139,6 @@ def product_call(
 ) -> Call:
     """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
 
-    Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
-
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
     Turned: b is given as its transpose, (..., n, k).
@@ -167,7 +168,7 @@ def linear_vjp_call(
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
     the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of
     the three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may
-    be start. Unchecked, as `product` is.
+    be start.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
@@ -220,6 +221,20 @@ def _size(x, axis):
 @inner
 def _stride(x, axis):
     return stride_of(x, ndim_of(x) - axis) if _size(x, axis) > 1 else 0
+
+
+@inner
+def _fits(x, sample, exact, rows, columns, out, broadcasts):
+    """Whether x is the id of an array (..., rows, columns), of which axes before these broadcast to those of out, and
+    if x `broadcasts` its rows and columns too."""
+    if not is_array(x, sample, exact) or ndim_of(x) > max(2, ndim_of(out)):
+        return False
+    for axis in range(1, ndim_of(out) + 1):
+        size = _size(x, axis)
+        wanted = columns if axis == 1 else rows if axis == 2 else _size(out, axis)
+        if size != wanted and (size != 1 or (axis <= 2 and not broadcasts)):
+            return False
+    return True
 
 
 @inner
@@ -528,11 +543,50 @@ def _share(call, counts, task, tasks):
         _sum_columns(a, y, db, task, tasks)
     for left, left_turned, right, right_turned, result, first, last, more, counted, alone in (
         (a, True, x, False, dw, zero, 0, 0, counts, not out),
-        (a, False, b, turned != 0, out, start, rectify, skip, counts + 8 * COUNTS * tasks, True)
+        (a, False, b, turned != 0, out, start, rectify, skip, counts + LINE * tasks, True)
     ):  # fmt: skip
         if result:
             _task(task, tasks, left, left_turned, right, right_turned, result, first, last, gate, more, total,
                   counted, alone)  # fmt: skip
+
+
+@inner
+def _unfit(call, sample, exact):
+    """Whether the arrays of a Call are not what `product_call` and `linear_vjp_call` ask for."""
+    a, b, out, start = integer_at(call, 0), integer_at(call, 1), integer_at(call, 2), integer_at(call, 3)
+    turned, skip, total = integer_at(call, 4), integer_at(call, 6), integer_at(call, 7)
+    x, dw, y, db = integer_at(call, 8), integer_at(call, 9), integer_at(call, 10), integer_at(call, 11)
+    if not is_array(a, sample, exact):
+        return True
+    m, k = _size(a, 2), _size(a, 1)
+    if out:
+        if not is_array(out, sample, exact) or not is_row_by_row(out, True):
+            return True
+        n = _size(out, 1)
+        if not (_fits(out, sample, exact, m, n, out, False) and _fits(a, sample, exact, m, k, out, False)
+                and _fits(b, sample, exact, n if turned else k, k if turned else n, out, False)
+                and _fits(start, sample, exact, m, n, out, True) and is_row_by_row(start, False)
+                and (start == sample or _size(start, 1) == n)):
+            return True
+        if skip and not (
+            _fits(skip, sample, exact, m, n, out, False) and is_row_by_row(skip, False)
+            and _fits(total, sample, exact, m, n, out, False) and is_row_by_row(total, True)
+            and ndim_of(skip) == ndim_of(total) == ndim_of(out)
+        ):
+            return True
+    if x:
+        if not is_array(x, sample, exact):
+            return True
+        n = _size(x, 1)
+        if not (_fits(x, sample, exact, m, n, a, False) and ndim_of(a) == 2 and is_contiguous(a)):
+            return True
+        if y and not (_fits(y, sample, exact, m, k, a, False) and ndim_of(y) == 2 and is_contiguous(y)):
+            return True
+        if dw and not (_fits(dw, sample, exact, k, n, dw, False) and is_row_by_row(dw, True)):
+            return True
+        if db and not (_fits(db, sample, exact, 1, k, db, False) and ndim_of(db) == 1 and is_row_by_row(db, True)):
+            return True
+    return False
 
 
 @inner
@@ -543,36 +597,52 @@ def _multiplications(out, k):
     return k
 
 
-@kernel(parallel=True)
-def _calls(share, call, calls, max_tasks):
-    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. That is called by
-    address, or it would be compiled four times."""
-    for _ in range(calls):
+@kernel()
+def _calls(board, share, call, calls, workers, sample, exact):
+    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. Returns how many were
+    done: it stops at the first that does not fit."""
+    counts = np.empty(2 * LINE // 8 * workers, np.int64)  # for each of two products
+    for number in range(calls):
+        if _unfit(call, sample, exact):
+            return number
         a, out, dw = integer_at(call, 0), integer_at(call, 2), integer_at(call, 9)
         work = _multiplications(out, _size(a, 1)) if out else 0
         work += _multiplications(dw, _size(a, 2)) if dw else 0
-        tasks = max(1, min(max_tasks, work // _GRAIN))
-        counts = np.empty(2 * COUNTS * tasks, np.int64)  # for each of two products
-        reset(counts)
-        arguments = (call, counts.ctypes.data)
-        if tasks == 1:
-            call_at(share, 0, arguments, np.int64(0), tasks)
-        else:
-            for task in prange(tasks):
-                call_at(share, 0, arguments, np.int64(task), tasks)
+        tasks = max(1, min(workers, work // _GRAIN))
+        counts[:] = 0
+        code, record = packed(share, 0, (call, counts.ctypes.data))
+        region(board, code, record, tasks, tasks)
         counts[0] = 0  # they live until here
         call += _BYTES
+    return calls
 
 
 def run(*calls: Call) -> None:
     """Do what Calls say, one after another. Between two of them Python would take longer than it seems: its code is no
-    longer in the cache after a product, and the threads would have to be called together again."""
+    longer in the cache after a product, and the threads would have to be called together again.
+
+    Raises ValueError for arrays that are not what `product_call` and `linear_vjp_call` ask for.
+    """
+    done = _run(calls, 1)
+    if done < len(calls):
+        arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
+                  for call in calls]  # fmt: skip
+        if all(isinstance(x, np.ndarray) for x in sum(arrays, [])):  # one is of a subclass, such as np.memmap
+            done += _run(calls[done:], 0)
+        if done < len(calls):
+            given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays[done])
+            raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
+                             "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+
+
+def _run(calls: Sequence[Call], exact: int) -> int:
+    """How many of the Calls were done before one that does not fit."""
     global _address
     numbers = b"".join([call[0] for call in calls])
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
-        _calls(_address, id(numbers) + _CONTENT, len(calls), threads.count)
+        return _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), threads.gather(), id(_ZERO), exact)
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

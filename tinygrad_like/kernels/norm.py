@@ -25,7 +25,8 @@ from .tasks import flat, run
 from .vectormath import INF, INNER, SCALAR, F
 
 PARALLEL_FROM = 32768
-BLOCK = 64  # rows that are added up in float32
+BLOCK, LOW = 256, 16  # rows of a part of a matrix; of these as many are added up in float32
+NONE = np.empty(0, np.float32)
 SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
 # Inlined, since a slice handed to a function is counted, by atomic instructions that cost as much as a short row.
 LOOP = dict(fastmath={"contract"}, forceinline=True, **INNER)
@@ -136,10 +137,11 @@ def _corrections(total, slope, rest, rstd, share):
 @kernel()
 def _rows_backward_task(g, x, n, weight, centred, stats, block, dx, sums, task, tasks):
     rows, blocks, share = stats.shape[1], len(sums), 1 / n
+    dweight, dbias, whole = np.empty(n, np.float32), np.empty(n, np.float32), np.empty((2, n))
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
-        dweight, dbias = sums[b, :n], sums[b, n:]
-        sums[b] = 0
-        for row in range(b * block, min((b + 1) * block, rows)):
+        dweight[:], dbias[:], whole[:] = 0, 0, 0
+        end = min((b + 1) * block, rows)
+        for row in range(b * block, end):
             mean, rstd = stats[0, row], stats[1, row]
             centre = F(mean)
             rest = mean - centre
@@ -154,6 +156,12 @@ def _rows_backward_task(g, x, n, weight, centred, stats, block, dx, sums, task, 
                 level = 0.0
             _row_dx(g[here], x[here], weight, centre, F(rstd), F(level), F(slope), dx[here])
             _add_parameter_gradients(g[here], x[here], centre, F(rstd), F(-rest * rstd), dweight, dbias)
+            if (row + 1) % LOW == 0 or row + 1 == end:
+                for i in range(n):
+                    whole[0, i] += dweight[i]
+                    whole[1, i] += dbias[i]
+                dweight[:], dbias[:] = 0, 0
+        sums[b, :n], sums[b, n:] = whole[0], whole[1]
 
 
 @functools.lru_cache(maxsize=32)
@@ -162,6 +170,8 @@ def _constant(value: float, n: int) -> np.ndarray:
 
 
 def _parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
+        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
     return (_constant(1.0, n) if weight is None else flat(weight)), (_constant(0.0, n) if bias is None else flat(bias))
 
 
@@ -178,10 +188,17 @@ def rows(
     return y, stats
 
 
+def _check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
+    """What was saved may have been exchanged since."""
+    if g.shape != x.shape or g.size != size:
+        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
+
+
 def rows_backward(
     g: np.ndarray, x: np.ndarray, n: int, weight: np.ndarray | None, stats: np.ndarray, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """dx, and the gradients of weight and bias as rows of n."""
+    _check_gradient(g, x, stats.shape[1] * n)
     count = stats.shape[1]
     block = max(1, min(BLOCK, count // 8))
     dx, sums = np.empty(x.shape, np.float32), np.empty((-(-count // block), 2 * n), np.float32)
@@ -189,7 +206,7 @@ def rows_backward(
     run(_rows_backward_task, x.size >= PARALLEL_FROM, flat(g), flat(x), n, weight, centred, stats, block, dx.ravel(),
         sums)
     total = np.empty(2 * n, np.float32)
-    _combine(sums, sums[:0], total)
+    _combine(sums[None], NONE, 0, 0, total[None])
     return dx, total[:n], total[n:]
 
 
@@ -382,9 +399,9 @@ def _columns_task(x, skip, weight, bias, floor, eps, given, length, stats, y, ta
                 break
             again = False
             total, squares = np.zeros((2, count))
-            for begin in range(0, rows, BLOCK):
+            for begin in range(0, rows, LOW):
                 a[:], b[:] = 0, 0
-                for row in range(begin, min(begin + BLOCK, rows)):
+                for row in range(begin, min(begin + LOW, rows)):
                     i = row * n + left
                     _add_moments(x[i : i + width], centre, a, b)
                 _add_channels(a, length, total)
@@ -419,9 +436,9 @@ def _columns_backward_task(g, x, y, weight, floor, given, length, stats, dx, dsk
             c = first + j // length
             centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
         products, total = sums[0, first : first + count], sums[1, first : first + count]
-        for begin in range(0, rows, BLOCK):
+        for begin in range(0, rows, LOW):
             a[:], b[:] = 0, 0
-            for row in range(begin, min(begin + BLOCK, rows)):
+            for row in range(begin, min(begin + LOW, rows)):
                 here = slice(row * n + left, row * n + left + width)
                 kept = dskip[here] if dskip.size else masked
                 _mask(g[here], y[here], floor, kept)
@@ -443,9 +460,6 @@ def _columns_backward_task(g, x, y, weight, floor, given, length, stats, dx, dsk
 
 
 # --- Groups or columns ------------------------------------------------------------------------------------------------
-
-
-NONE = np.empty(0, np.float32)
 
 
 def _layout(x: np.ndarray, groups: int) -> tuple[int, int, int, int, int]:
@@ -486,6 +500,7 @@ def groups_backward(
     groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
+    _check_gradient(g, x, g.size)
     channels, layout, large = x.shape[1], _layout(x, groups), x.size >= PARALLEL_FROM
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))

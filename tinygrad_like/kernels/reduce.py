@@ -1,9 +1,11 @@
-"""Sums and maxima of float32 arrays, over rows, columns or everything.
+"""Sums, running sums and maxima of float32 arrays, over any axes.
 
 A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
-most a few hundred: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
-The order of the additions depends on the shape alone, so the result does not change with the number of threads.
+most sixteen: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
+Which numbers are added to which depends on the shape alone, so the result does not change with the number of threads.
 """
+
+import math
 
 import numpy as np
 from numba import njit
@@ -14,10 +16,11 @@ from .vectormath import INNER, F, I
 
 PARALLEL_FROM = 98304
 SUM, SUM_SQUARES, MAX = range(3)
-PIECE = 4096  # numbers added up in float32
+PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
 SHORT = 64  # rows of fewer numbers are taken several together
-STRIP, BLOCK = 512, 128  # columns and rows of a part of a matrix whose columns are added up in float32
+STRIP, BLOCK = 512, 128  # columns and rows of a part of a matrix whose columns are added up
+LOW = 32  # rows added up in float32
 
 
 @njit(fastmath={"reassoc", "contract"}, **INNER)
@@ -70,34 +73,52 @@ def _add_rows(total, a, b, c, d, e, f, g, h):
         total[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]))
 
 
-@kernel()
-def _columns_task(x, partial, task, tasks):
-    m, n = x.shape
-    strips = -(-n // STRIP)
-    parts = len(partial) * strips
-    for part in range(task * parts // tasks, (task + 1) * parts // tasks):
-        block, j = part // strips, part % strips * STRIP
-        k = min(j + STRIP, n)
-        total, end = partial[block, j:k], min((block + 1) * BLOCK, m)
-        i = block * BLOCK
-        while i + 8 <= end:  # eight rows at a time, for a pass over `total` costs as much as one over a row
-            _add_rows(total, x[i, j:k], x[i + 1, j:k], x[i + 2, j:k], x[i + 3, j:k],
-                      x[i + 4, j:k], x[i + 5, j:k], x[i + 6, j:k], x[i + 7, j:k])  # fmt: skip
-            i += 8
-        for row in range(i, end):
-            for c in range(k - j):
-                total[c] += x[row, j + c]
+@njit(**INNER)
+def _add(x, total):
+    for j in range(x.size):
+        total[j] += x[j]
 
 
 @kernel()
-def _combine(partial, rest, out):
-    total = np.zeros(out.size)
-    for rows in (partial, rest):
-        for k in range(len(rows)):
-            for j in range(total.size):
-                total[j] += rows[k, j]
-    for j in range(total.size):
-        out[j] = total[j]
+def _columns_task(x, size, partial, task, tasks):
+    """partial[k, b] = the sum of block b of the rows of matrix k, of x, of which each has so many numbers."""
+    matrices, blocks, n = partial.shape
+    m, strips = size // n, -(-n // STRIP)
+    low, whole = np.empty(STRIP, np.float32), np.empty(STRIP)
+    for part in range(task * matrices * blocks * strips // tasks, (task + 1) * matrices * blocks * strips // tasks):
+        k, block, left = part // strips // blocks, part // strips % blocks, part % strips * STRIP
+        width, first = min(STRIP, n - left), k * size + left
+        total = low[:width]
+        whole[:width] = 0
+        for begin in range(block * BLOCK, min((block + 1) * BLOCK, m), LOW):
+            total[:] = 0
+            end = min(begin + LOW, m)
+            i = first + begin * n
+            for _ in range((end - begin) // 8):  # a pass over `total` costs as much as one over a row
+                _add_rows(total, x[i : i + width], x[i + n : i + n + width], x[i + 2 * n : i + 2 * n + width],
+                          x[i + 3 * n : i + 3 * n + width], x[i + 4 * n : i + 4 * n + width],
+                          x[i + 5 * n : i + 5 * n + width], x[i + 6 * n : i + 6 * n + width],
+                          x[i + 7 * n : i + 7 * n + width])  # fmt: skip
+                i += 8 * n
+            for _ in range((end - begin) % 8):
+                _add(x[i : i + width], total)
+                i += n
+            _add(total, whole[:width])
+        partial[k, block, left : left + width] = whole[:width]
+
+
+@kernel()
+def _combine(partial, x, size, used, out):
+    """out[k] = the sum of the rows of partial[k] and of those that begin with number `used` of matrix k of x."""
+    matrices, n = out.shape
+    total = np.empty(n)
+    for k in range(matrices):
+        total[:] = 0
+        for i in range(partial.shape[1]):
+            _add(partial[k, i], total)
+        for i in range(k * size + used, (k + 1) * size, n):
+            _add(x[i : i + n], total)
+        out[k] = total
 
 
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
@@ -107,9 +128,9 @@ def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
     return y
 
 
-def sum_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def sum_rows(x: np.ndarray) -> np.ndarray:
     """x.sum(1), for x (m, n)"""
-    return _over_rows(SUM, x, out)
+    return _over_rows(SUM, x, None)
 
 
 def max_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -119,19 +140,48 @@ def max_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return _over_rows(MAX, x, out)
 
 
-def sum_columns(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def sum_columns(x: np.ndarray) -> np.ndarray:
     """x.sum(0), for x (m, n)"""
-    m, n = x.shape
+    return _sum_middle(x, 1, *x.shape)[0]
+
+
+def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
+    """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
     x = flat(x)
     group = STRIP // n if 0 < n < SHORT and m > BLOCK else 1
     rows = m // group
-    partial = np.zeros((-(-rows // BLOCK), group * n), np.float32)
-    run(_columns_task, x.size >= PARALLEL_FROM, x[: rows * group * n].reshape(rows, group * n), partial)
-    if out is None and group == len(partial) == 1:
-        return partial[0]
-    y, row = flat_out(out, (n,))
-    _combine(partial.reshape(len(partial) * group, n), x[rows * group * n :].reshape(m - rows * group, n), row)
-    return y
+    partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
+    if partial.size:
+        run(_columns_task, x.size >= PARALLEL_FROM, x, m * n, partial)
+    if group == partial.shape[1] == 1:
+        return partial[:, 0]
+    out = np.empty((outer, n), np.float32)
+    if out.size:
+        _combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
+    return out
+
+
+def sum_over(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+    """x.sum(axis), for x of any strides.
+
+    Axes are taken in the order in which they lie in memory, so that only an x with gaps is copied.
+    """
+    repeated = [a for a in range(x.ndim) if x.strides[a] == 0 and x.shape[a] > 1]  # by expand: the sum is a product
+    if repeated:
+        once = x[tuple([slice(1) if a in repeated else slice(None) for a in range(x.ndim)])]
+        y = sum_over(once, axis) * np.float32(math.prod(x.shape[a] for a in repeated if a in axis))
+        return np.array(np.broadcast_to(y, [n for a, n in enumerate(x.shape) if a not in axis]))
+    order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
+    kept = [a for a in order if a not in axis]
+    x = np.ascontiguousarray(x.transpose(order))
+    shape, summed = list(x.shape), [a in axis for a in order]
+    while True in summed:
+        last = len(summed) - summed[::-1].index(True)  # first ... last - 1 are neighbours, the innermost of all
+        first = next((i for i in range(last, 0, -1) if not summed[i - 1]), 0)
+        outer, m, n = (math.prod(sizes) for sizes in (shape[:first], shape[first:last], shape[last:]))
+        x = sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
+        del shape[first:last], summed[first:last]
+    return x.reshape(shape).transpose([kept.index(a) for a in sorted(kept)])
 
 
 def sum_all(x: np.ndarray) -> float:
@@ -145,6 +195,35 @@ def sum_squares(x: np.ndarray) -> float:
 
 
 def _over_everything(op: int, x: np.ndarray) -> float:
-    partial = np.empty(-(-x.size // PIECE), np.float32)
-    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), PIECE, partial)
+    x = x.ravel(order="K")  # any order will do, and this one copies less
+    partial = np.empty(-(-x.size // (4 * PIECE)), np.float32)
+    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), 4 * PIECE, partial)
     return float(partial.sum(dtype=np.float64))
+
+
+@kernel()
+def _running_task(x, m, n, y, task, tasks):
+    """Running sums over the middle axis of x (matrices, m, n), in float64."""
+    matrices, strips = x.size // (m * n), -(-n // STRIP)
+    totals = np.empty(STRIP)
+    for part in range(task * matrices * strips // tasks, (task + 1) * matrices * strips // tasks):
+        left = part % strips * STRIP
+        first, width = part // strips * m * n + left, min(STRIP, n - left)
+        if n == 1:
+            total = 0.0
+            for i in range(first, first + m):
+                total += x[i]
+                y[i] = total
+        else:
+            totals[:] = 0
+            for i in range(first, first + m * n, n):
+                _add(x[i : i + width], totals[:width])
+                y[i : i + width] = totals[:width]
+
+
+def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
+    """np.cumsum(x, axis)"""
+    y = np.empty(x.shape, np.float32)
+    if x.size:
+        run(_running_task, x.size >= PARALLEL_FROM, flat(x), x.shape[axis], math.prod(x.shape[axis + 1 :]), y.ravel())
+    return y

@@ -9,8 +9,8 @@ import functools
 import numpy as np
 from numba import njit
 
-from . import threads
-from .reduce import _max, _sum
+from ..dtypes import INT64
+from .reduce import PIECE, _max, _sum
 from .simd import kernel
 from .tasks import flat, flat_out, run
 from .vectormath import INF, INNER, SCALAR, F, exp, log
@@ -58,7 +58,11 @@ def _exp_shifted(x, n, e, tops, totals):
         top = top if abs(top) < INF else F(0)  # inf - inf would be NaN
         tops[row] = top
         if n >= LONG:
-            totals[row] = _exp_and_sum(x[start:stop], top, e[start:stop])
+            total = 0.0
+            for i in range(start, stop, PIECE):
+                j = min(i + PIECE, stop)
+                total += _exp_and_sum(x[i:j], top, e[i:j])
+            totals[row] = total
         else:
             _shift(x[start:stop], top, e[start:stop])
     if n < LONG:
@@ -106,12 +110,15 @@ def _backward_task(op, g, y, n, dx, task, tasks):
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         start, stop = row * n, (row + 1) * n
         gr, yr, out = g[start:stop], y[start:stop], dx[start:stop]
+        whole = 0.0
+        for i in range(0, n, PIECE):
+            j = min(i + PIECE, n)
+            whole += _dot(gr[i:j], yr[i:j]) if op == SOFTMAX else _sum(gr[i:j])
+        total = F(whole)
         if op == SOFTMAX:
-            total = _dot(gr, yr)
             for i in range(n):
                 out[i] = yr[i] * (gr[i] - total)
         else:
-            total = _sum(gr)
             for i in range(n):
                 out[i] = gr[i] - exp(yr[i]) * total
 
@@ -184,14 +191,14 @@ def _sum_terms(weight, x, top, log_total):
 
 @kernel()
 def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
-    """totals[task]: the sums of the losses and of the labels' weights; 1 + a row with a label out of range, or 0."""
-    rows, n = labels.size, x.size // labels.size
-    block = max(1, BLOCK // n)
+    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights; 1 + a row with a label out
+    of range, or 0."""
+    rows, n, blocks = labels.size, x.size // labels.size, len(totals)
+    block = -(-rows // blocks)
     work = np.empty(block * n, np.float32)
-    sum_losses, sum_weights, wrong = 0.0, 0.0, 0
-    end = (task + 1) * rows // tasks
-    for first in range(task * rows // tasks, end, block):
-        last = min(first + block, end)
+    for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
+        sum_losses, sum_weights, wrong = 0.0, 0.0, 0
+        first, last = b * block, min((b + 1) * block, rows)
         _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
             top, log_total = stats[0, row], log(stats[1, row])
@@ -200,13 +207,15 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
             if label != ignored and 0 <= label < n:
                 loss = (1 - smoothing) * _term(weight[label], logits[label], top, log_total)
                 if smoothing > 0:
-                    loss += smoothing / n * _sum_terms(weight, logits, top, log_total)
+                    for i in range(0, n, PIECE):
+                        terms = _sum_terms(weight[i : i + PIECE], logits[i : i + PIECE], top, log_total)
+                        loss += smoothing / n * terms
                 sum_weights += weight[label]
             elif label != ignored:
                 wrong = row + 1
             losses[row] = loss
             sum_losses += loss
-    totals[task, 0], totals[task, 1], totals[task, 2] = sum_losses, sum_weights, wrong
+        totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
 
 
 @kernel()
@@ -214,7 +223,9 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
     """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
-    mean_weight = _sum(weight) / n
+    mean_weight = 0.0
+    for i in range(0, n, PIECE):
+        mean_weight += _sum(weight[i : i + PIECE]) / n
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
@@ -224,11 +235,11 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
         _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
-            if label == ignored or label < 0 or label >= n:
-                if label != ignored:
-                    wrong[0] = row + 1
+            if label == ignored or not 0 <= label < n:
                 for i in range(n):
                     out[i] = F(0)
+                if label != ignored:
+                    wrong[0] = row + 1
                 continue
             g_row = scale * g[row if g.size > 1 else 0]
             at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
@@ -245,8 +256,19 @@ def _ones(classes: int) -> np.ndarray:
     return np.ones(classes, np.float32)
 
 
-def _labels_and_weight(labels: np.ndarray, weight: np.ndarray | None, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    return labels.astype(np.int64, copy=False).ravel(), _ones(classes) if weight is None else flat(weight)
+def _labels_and_weight(
+    x: np.ndarray, labels: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    rows, classes = x.shape
+    if labels.size != rows or (weight is not None and weight.size != classes):
+        raise ValueError(f"cross_entropy: logits {x.shape} need {rows} labels and {classes} weights, got "
+                         f"{labels.shape} and {'none' if weight is None else weight.shape}")
+    return flat(labels.astype(INT64, copy=False), INT64), _ones(classes) if weight is None else flat(weight)
+
+
+def _out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
+    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
+                      f"ignore_index is {ignore_index}")
 
 
 def cross_entropy(
@@ -266,17 +288,14 @@ def cross_entropy(
     losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
     if x.size == 0:
         return losses, stats, 0.0, 0.0
-    labels, weight = _labels_and_weight(labels, weight, classes)
-    large = x.size >= PARALLEL_FROM
-    totals = np.zeros((threads.count if large else 1, 3))
-    run(_cross_entropy_task, large, flat(x), labels, weight, ignore_index, float(label_smoothing), losses, stats,
-        totals, tasks=len(totals))
-    sum_losses, sum_weights, wrong = zip(*totals.tolist(), strict=True)
-    if any(wrong):
-        label = labels[int(max(wrong)) - 1]
-        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                         f"ignore_index is {ignore_index}")
-    return losses, stats, sum(sum_losses), sum(sum_weights)
+    labels, weight = _labels_and_weight(x, labels, weight)
+    totals = np.empty((-(-rows // max(1, BLOCK // classes)), 3))
+    run(_cross_entropy_task, x.size >= PARALLEL_FROM, flat(x), labels, weight, ignore_index, float(label_smoothing),
+        losses, stats, totals)
+    wrong = int(totals[:, 2].max())
+    if wrong:
+        raise _out_of_range(labels[wrong - 1], classes, ignore_index)
+    return losses, stats, *totals[:, :2].sum(0).tolist()
 
 
 def cross_entropy_backward(
@@ -296,11 +315,12 @@ def cross_entropy_backward(
     """
     dx, row = flat_out(out, x.shape)
     if x.size:
-        labels, weight = _labels_and_weight(labels, weight, x.shape[1])
+        labels, weight = _labels_and_weight(x, labels, weight)
+        if g.size not in (1, len(x)) or stats.shape[1] != len(x):
+            raise ValueError(f"cross_entropy: {g.size} cotangents for logits {x.shape}")
         wrong = np.zeros(1, np.int64)
         run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
             ignore_index, float(label_smoothing), stats, row, wrong)
-        if wrong[0]:
-            raise IndexError(f"cross_entropy: label {labels[wrong[0] - 1]} is out of range for {x.shape[1]} classes; "
-                             "labels were changed after the loss was computed from them")
+        if wrong[0]:  # they were in range once, but may be an array of the user's
+            raise _out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
     return dx

@@ -1,53 +1,201 @@
-"""The threads that kernels run on: numba's pool, and no other.
+"""The threads that kernels run on: a pool of our own, which calls parts of a kernel by address.
 
-A kernel takes the number of threads it may use, and splits its work into as many tasks or, if it is small, into one:
+A parallel region is a piece of code, called once for every task, 0 ... tasks - 1. The thread that opens it does tasks
+until none is left, and the workers of the pool join in while there are any. When it has run out, it closes the region,
+and waits only for those workers that did join. So nothing ever waits for a thread that the system has not yet given a
+core, which is what makes other pools slow on a busy machine: there a step can take 100 times as long, since each of its
+regions waits until the partner's turn comes. Which thread does a task does not matter, not even to the last bit.
 
-    with threads.pool:
-        kernel(..., threads.count)
-
-Inside the kernel, one task runs as a plain call, several in a `prange`. This matters beyond speed: it keeps kernels
-usable where the pool is not, in a process made by `os.fork`.
+A worker without work spins for a moment, since the next region mostly follows within microseconds, giving way to other
+processes meanwhile, and then sleeps on a lock until it is woken. All that threads tell each other stands in one small
+block of memory, the board, a cache line for each line of it.
 """
 
+import atexit
+import math
 import os
 import threading
+from pathlib import Path
 
-import numba
+import numpy as np
 from numba import config
 
-if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
-    # OpenMP starts a parallel region in 2 us, numba's own work queue in 17 us.
-    config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
+from .atomics import add, call, exchange, get, give_way, pause, put
+from .simd import inner, kernel
 
-count: int = config.NUMBA_NUM_THREADS
+# The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
+LINE = 128
+_GATE = 0 * LINE  # number of the region << 32 | how many workers may join << 16 | how many did
+_JOB = 1 * LINE  # address of the code, of its record, number of tasks, number of threads
+_LEFT = 2 * LINE  # how many workers have left the region
+_FAILED = 3 * LINE  # whether a task could not be done
+_STOP = 4 * LINE  # whether workers are to end
+_RANGES = 5 * LINE  # a line for each thread: how many tasks of its range were taken
+_MOST = 256  # threads that there is room for
 
-# One parallel region at a time: two would compete for the same cores, and the work queue cannot be entered twice.
-# Reentrant, since a signal handler may run a kernel between two bytecodes of the thread that holds it.
+_SPINS = 4000  # turns that a worker waits for a region, some 100 us, before it sleeps
+_PATIENT = 200  # turns after which who waits gives way to other threads at every turn
+
+
+@inner
+def take(ranges, worker, workers, tasks):
+    """The next task for one of several workers, of its own range or else of another's; -1 if none is left.
+
+    ranges: the address of a line for every worker, with a count that is 0 at first. With one task for each worker, all
+    would wait for the slowest, and cores are often slower than their neighbours, by what else the machine does.
+    """
+    for offset in range(workers):
+        owner = (worker + offset) % workers
+        first, last = owner * tasks // workers, (owner + 1) * tasks // workers
+        if first + get(ranges + owner * LINE) < last:
+            task = first + add(ranges + owner * LINE, 1)
+            if task < last:
+                return task
+    return -1
+
+
+@inner
+def _work(board, worker):
+    """Do tasks of the open region until none is left."""
+    code, record = get(board + _JOB), get(board + _JOB + 8)
+    tasks, workers = get(board + _JOB + 16), get(board + _JOB + 24)
+    task = take(board + _RANGES, worker, workers, tasks)
+    while task >= 0:
+        if call(code, record, task, tasks) != 0:
+            put(board + _FAILED, 1)
+        task = take(board + _RANGES, worker, workers, tasks)
+
+
+@inner
+def region(board, code, record, tasks, workers):
+    """Call the code at an address with (record, task, tasks) for every task, on so many threads.
+
+    The code is a C function that returns 0, or another number if it failed. Raises MemoryError if a task failed: it has
+    nothing else to fail of. The caller holds `pool`.
+    """
+    if workers <= 1 or tasks <= 1:
+        failed = 0
+        for task in range(tasks):
+            failed |= call(code, record, task, tasks)
+    else:
+        put(board + _JOB, code)
+        put(board + _JOB + 8, record)
+        put(board + _JOB + 16, tasks)
+        put(board + _JOB + 24, workers)
+        put(board + _LEFT, 0)
+        put(board + _FAILED, 0)
+        for worker in range(workers):
+            put(board + _RANGES + worker * LINE, 0)
+        number = ((get(board + _GATE) >> 32) + 1) & 0x3FFFFFFF
+        put(board + _GATE, number << 32 | (workers - 1) << 16)
+        _work(board, 0)
+        gate = get(board + _GATE)
+        while True:  # close it: as many may join as did
+            joined = gate & 0xFFFF
+            before = exchange(board + _GATE, gate, number << 32 | joined << 16 | joined)
+            if before == gate:
+                break
+            gate = before
+        turns = 0
+        while get(board + _LEFT) != joined:
+            turns += 1
+            if turns > _PATIENT:
+                give_way()
+            pause()
+        failed = get(board + _FAILED)
+    if failed != 0:
+        raise MemoryError("a kernel ran out of memory; its result is incomplete")
+
+
+@kernel()
+def _serve(board, spins):
+    """Join regions, until there was none for so many turns."""
+    done, turn = -1, 0
+    while turn < spins and get(board + _STOP) == 0:
+        gate = get(board + _GATE)
+        number, room, joined = gate >> 32, gate >> 16 & 0xFFFF, gate & 0xFFFF
+        if number != done and joined < room and exchange(board + _GATE, gate, gate + 1) == gate:
+            _work(board, joined + 1)
+            add(board + _LEFT, 1)
+            done, turn = number, 0
+        turn += 1
+        if turn > _PATIENT:
+            give_way()
+        pause()
+
+
+class _Worker(threading.Thread):
+    """One thread of the pool: serves, and sleeps until it is woken."""
+
+    def __init__(self, board: int):
+        super().__init__(name="tinygrad_like kernels", daemon=True)
+        self.board, self.asleep, self.lock = board, False, threading.Lock()
+        self.lock.acquire()
+
+    def run(self) -> None:
+        while not _stopped:
+            _serve(self.board, _SPINS)
+            self.asleep = True  # each time it becomes true the lock is taken once, and each time false, released once
+            self.lock.acquire()
+
+    def wake(self) -> None:
+        if self.asleep:
+            self.asleep = False
+            self.lock.release()
+
+
+def _allowed() -> int:
+    """Number of cores that this process may use: its affinity, and the quota of its control group, if it has one."""
+    cores: float = config.NUMBA_NUM_THREADS  # as many as the affinity or the environment variable say
+    if "NUMBA_NUM_THREADS" not in os.environ:
+        try:
+            quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+            cores = min(cores, math.ceil(int(quota) / int(period)))
+        except (OSError, ValueError):
+            pass  # no control groups, or no quota ("max")
+    return max(1, min(int(cores), _MOST))
+
+
+most: int = max(1, min(config.NUMBA_NUM_THREADS, _MOST))  # that set_num_threads takes
+count: int = _allowed()  # threads that kernels may use, the caller's included
+
+# One parallel region at a time: two would compete for the same cores. Reentrant, since a signal handler may run a
+# kernel between two bytecodes of the thread that holds it.
 pool = threading.RLock()
 
-_forked = False
+_stopped = False
+_workers: list[_Worker] = []
+_memory = np.zeros(_RANGES + _MOST * LINE + LINE, np.uint8)  # kept, and so is its address
+board: int = -(-_memory.ctypes.data // LINE) * LINE
+
+
+def gather() -> int:
+    """Wake the workers, or start them; returns how many threads there are, this one included. The caller holds `pool`.
+
+    A worker that wakes too late for a region is not waited for.
+    """
+    while len(_workers) < count - 1:
+        _workers.append(_Worker(board))
+        _workers[-1].start()
+    for worker in _workers[: count - 1]:
+        if worker.asleep:
+            worker.wake()
+    return count
 
 
 def set_num_threads(n: int) -> None:
-    """Let kernels use n threads, 1 <= n <= the size of numba's pool (all cores, or NUMBA_NUM_THREADS at start).
+    """Let kernels use n threads, 1 <= n <= the number of cores at start (or NUMBA_NUM_THREADS, if set).
 
-    Raises ValueError for any other n, and RuntimeError for n > 1 in a process made by os.fork, which has no pool.
+    Raises ValueError for any other n.
     """
     global count
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= config.NUMBA_NUM_THREADS:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= most:
         raise ValueError(
-            f"set_num_threads: {n!r} is no number of threads from 1 to {config.NUMBA_NUM_THREADS}, "
-            "the size of the pool; the environment variable NUMBA_NUM_THREADS sets that size before the program starts"
+            f"set_num_threads: {n!r} is no number of threads from 1 to {most}, the number of cores; "
+            "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
-    if _forked:
-        if n > 1:
-            raise RuntimeError(
-                "set_num_threads: a process made by os.fork has no thread pool and runs kernels on 1 thread; "
-                "start it with multiprocessing's 'spawn' or 'forkserver' method to use more"
-            )
-        return
-    numba.set_num_threads(n)
-    count = n
+    with pool:
+        count = n
 
 
 def get_num_threads() -> int:
@@ -55,11 +203,26 @@ def get_num_threads() -> int:
     return count
 
 
+def _stop() -> None:
+    """End the workers before the interpreter ends, which threads must not outlive in compiled code."""
+    global _stopped, count
+    with pool:
+        _stopped, count = True, 1
+        _memory.view(np.int64)[(board + _STOP - _memory.ctypes.data) // 8] = 1
+    for worker in _workers:
+        while worker.is_alive():
+            worker.wake()
+            worker.join(0.01)
+
+
 def _after_fork() -> None:
-    """The threads of the pool are not copied to the child, and GNU OpenMP ends a child that calls for them."""
-    global count, pool, _forked
-    count, pool, _forked = 1, threading.RLock(), True
+    """Threads are not copied to the child: it starts with one thread, and may ask for more."""
+    global count, pool, _stopped
+    count, pool, _stopped = 1, threading.RLock(), False
+    _workers.clear()
+    _memory[:] = 0
 
 
+atexit.register(_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -26,7 +26,6 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from . import threads
 from .gemm import _aligned, _ceil, _Matrix, _pack_columns
 from .simd import (
     COLUMNS,
@@ -47,10 +46,11 @@ from .simd import (
     procedure,
     store,
 )
-from .tasks import run
+from .tasks import plain, run
 
 ELEMENTS = 16  # of a transformed tile
 PARALLEL_FROM, SMALL_WEIGHTS = 100_000, 20_000
+PARTS, PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers in all (but two of any size)
 LINE = 64  # bytes; a cache line more keeps 16 elements a power of two apart from competing for the same cache sets
 SLACK = 64  # floats after a buffer that vectors may run into
 
@@ -253,7 +253,8 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
 
 @kernel()
 def _correlate(x, g, left, right, partial, together, task, tasks):
-    """partial[task, e, j, i] += sum_n,t S[e, i, t] V[e, j, t], with S = A g A^T: the transformed weight gradient."""
+    """partial[part, e, j, i] += sum_n,t S[e, i, t] V[e, j, t], the transformed weight gradient over a part of the
+    images, with S = A g A^T."""
     images, channels, height, width = x.shape
     rows, half, size = g.shape[1], width // 2, height * width
     tiles = _tiles(channels, height, width, together)
@@ -265,8 +266,11 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
     r, c = 4 * COLUMNS * np.minimum(np.arange(channels + ROWS), channels - 1), np.empty(together * depth, np.int64)
     for t in range(c.size):
         c[t] = t // COLUMNS * tiles.panel + 4 * (t % COLUMNS)
-    bundles = _ceil(images, together)
-    for bundle in range(task * bundles // tasks, (task + 1) * bundles // tasks):
+    bundles, parts = _ceil(images, together), len(partial)
+    part = task * parts // tasks
+    for bundle in range(part * bundles // parts, (task + 1) * parts // tasks * bundles // parts):
+        while bundle >= (part + 1) * bundles // parts:
+            part += 1
         first = bundle * together
         count = min(together, images - first)
         turned_at, s_at = _aligned(turned), _aligned(s)
@@ -286,7 +290,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
                 for j in range(0, channels, ROWS):
                     a = _aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
                     b = s_at + e * s_element + 4 * i, 4 * padded
-                    target = partial.ctypes.data + 4 * (((task * ELEMENTS + e) * channels + j) * rows + i)
+                    target = partial.ctypes.data + 4 * (((part * ELEMENTS + e) * channels + j) * rows + i)
                     arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i, 0)
                     if rows - i <= FLOATS:
                         _narrow_tile(*arguments)
@@ -355,8 +359,7 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
     rows = w.shape[1] if turned else w.shape[0]
     u = np.empty((ELEMENTS, rows, channels), np.float32)
     run(_transform_weights, w.size >= SMALL_WEIGHTS, w, turned, u)
-    if bias is None:
-        bias = np.zeros(rows, np.float32)
+    bias = np.zeros(rows, np.float32) if bias is None else plain(bias)
     out = np.empty((images, rows, height, width), np.float32)
     large = x.size * rows >= PARALLEL_FROM
     run(_convolve, large, x, u, bias, *_edges(height, width), out, _together(images, height, width, COLUMNS))
@@ -367,15 +370,23 @@ def weight_gradient(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     """The gradient of w (out, in, 3, 3) in `convolve`, from that of its output."""
     images, channels, height, width = x.shape
     rows = g.shape[1]
-    large = x.size * rows >= PARALLEL_FROM
-    partial = np.zeros((threads.count if large else 1, ELEMENTS, channels, rows), np.float32)
-    run(_correlate, large, x, g, *_edges(height, width), partial, _together(images, height, width, 2 * COLUMNS),
-        tasks=len(partial))
+    large, together = x.size * rows >= PARALLEL_FROM, _together(images, height, width, 2 * COLUMNS)
+    count = parts(images // together, ELEMENTS * channels * rows) if large else 1
+    partial = np.zeros((count, ELEMENTS, channels, rows), np.float32)
+    run(_correlate, large, x, g, *_edges(height, width), partial, together, tasks=count)
     dw = np.empty((rows, channels, 3, 3), np.float32)
     run(_weight_gradient, dw.size >= SMALL_WEIGHTS, partial, dw)
     return dw
 
 
 def _together(images: int, height: int, width: int, tiles: int) -> int:
-    """How many images make so many tiles, or are one for every thread."""
-    return max(1, min(images // threads.count, tiles // (FLOATS * -(-height * width // 4 // FLOATS))))
+    """How many images make so many tiles, but no more than a quarter."""
+    return max(1, min(images // 4, tiles // (FLOATS * -(-height * width // 4 // FLOATS))))
+
+
+def parts(units: int, size: int) -> int:
+    """How many sums, each of so many numbers, to make of a weight gradient's terms that come in `units`.
+
+    Each is a task. It may not depend on the number of threads, for the gradient would: by its last digits.
+    """
+    return max(1, min(PARTS, units // 2, max(2, PARTIAL // size)))

@@ -150,7 +150,6 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     if x.dtype is not FLOAT32 or x.size == 0:
         return conv2d_reference(x, weight, bias, stride, padding, dilation, groups)
     _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return kernels.conv.forward(x, weight, bias, stride, margins, dilation, groups)
 
 
@@ -159,7 +158,6 @@ def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
     _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return [
         kernels.conv.input_gradient(g, weight, None, x.shape, stride, margins, dilation, groups) if wanted[0] else None,
         kernels.conv.weight_gradient(g, x, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
@@ -239,7 +237,6 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
                                                         dilation)  # fmt: skip
     shape = (x.shape[0], weight.shape[1] * groups, *size)
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return kernels.conv.input_gradient(x, weight, bias, shape, stride, margins, dilation, groups)
 
 
@@ -248,7 +245,6 @@ def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wan
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
     _, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return [kernels.conv.forward(g, weight, None, stride, margins, dilation, groups) if wanted[0] else None,
             kernels.conv.weight_gradient(x, g, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
             _channel_sums(g) if wanted[2] else None]

@@ -44,7 +44,8 @@ def plus(total, c, owned: bool):
     if type(total) is Placed:
         total, c, owned = c, total, False
     if type(c) is Placed:
-        total = total if owned else np.array(total)
+        # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
+        total = total if owned and isinstance(total, np.ndarray) else np.array(total)
         total[c.index] += c.value
         return total
     if kernels.worth(total, LARGE) and kernels.worth(c, LARGE):

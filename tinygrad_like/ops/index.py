@@ -94,6 +94,14 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
                     raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
                                      f"(shape {shape})")
             axis += 1
+    arrays = [i for i in index if isinstance(i, np.ndarray)]
+    if len(arrays) > 1:
+        shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise IndexError(f"getitem: index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they "
+                             "are taken element by element (a mask counts as the list of its True)") from None
     return index
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import kernels
+from ..dtypes import FLOAT32
 from ..primitive import fused
 from .activation import sigmoid, softplus
 from .elementwise import abs, exp, log, mul, neg, square, where
 from .index import gather
-from .reduce import mean, sum
+from .reduce import LEAST, mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
 
@@ -43,7 +45,7 @@ def mse_loss(input, target, *, reduction="mean"):
     d = np.subtract(input, target)
     if reduction == "none":
         return np.square(d)
-    total = np.vdot(d, d)
+    total = np.float32(kernels.reduce.sum_squares(d)) if d.dtype is FLOAT32 and d.size >= LEAST else np.vdot(d, d)
     return total if reduction == "sum" else total / d.size
 
 
@@ -146,7 +148,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     losses += (1 - target) * input
     if weight is not None:
         losses *= weight
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / losses.size
+    return losses if reduction == "none" else sum.forward(losses) if reduction == "sum" else mean.forward(losses)
 
 
 @binary_cross_entropy_with_logits.joint_vjp

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from .. import kernels
+from ..dtypes import FLOAT32
 from ..primitive import fused, primitive
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square
@@ -15,23 +16,26 @@ from .shape import cat, flip, permute, reshape
 
 # Sums ---------------------------------------------------------------------------------------------------------------
 
+LEAST = 2048  # numbers from which the kernels beat NumPy
+
 
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
-    """np.sum(x, axis, keepdims=keepdim), by a kernel if the axes are the first or the last ones and x is worth it."""
+    """np.sum(x, axis, keepdims=keepdim); of float32 to some 1e-7 of the sum of |x|, where NumPy may add one by one."""
     n = len(axis)
-    if kernels.worth(x) and n:
-        if n == 1 and x.ndim == 2 and not keepdim:
-            return kernels.reduce.sum_columns(x) if axis[0] == 0 else kernels.reduce.sum_rows(x)
-        if n == x.ndim:
-            total = np.float32(kernels.reduce.sum_all(x))
-            return np.full((1,) * n, total) if keepdim else total
-        if sorted(axis) == list(range(n)):
-            columns = kernels.reduce.sum_columns(x.reshape(math.prod(x.shape[:n]), -1))
-            return columns.reshape((1,) * n * keepdim + x.shape[n:])
-        if sorted(axis) == list(range(x.ndim - n, x.ndim)):
-            rows = kernels.reduce.sum_rows(x.reshape(-1, math.prod(x.shape[-n:])))
-            return rows.reshape(x.shape[:-n] + (1,) * n * keepdim)
-    return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
+    if x.dtype is not FLOAT32 or n == 0:
+        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
+    if x.size < LEAST:
+        if x.size < 64 or (n == x.ndim or (n == 1 and axis[0] == x.ndim - 1)) and x.flags.c_contiguous:
+            return np.add.reduce(x, axis=axis, keepdims=keepdim)  # in pairs
+        return np.add.reduce(x, axis=axis, keepdims=keepdim, dtype=np.float64).astype(np.float32)
+    if n == x.ndim and 0 not in x.strides:
+        total = np.float32(kernels.reduce.sum_all(x))
+        return np.full((1,) * n, total) if keepdim else total
+    if n == 1 and x.ndim == 2 and x.flags.c_contiguous:
+        y = kernels.reduce.sum_columns(x) if axis[0] == 0 else kernels.reduce.sum_rows(x)
+    else:
+        y = kernels.reduce.sum_over(x, axis)
+    return y.reshape([1 if a in axis else k for a, k in enumerate(x.shape)]) if keepdim else y if y.ndim else y[()]
 
 
 @primitive
@@ -73,6 +77,8 @@ def mean(x, *, axis=None, keepdim=False):
     n = _count(x.shape, axis)
     if n == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
+    if x.dtype.kind != "f":  # in integers the sum might overflow
+        return np.mean(x, axis=axis, keepdims=keepdim)
     return sum_over(x, axis, keepdim) / n
 
 
@@ -80,19 +86,52 @@ mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
     g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
 
 
-def var(x, axis=None, keepdim=False, correction=1):
-    """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
-    n = _count(x.shape, axis, "var")
+def _var_count(shape, axis, correction) -> int:
+    n = _count(shape, axis, "var")
     if n <= correction:
-        raise ValueError(f"var: {n} values along axis {axis} of shape {x.shape} with correction={correction}; "
+        raise ValueError(f"var: {n} values along axis {axis} of shape {shape} with correction={correction}; "
                          "it divides by n - correction, so use correction=0 or more values")
-    centred = x - mean(x, axis=axis, keepdim=True)
-    return sum(square(centred), axis=axis, keepdim=keepdim) / (n - correction)
+    return n
+
+
+def _centred(x, axis):
+    """x minus its mean over `axis`; in two steps, for next to a large mean its rounding is as large as the result."""
+    x = x - mean(x, axis=axis, keepdim=True)
+    return x - mean(x, axis=axis, keepdim=True)
+
+
+def var_reference(x, axis=None, keepdim=False, correction=1):
+    n = _var_count(x.shape, axis, correction)
+    return sum(square(_centred(x, axis)), axis=axis, keepdim=keepdim) / (n - correction)
+
+
+@fused(reference=var_reference)
+def var(x, *, axis=None, keepdim=False, correction=1):
+    """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
+    n, axis = _var_count(x.shape, axis, correction), axes("var", axis, x.ndim)
+    d = _distance(x, axis, n)
+    return sum_over(np.square(d, out=d), axis, keepdim) / (n - correction)
+
+
+@var.joint_vjp
+def _(g, x, axis, keepdim, correction):
+    axis = axes("var", axis, x.ndim)
+    n = _count(x.shape, axis)
+    d = _distance(x, axis, n)
+    d *= (g if keepdim else np.expand_dims(g, axis)) * (2 / (n - correction))
+    return [d]
+
+
+def _distance(x, axis, n):
+    """`_centred` of arrays, in a single new one."""
+    d = np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
+    d -= sum_over(d, axis, True) / n
+    return d
 
 
 def std(x, axis=None, keepdim=False, correction=1):
     """The square root of `var`; where all values are equal its gradient is 0."""
-    return sqrt(var(x, axis, keepdim, correction))
+    return sqrt(var(x, axis=axis, keepdim=keepdim, correction=correction))
 
 
 def norm(x, axis=None, keepdim=False):
@@ -209,9 +248,9 @@ def _(g, x, axis, keepdim):
 def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
     axis = one_axis("cumsum", axis, x.ndim, scalar=True)
-    if not x.ndim:
-        return sum_over(x, (), False)
-    return np.cumsum(x, axis=axis)
+    if x.dtype is FLOAT32 and x.size >= 64:
+        return kernels.reduce.cumsum(x, axis)
+    return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
 
 
 cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))

@@ -6,9 +6,9 @@ import numpy as np
 
 from .. import kernels
 from ..primitive import Residuals, fused, primitive
-from .axes import one_axis
+from .axes import axes, one_axis
 from .elementwise import exp, isfinite, log, logical_or, mul, sub, where
-from .reduce import max, nonempty, sum
+from .reduce import max, nonempty, sum, sum_over
 from .shape import permute, reshape
 
 # Softmax --------------------------------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ def softmax(x, *, axis=-1):
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.softmax(x)
     e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
-    return e / e.sum(axis, keepdims=True)
+    return e / sum_over(e, (axis,), True)
 
 
 @primitive
@@ -38,7 +38,7 @@ def log_softmax(x, *, axis=-1):
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.log_softmax(x)
     x = x - _top("log_softmax", x, axis)
-    return x - np.log(np.exp(x).sum(axis, keepdims=True))
+    return x - np.log(sum_over(np.exp(x), (axis,), True))
 
 
 def _top(who, x, axis):
@@ -53,7 +53,7 @@ def softmax_vjp(g, p, *, axis=-1):
     """p (g - sum_j g_j p_j), with p = softmax(x), whose Jacobian diag(p) - p p^T is symmetric."""
     if axis in (-1, p.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(p, LEAST):
         return kernels.softmax.softmax_backward(g, p)
-    return p * (g - (g * p).sum(axis, keepdims=True))
+    return p * (g - sum_over(g * p, axes("softmax", axis, p.ndim), True))
 
 
 @fused(reference=lambda g, y, axis=-1: g - exp(y) * sum(g, axis=axis, keepdim=True))
@@ -61,7 +61,7 @@ def log_softmax_vjp(g, y, *, axis=-1):
     """g - e^y sum_j g_j, with y = log_softmax(x)."""
     if axis in (-1, y.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(y, LEAST):
         return kernels.softmax.log_softmax_backward(g, y)
-    return g - np.exp(y) * g.sum(axis, keepdims=True)
+    return g - np.exp(y) * sum_over(g, axes("log_softmax", axis, y.ndim), True)
 
 
 softmax.vjp(x=lambda g, out, axis: softmax_vjp(g, out, axis=axis))
@@ -175,8 +175,8 @@ def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="
         out = losses if reduction == "none" else np.asarray(reduced(total, reduction, divisor, np.float32), np.float32)
         return out, Residuals(stats=stats, divisor=divisor)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
-    losses = -np.add.reduce(q * np.where(q != 0, log_softmax.forward(input), 0), axis=-1)
-    return reduced(losses, reduction, divisor, np.add.reduce), Residuals(stats=None, divisor=divisor)
+    losses = -sum_over(q * np.where(q != 0, log_softmax.forward(input), 0), (1,), False)
+    return reduced(losses, reduction, divisor, sum.forward), Residuals(stats=None, divisor=divisor)
 
 
 @_cross_entropy.joint_vjp
@@ -190,7 +190,7 @@ def _(g, input, target, weight, stats, divisor, ignore_index, reduction, label_s
     if reduction == "mean":
         g = g / input.dtype.type(divisor or 1)
     g = np.expand_dims(g, -1)
-    dinput = g * (softmax.forward(input) * q.sum(-1, keepdims=True) - q)  # p - q, where the rows of q sum to 1
+    dinput = g * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, where the rows of q sum to 1
     if not wanted[1]:
         return [dinput, None, None]
     return [dinput, -g * (1 - label_smoothing) * (1 if weight is None else weight) * log_softmax.forward(input), None]

@@ -1,0 +1,80 @@
+"""What threads that share memory need: reads and writes in an order that others can rely on. Addresses are integers."""
+
+import sys
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .simd import ARM, I32, I64, X86, function, procedure
+
+_GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+
+
+def _cell(b, address):
+    return b.inttoptr(address, I64.as_pointer())
+
+
+@intrinsic
+def get(typing, address):
+    """The int64 at an address, and whatever its writer wrote before it."""
+    return function(lambda b, address: b.load_atomic(_cell(b, address), "acquire", 8), types.intp, types.intp)
+
+
+@intrinsic
+def put(typing, address, value):
+    """Write an int64; who gets it sees all that was written before."""
+    return procedure(lambda b, address, value: b.store_atomic(value, _cell(b, address), "release", 8), 2)
+
+
+@intrinsic
+def add(typing, address, value):
+    """What the int64 at an address was before `value` was added to it: no two threads get the same."""
+    return function(lambda b, address, value: b.atomic_rmw("add", _cell(b, address), value, "acq_rel"),
+                    types.intp, types.intp, types.intp)
+
+
+@intrinsic
+def exchange(typing, address, expected, value):
+    """What the int64 at an address was; if it was as expected, it is `value` now."""
+
+    def emit(b, address, expected, value):
+        return b.extract_value(b.cmpxchg(_cell(b, address), expected, value, "acq_rel", "acquire"), 0)
+
+    return function(emit, types.intp, types.intp, types.intp, types.intp)
+
+
+@intrinsic
+def pause(typing):
+    """Tell the processor that this thread is waiting."""
+
+    def emit(b):
+        if not ARM and not X86:
+            return
+        name, arguments = ("llvm.aarch64.hint", [ir.Constant(I32, 1)]) if ARM else ("llvm.x86.sse2.pause", [])
+        kind = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
+        b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
+
+    return procedure(emit, 0)
+
+
+@intrinsic
+def give_way(typing):
+    """Let another thread have the core, if one waits for it."""
+
+    def emit(b):
+        b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(I32, []), _GIVE_WAY), [])
+
+    return procedure(emit, 0)
+
+
+@intrinsic
+def call(typing, code, record, task, tasks):
+    """What the C function at an address, int64 (record, task, tasks), returns."""
+
+    def emit(b, code, *arguments):
+        signature = ir.FunctionType(I64, [I64] * 3)
+        return b.call(b.inttoptr(code, signature.as_pointer()), arguments)
+
+    return function(emit, types.intp, *[types.intp] * 4)
