@@ -432,9 +432,9 @@ class Tensor:
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         _constant("full", fill_value)
+        dtype = Tensor(fill_value).dtype if dtype is None else dtype
         if isinstance(fill_value, complex):
             raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
-        dtype = np.asarray(Tensor(fill_value).data).dtype if dtype is None else dtype
         return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
 
     @staticmethod
