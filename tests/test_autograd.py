@@ -440,6 +440,14 @@ def test_gradient_of_what_layers_in_a_row_gave():
     assert_close(x.grad, expected.numpy())
 
 
+def test_no_hook_is_called_for_a_target_that_no_gradient_reaches():
+    x, z, seen = Tensor([2.0], requires_grad=True), Tensor([3.0], requires_grad=True), []
+    z.register_hook(lambda g: seen.append(g) or g + 1)
+    for how in ({}, {"create_graph": True}):
+        dx, dz = (x * x).gradient(x, z, materialize_grads=True, **how)
+        assert dx.item() == 4 and dz.item() == 0 and seen == []
+
+
 def test_a_target_given_twice_is_hooked_once_and_given_twice():
     x, calls = leaf(1.0, 2.0), []
     x.register_hook(lambda g: calls.append(g) or g * 2)
