@@ -313,6 +313,8 @@ def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
     """The options in a TOML file as they would stand on the command line, where the parser checks them."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+        texts = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                 for key, value in table.items()}  # Python does not write numbers of more than 4300 digits
     except (OSError, RecursionError, ValueError) as error:
         cli.refuse("--config", f"{path}: {error}")
     known = {name for action in parser._actions for name in action.option_strings} - {"--help", "--config"}
@@ -326,7 +328,7 @@ def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
         if isinstance(value, bool):
             words.append(name if value else f"--no-{name[2:]}")
         else:
-            words.append(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}")
+            words.append(f"{name}={texts[key]}")
     return words
 
 

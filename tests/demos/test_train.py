@@ -247,6 +247,7 @@ def test_options_from_a_file(tmp_path):
     ("epochs = ", "Invalid value"),
     ("a = " + 2000 * "[", "recursion"),
     ("# \udcff", "can't decode"),
+    ("epochs = 0x" + 5000 * "9", "run.toml: Exceeds the limit"),
     (None, "there is no file"),
 ])
 def test_bad_files_are_refused(tmp_path, capsys, text, message):
