@@ -1174,7 +1174,7 @@ def random_program(seed, steps=20, **how):
 
 # Tests ----------------------------------------------------------------------------------------------------------------
 
-PROGRAMS, SEED = int(os.environ.get("PROGRAMS", 200)), int(os.environ.get("PROGRAMS_SEED", 0))
+PROGRAMS, SEED = int(os.environ.get("TINYGRAD_LIKE_PROGRAMS", 200)), int(os.environ.get("TINYGRAD_LIKE_SEED", 0))
 LARGE = [(64, 65), (130, 33), (257,), (2, 8, 12, 12), (4, 33, 40), (65,), (33, 1), (300, 250), (1, 40)]
 
 
