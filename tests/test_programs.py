@@ -4,7 +4,7 @@ A program is a list of actions: make a leaf, call an op, change a value in place
 built step by step, by Hypothesis (`Machine`, whose failures shrink) or by a seed (`random_program`, which is cheap),
 on one side, and can be run again on another: PyTorch, another dtype, another thread, shifted inputs.
 
-    PROGRAMS=10000 PROGRAMS_SEED=7 pytest tests/test_programs.py [-m torch]
+    TINYGRAD_LIKE_PROGRAMS=10000 TINYGRAD_LIKE_SEED=7 pytest tests/test_programs.py [-m torch]
 
 runs more than the usual 200, and others.
 
