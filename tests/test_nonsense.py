@@ -271,9 +271,8 @@ def check(error, case):
     assert isinstance(error, ALLOWED), f"{case}: {type(error).__name__}: {text}"
     assert not isinstance(error, RecursionError), case
     # Python itself names the function that it could not call, and backward the rule that failed.
-    ours = r"(\w|\.)+(\(\))?: |the (joint )?VJP of |(\w|\.)+\(\) (missing|takes|got)|\w+ does not define forward"
-    assert re.match(ours, text), (
-        f"{case}: {type(error).__name__}: {text}")
+    named = r"(\w|\.)+(\(\))?: |the (joint )?VJP of |(\w|\.)+\(\) (missing|takes|got)|\w+ does not define forward"
+    assert re.match(named, text), f"{case}: {type(error).__name__}: {text}"
 
 
 def run(number, log=lambda case: None):
