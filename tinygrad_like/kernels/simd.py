@@ -369,9 +369,9 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
                                 for j in range(vectors):
                                     act(sums[i][j], build.add(row[i], offset[j]), masks[j])
 
-            for_each_vector(
-                start, start_i, lambda total, address, mask: build.store(load(build, address, VECTOR, mask), total)
-            )
+            zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+            for total in (total for row in sums for total in row):
+                build.store(zero, total)
             a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
             if scattered:
                 b_row = [load(build, build.add(b, integer(8 * j)), I64) for j in range(vectors)]
@@ -390,8 +390,12 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
                         build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
 
             by_pairs(build, k, multiply)
+            # Only now: added up on top of what thousands of other terms have come to, each would lose digits.
+            for_each_vector(
+                start, start_i, lambda total, address, mask: build.store(
+                    build.fadd(load(build, address, VECTOR, mask), build.load(total)), total)
+            )  # fmt: skip
             with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
-                zero = ir.Constant(VECTOR, [0.0] * FLOATS)
                 for total in (total for row in sums for total in row):
                     y = build.load(total)
                     y = build.select(build.fcmp_ordered("<", y, zero), zero, y)  # this way round, NaN stays NaN

@@ -26,8 +26,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
         return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
     contiguous = x.flags.c_contiguous
     if x.size < LEAST and (x.size < 64 or contiguous and (n == x.ndim or n == 1 and axis[0] == x.ndim - 1)):
-        # In pairs, or few of them.
-        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
+        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]  # in pairs, or few
     if n == x.ndim and 0 not in x.strides:
         total = np.float32(kernels.reduce.sum_all(x))
         return np.full((1,) * n, total) if keepdim else total
