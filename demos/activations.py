@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 from tinygrad_like import Tensor
 
-from .figures import BLUE, HAIR, MUTED, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, HAIR, MUTED, ORANGE, figure, save, style
 
 ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
     "identity": (nn.Identity(), r"$z$"),
@@ -41,16 +40,18 @@ def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(np.append(jumps, False), np.nan, values)
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m demos.activations", description=__doc__,
-                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--range", type=float, default=4.0, help="draw from minus this to this")
-    parser.add_argument("--points", type=int, default=2000, help="points on each curve")
-    parser.add_argument("--out", type=Path, default=Path("runs/activations.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("activations", __doc__)
+    parser.add_argument("--range", type=cli.number(above=0), default=4.0, help="draw from minus this to this")
+    parser.add_argument("--points", type=cli.whole(2), default=2000, help="points on each curve")
+    parser.add_argument("--out", type=cli.picture, default="runs/activations.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> None:
     points = np.linspace(-args.range, args.range, args.points)
-    with rc_context(STYLE):
+    with style():
         fig = figure(14, 6)
         panels = fig.subplots(2, 5, sharex=True, sharey=True)
         for axes, (name, (f, formula)) in zip(panels.flat, ACTIVATIONS.items(), strict=True):

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 from training import predict
 
-from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, STYLE, bare, figure, save
+from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, figure, save, style
 
 
 @contextmanager
@@ -43,7 +42,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
     positions = model.positions.weight.numpy()[1:]
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similar = (positions @ positions.T).reshape(side, side, side, side)
-    with rc_context(STYLE):
+    with style():
         fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9)
         fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
@@ -72,7 +71,7 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
     """Which character of the source the decoder looks at while it writes each of the target: maps (layers, heads,
     target, source)."""
     layers, heads = maps.shape[:2]
-    with rc_context(STYLE):
+    with style():
         fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9)
         fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         for (i, j), axes in np.ndenumerate(fig.subplots(layers, heads, squeeze=False)):

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 
 from tinygrad_like import data, manual_seed
 
-from .figures import BLUE, GREYS, HAIR, INK, MUTED, STYLE, figure, save
-
-LOADERS = {"mnist": data.load_mnist, "fashion": data.load_fashion_mnist, "cifar10": data.load_cifar10}
+from . import cli
+from .figures import BLUE, GREYS, HAIR, INK, MUTED, figure, save, style
+from .recipes import DATA, load_data
 
 
 def transforms(height: int) -> dict[str, tuple[Callable, str]]:
@@ -56,8 +55,8 @@ def show(axes: Any, image: np.ndarray, title: str = "", colour: str = MUTED) -> 
 def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, labels: np.ndarray, columns: int) -> Path:
     """The images, (rows, channels, height, width), in the first column, and drawn anew in each of the others."""
     mixes = isinstance(transform, data.MixUp | data.CutMix)
-    with rc_context(STYLE):
-        fig = figure(1.12 * (columns + 1), (1.25 if mixes else 1.1) * len(images) + 0.6)
+    with style():
+        fig = figure(max(1.12 * (columns + 1), 0.11 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6)
         fig.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
         fig.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)  # the images are the picture
         panels = fig.subplots(len(images), columns + 1, squeeze=False)
@@ -70,23 +69,21 @@ def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, label
         return save(fig, path)
 
 
-def load(name: str, folder: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    images, labels = data.load_digits() if name == "digits" else LOADERS[name](folder)[:2]
-    return images, labels
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("augmentations", __doc__)
+    parser.add_argument("--data", choices=tuple(DATA), default="digits", help="whose training images")
+    parser.add_argument("--data-dir", type=cli.folder, help="folder with its files; downloaded where they are missing")
+    parser.add_argument("--rows", type=cli.whole(1, 10), default=4,
+                        help="images in a picture, of different classes; up to 10")
+    parser.add_argument("--columns", type=cli.whole(1), default=9, help="how often each is drawn")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of all that is random")
+    parser.add_argument("--out", type=cli.folder, default="runs/augmentations", help="folder for the pictures")
+    return parser
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m demos.augmentations", description=__doc__,
-                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--data", choices=("digits", *LOADERS), default="digits", help="whose training images")
-    parser.add_argument("--data-dir", type=Path, help="folder with its files; downloaded where they are missing")
-    parser.add_argument("--rows", type=int, default=4, help="images in a picture, of different classes; up to 10")
-    parser.add_argument("--columns", type=int, default=9, help="how often each is drawn")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is random")
-    parser.add_argument("--out", type=Path, default=Path("runs/augmentations"), help="folder for the pictures")
-    args = parser.parse_args(argv)
-
-    images, labels = load(args.data, args.data_dir)
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> None:
+    images, labels = load_data(args.data, args.data_dir)[:2]
     first = np.unique(labels, return_index=True)[1][:args.rows]
     manual_seed(args.seed)
     for name, (transform, title) in transforms(images.shape[2]).items():

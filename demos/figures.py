@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:  # it belongs to the extra `demos`: --help is to work without
+    from matplotlib.figure import Figure
 
 INK, MUTED, HAIR, PAPER = "#1f2933", "#6b7785", "#e3e7ec", "#ffffff"
 BLUE, ORANGE = "#2563ab", "#e8722c"
-BLUES = LinearSegmentedColormap.from_list("blues", [PAPER, "#b9d0ea", BLUE])
-ORANGES = LinearSegmentedColormap.from_list("oranges", [PAPER, "#fbd9c2", ORANGE])
-DIVERGING = LinearSegmentedColormap.from_list("diverging", [BLUE, "#a9c5e3", "#f7f5f2", "#f6c6a5", ORANGE])
-GREYS = LinearSegmentedColormap.from_list("greys", [PAPER, INK])
+COLOURS = {"demos blues": [PAPER, "#b9d0ea", BLUE], "demos oranges": [PAPER, "#fbd9c2", ORANGE],
+           "demos diverging": [BLUE, "#a9c5e3", "#f7f5f2", "#f6c6a5", ORANGE], "demos greys": [PAPER, INK]}
+BLUES, ORANGES, DIVERGING, GREYS = COLOURS
 
 STYLE = {
     "font.family": "sans-serif", "font.size": 9.5, "text.color": INK,
@@ -30,8 +30,23 @@ STYLE = {
 }
 
 
+def style() -> AbstractContextManager:
+    """Within it, what is drawn looks as the demos' pictures do."""
+    from matplotlib import rc_context
+
+    return rc_context(STYLE)
+
+
 def figure(width: float, height: float) -> Figure:
     """An empty figure, in inches, that draws to a file and needs no display."""
+    from matplotlib import colormaps
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+
+    for name, colours in COLOURS.items():
+        if name not in colormaps:
+            colormaps.register(LinearSegmentedColormap.from_list(name, colours))
     fig = Figure((width, height), layout="constrained")
     FigureCanvasAgg(fig)
     fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
@@ -39,15 +54,22 @@ def figure(width: float, height: float) -> Figure:
 
 
 def save(fig: Figure, path: Path) -> Path:
-    """Write a PNG, making its folder if need be; returns the path."""
+    """Write a PNG, whole or not at all, making its folder if need be; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(path, dpi=160)
+    fresh = path.with_name(path.name + ".new")
+    try:
+        fig.savefig(fresh, dpi=160, format="png")
+        os.replace(fresh, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None  # of a full disk it does not say which file
+    finally:
+        fresh.unlink(missing_ok=True)
     return path
 
 
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
     """Draw loss and accuracy by epoch, of a run that is not over."""
-    with rc_context(STYLE):
+    with style():
         fig = figure(8, 3.9)
         fig.suptitle(f"{title}: {len(rows)} epochs", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
@@ -70,7 +92,7 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
     least_loss: what the training loss cannot fall below.
     """
     wrong = np.flatnonzero(predictions != labels)
-    with rc_context(STYLE):
+    with style():
         fig = figure(11, 6.9)
         accuracy = 1 - len(wrong) / len(labels)
         fig.suptitle(f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly", x=0.012, ha="left",

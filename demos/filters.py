@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 import optim
@@ -19,13 +18,14 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from training import evaluating, fit
 
-from .figures import BLUES, DIVERGING, GREYS, HAIR, INK, MUTED, STYLE, figure, save
-from .recipes import DATA, MODELS, RECIPES, load_net
+from . import cli
+from .figures import BLUES, DIVERGING, GREYS, HAIR, INK, MUTED, figure, save, style
+from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net
 
 
-def train(data: str, folder: Path | None, epochs: int) -> nn.Module:
+def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
     """The ResNet of demos.train, by its recipe for this data but for the number of epochs."""
-    recipe, (x, y, _, _) = RECIPES[data, "resnet8"], DATA[data].load(folder, 0)
+    recipe, (x, y, _, _) = RECIPES[data, "resnet8"], arrays
     model = MODELS["resnet8"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
     loader = DataLoader(x, y, batch_size=recipe["batch_size"], shuffle=True, transform=DATA[data].augment)
     rate = optim.schedule.one_cycle(recipe["lr"], epochs * len(loader))
@@ -54,24 +54,35 @@ def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
     return kept
 
 
-def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
-    parser = argparse.ArgumentParser(prog="python -m demos.filters", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--net", type=Path, metavar="FILE", help="a resnet saved by demos.train, for --data's images")
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("filters", __doc__)
+    parser.add_argument("--net", type=cli.file, metavar="FILE",
+                        help="a resnet saved by demos.train, for --data's images")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where its files are, or are downloaded to")
-    parser.add_argument("--image", type=int, default=3, metavar="N", help="which test image to show (default: 3)")
-    parser.add_argument("--epochs", type=int, default=20, metavar="N", help="of training, without --net (default: 20)")
-    parser.add_argument("--maps", type=int, default=16, metavar="N", help="filters and maps in a row (default: 16)")
-    parser.add_argument("--seed", type=int, default=0, help="of the training (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/filters.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+    parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="where its files are, or are downloaded to")
+    parser.add_argument("--image", type=cli.whole(), default=3, metavar="N", help="which test image to show")
+    parser.add_argument("--epochs", type=cli.whole(1), metavar="N", help="of training, without --net (default: 20)")
+    parser.add_argument("--maps", type=cli.whole(1), default=16, metavar="N", help="filters and maps in a row")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
+    parser.add_argument("--out", type=cli.picture, default="runs/filters.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
+    if args.net is not None and args.epochs is not None:
+        cli.refuse("--epochs", "is for a net that is trained here; --net has been")
+    data = load_data(args.data, args.data_dir)
+    *_, images, labels = data
+    if args.image >= len(images):
+        cli.refuse("--image", f"{args.image} is beyond the last test image, {len(images) - 1}")
     manual_seed(args.seed)
-    model = train(args.data, args.data_dir, args.epochs) if args.net is None else load_net(args.net)[0]
+    model = train(args.data, data, args.epochs or 20) if args.net is None else load_net(args.net)[0]
     if not isinstance(model, nn.ResNet):
-        parser.error(f"--net holds a {type(model).__name__}; its features are no images: use a resnet")
-    _, _, images, labels = DATA[args.data].load(args.data_dir, 0)
+        cli.refuse("--net", f"holds a {type(model).__name__}, whose features are no images; use a resnet")
+    if model.conv1.weight.shape[1] != images.shape[1]:
+        cli.refuse("--net", f"is for images of {model.conv1.weight.shape[1]} channels, those of --data have "
+                            f"{images.shape[1]}")
     image, label = images[args.image], DATA[args.data].classes[labels[args.image]]
     maps = feature_maps(model, image)
     for name, values in maps.items():
@@ -85,7 +96,7 @@ def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: d
     """filters: (number, channels, kh, kw), of which the mean over channels is drawn."""
     rows = {"image": image.mean(axis=0, keepdims=True), "filters": filters.mean(axis=1), **maps}
     titles = {"image": f"image of “{label}”", "filters": "first filters", "conv1": "what they see"}
-    with rc_context(STYLE):
+    with style():
         fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.5)
         fig.suptitle("What a small ResNet sees", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         fig.get_layout_engine().set(w_pad=0.03, h_pad=0.05, wspace=0, hspace=0)

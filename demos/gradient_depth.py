@@ -18,13 +18,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
-from .figures import BLUE, INK, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, INK, ORANGE, figure, save, style
 
 KINDS = {"plain": "plain: z ← F(z)", "residual": "residual: z ← z + F(z)",
          "scaled": "scaled: z ← z + F(z) / √L"}  # fmt: skip
@@ -62,21 +62,23 @@ def gradient_norms(model: nn.Module, x: Tensor, y: Tensor) -> np.ndarray:
     return np.array(norms[::-1])  # backward meets the last block first
 
 
-def main(argv: list[str] | None = None) -> dict[tuple[str, int], np.ndarray]:
-    parser = argparse.ArgumentParser(prog="python -m demos.gradient_depth", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--blocks", type=int, nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
-                        help="numbers of blocks (default: 4 8 16 32 64)")
-    parser.add_argument("--width", type=int, default=64, metavar="N", help="features of each layer (default: 64)")
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("gradient_depth", __doc__)
+    parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
+                        help="numbers of blocks")
+    parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
     parser.add_argument("--init", choices=tuple(INITS), default="default",
-                        help="of the weights; kaiming keeps the size of what passes through F (default: default)")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/gradient_depth.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+                        help="of the weights; kaiming keeps the size of what passes through F")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
+    parser.add_argument("--out", type=cli.picture, default="runs/gradient_depth.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[tuple[str, int], np.ndarray]:
     images, labels = load_digits()
     x, y = Tensor(images[:256]), Tensor(labels[:256])
-    depths = sorted(args.blocks)
+    depths = sorted(set(args.blocks))
     norms = {}
     print("gradient norm at the first block / at the last block")
     print(f"{'blocks':10}" + "".join(f"{depth:>10}" for depth in depths))
@@ -91,7 +93,7 @@ def main(argv: list[str] | None = None) -> dict[tuple[str, int], np.ndarray]:
 
 
 def draw(path: Path, depths: list[int], norms: dict[tuple[str, int], np.ndarray], init: str) -> Path:
-    with rc_context(STYLE):
+    with style():
         fig = figure(11.5, 4.3)
         fig.suptitle(f"How far gradients reach before training, with weights by {init} initialisation", x=0.012,
                      ha="left", fontsize=14, fontweight="bold", color=INK)

@@ -6,7 +6,8 @@ take to write that text down with the model's predictions. A character 5-gram wi
 same text, is what it has to beat.
 
 Leaves in --out, as language.csv and so on: the curve, its picture (.png, drawn anew while it trains), the weights
-(.safetensors), from which --generate goes on writing, and the state of the run, from which --resume goes on (.ckpt).
+(.safetensors), from which --generate goes on writing, and the state of the run (.ckpt). After Ctrl-C, --resume goes on
+from there; a run that is over is extended by more --steps and, in proportion, more --evaluations.
 """
 
 from __future__ import annotations
@@ -18,15 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
-from tqdm import tqdm
 
 import nn
 import optim
-from tinygrad_like import Tensor, get_num_threads, manual_seed, ops, set_num_threads
+from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
 from training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
-from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
 from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
@@ -56,7 +56,7 @@ def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int
     """The prompt and so many tokens more. The model sees no further back than `context`: when that is full, it forgets
     the first eighth."""
     tokens, end = prompt, len(prompt) + length
-    with tqdm(total=length, desc="writing", unit="char", leave=False, disable=None) as bar:
+    with cli.progress(total=length, desc="writing", unit="char") as bar:
         while len(tokens) < end:
             seen = tokens[-(context - max(1, context // 8)):]
             new = model.generate(Tensor(seen), min(context - len(seen), end - len(tokens)), temperature).numpy()
@@ -106,15 +106,14 @@ def train(args: argparse.Namespace) -> dict[str, float]:
 
     path = args.out / "language"
     checkpoint = path.with_suffix(".ckpt")
-    if args.resume and not checkpoint.exists():
-        print(f"nothing to resume: there is no {checkpoint}; starting anew")
     with Log(path.with_suffix(".csv"), "language", picture_seconds=10,
              picture=lambda rows: draw(path.with_suffix(".png"), name, rows, baseline, len(loader))) as log:
         rows = fit(model, loader, lambda logits, y: nn.functional.cross_entropy(logits.transpose(1, 2), y), optimizer,
                    epochs, metrics={}, clip_norm=1.0,
                    evaluate=lambda model: {"test_bits": float(bits(model, y, args.context)[ORDER - 2:].mean())},
-                   checkpoint=checkpoint, resume=checkpoint if args.resume and checkpoint.exists() else None, log=log,
-                   settings={k: v for k, v in vars(args).items() if k not in NOT_SETTINGS} | {"text": name})
+                   checkpoint=checkpoint, resume=checkpoint if args.resume else None, log=log,
+                   settings={k: v for k, v in vars(args).items() if k not in NOT_SETTINGS}
+                   | {"text": name, "steps per evaluation": len(loader)})
     seconds = sum(row["seconds"] for row in rows)
     result = rows[-1]["test_bits"]
     verdict = "less" if result < baseline else "more: train it longer, with more --steps"
@@ -128,7 +127,8 @@ def train(args: argparse.Namespace) -> dict[str, float]:
 
 
 # What may differ between a run and its continuation.
-NOT_SETTINGS = {"generate", "length", "out", "resume", "temperature", "text", "threads"}
+NOT_SETTINGS = {"evaluations", "generate", "length", "out", "resume", "steps", "temperature", "text", "threads",
+                "traceback"}
 
 
 def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
@@ -138,7 +138,7 @@ def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: a
 
 def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
     """Bits per character by step, beside those of the 5-gram; each row is of so many steps."""
-    with rc_context(STYLE):
+    with style():
         fig = figure(7.6, 4.4)
         fig.suptitle(f"A GPT learns to write like {name}", x=0.012, ha="left", fontsize=14, fontweight="bold",
                      color=INK)
@@ -157,47 +157,46 @@ def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: flo
         return save(fig, path)
 
 
-def main(argv: list[str] | None = None) -> dict[str, float] | str:
-    parser = argparse.ArgumentParser(prog="python -m demos.language", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, metavar="FILE",
-                        help="to learn from (default: the source of Python's standard library)")
-    parser.add_argument("--d-model", type=int, default=128, metavar="N", help="numbers for a character (default: 128)")
-    parser.add_argument("--layers", type=int, default=4, metavar="N", help="(default: 4)")
-    parser.add_argument("--heads", type=int, default=4, metavar="N", help="of attention, in a layer (default: 4)")
-    parser.add_argument("--context", type=int, default=128, metavar="N",
-                        help="characters it can look back on (default: 128)")
-    parser.add_argument("--batch-size", type=int, default=16, metavar="N",
-                        help="stretches of text in a step (default: 16)")
-    parser.add_argument("--steps", type=int, default=3000, metavar="N", help="of training (default: 3000)")
-    parser.add_argument("--lr", type=float, default=3e-3, metavar="RATE", help="the highest (default: 0.003)")
-    parser.add_argument("--evaluations", type=int, default=10, metavar="N",
-                        help="how often it is judged and saved (default: 10)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of weights, batches and samples (default: 0)")
-    parser.add_argument("--threads", type=int, metavar="N",
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("language", __doc__)
+    parser.add_argument("--text", type=cli.file, metavar="FILE",
+                        help="to learn from")
+    parser.add_argument("--d-model", type=cli.whole(1), default=128, metavar="N", help="numbers for a character")
+    parser.add_argument("--layers", type=cli.whole(1), default=4, metavar="N", help="(default: 4)")
+    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="of attention, in a layer")
+    parser.add_argument("--context", type=cli.whole(2), default=128, metavar="N",
+                        help="characters it can look back on")
+    parser.add_argument("--batch-size", type=cli.whole(1), default=16, metavar="N",
+                        help="stretches of text in a step")
+    parser.add_argument("--steps", type=cli.whole(1), default=3000, metavar="N", help="of training")
+    parser.add_argument("--lr", type=cli.RATE, default=3e-3, metavar="RATE", help="the highest")
+    parser.add_argument("--evaluations", type=cli.whole(1), default=10, metavar="N",
+                        help="how often it is judged and saved")
+    parser.add_argument("--seed", type=cli.whole(), default=0, metavar="N", help="of weights, batches and samples")
+    parser.add_argument("--threads", type=cli.thread_count, metavar="N",
                         help=f"threads of the kernels (default: all, {get_num_threads()})")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="(default: runs)")
+    parser.add_argument("--out", type=cli.folder, default="runs", metavar="DIR", help="(default: runs)")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     parser.add_argument("--generate", metavar="PROMPT",
                         help="do not train, but go on writing after this with the model in --out")
-    parser.add_argument("--length", type=int, default=600, metavar="N", help="characters to write (default: 600)")
-    parser.add_argument("--temperature", type=float, default=0.7, metavar="X",
-                        help="below 1 it prefers what is likely, at 0 it takes the likeliest (default: 0.7)")
-    args = parser.parse_args(argv)
-    if args.heads < 1 or args.d_model % (2 * args.heads):
-        parser.error(f"--d-model {args.d_model} must be a multiple of twice --heads {args.heads}: a head turns pairs")
-    if args.context < 2:
-        parser.error(f"--context {args.context} must be at least 2")
-    if args.threads is not None:
-        set_num_threads(args.threads)
-    try:
-        if args.generate is None:
+    parser.add_argument("--length", type=cli.whole(1), default=600, metavar="N", help="characters to write")
+    parser.add_argument("--temperature", type=cli.number(least=0), default=0.7, metavar="X",
+                        help="below 1 it prefers what is likely, at 0 it takes the likeliest")
+    return parser
+
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[str, float] | str:
+    if args.d_model % (2 * args.heads):
+        cli.refuse("--d-model", f"must be a multiple of twice --heads {args.heads}, as a head turns pairs of numbers, "
+                                f"not {args.d_model}")
+    if args.generate == "":
+        cli.refuse("--generate", "needs a prompt of at least one character")
+    if args.generate is None:
+        cli.need_checkpoint(args.resume, args.out / "language.ckpt")
+        with cli.claim([args.out / "language"], args.resume):
             return train(args)
-        if not args.generate:
-            parser.error("--generate needs a prompt of at least one character")
-        model, net = load(args.out / "language.safetensors")
-    except (FileNotFoundError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from None
+    model, net = load(args.out / "language.safetensors")
     manual_seed(args.seed)
     text = sample(model, net, args.generate, args)
     print(text)

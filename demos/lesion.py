@@ -14,7 +14,6 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 import optim
@@ -22,7 +21,8 @@ from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader
 from training import accuracy, fit, predict
 
-from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
 from .recipes import split_digits
 
 
@@ -48,19 +48,21 @@ def without(model: nn.Sequential, deleted: set[int]) -> nn.Sequential:
                           "head": model.head})
 
 
-def main(argv: list[str] | None = None) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
-    parser = argparse.ArgumentParser(prog="python -m demos.lesion", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--blocks", type=int, default=8, metavar="L",
-                        help="of the residual net; the plain one has 2 L layers (default: 8)")
-    parser.add_argument("--width", type=int, default=64, metavar="N", help="features of each layer (default: 64)")
-    parser.add_argument("--epochs", type=int, default=40, metavar="N", help="of training (default: 40)")
-    parser.add_argument("--draws", type=int, default=20, metavar="N",
-                        help="random choices of the units to delete, of each number (default: 20)")
-    parser.add_argument("--seed", type=int, default=0, help="of weights, batches and choices (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/lesion.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("lesion", __doc__)
+    parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L",
+                        help="of the residual net; the plain one has 2 L layers")
+    parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
+    parser.add_argument("--epochs", type=cli.whole(1), default=40, metavar="N", help="of training")
+    parser.add_argument("--draws", type=cli.whole(1), default=20, metavar="N",
+                        help="random choices of the units to delete, of each number")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and choices")
+    parser.add_argument("--out", type=cli.picture, default="runs/lesion.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
     x, y, x_test, y_test = split_digits(None, 0)
     found = {}
     for name, build, units in (("residual", residual, args.blocks), ("plain", plain, 2 * args.blocks)):
@@ -87,7 +89,7 @@ def main(argv: list[str] | None = None) -> dict[str, tuple[float, np.ndarray, np
 
 
 def draw(path: Path, found: dict[str, tuple[float, np.ndarray, np.ndarray]]) -> Path:
-    with rc_context(STYLE):
+    with style():
         fig = figure(10.5, 4.3)
         fig.suptitle("A residual net survives the loss of any block", x=0.012, ha="left", fontsize=14,
                      fontweight="bold", color=INK)

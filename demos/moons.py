@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 import optim
 from tinygrad_like import Tensor, manual_seed, no_grad, ops
 from tinygrad_like import random as seeded
 
-from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, STYLE, bare, figure, save
+from . import cli
+from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, bare, figure, save, style
 
 
 def two_moons(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
@@ -37,19 +36,24 @@ def train(model: nn.Module, x: Tensor, y: Tensor, steps: int, optimizer: optim.O
     return loss.item()
 
 
-def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m demos.moons", description=__doc__,
-                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--points", type=int, default=400, help="points in all")
-    parser.add_argument("--noise", type=float, default=0.16, help="standard deviation of the blur")
-    parser.add_argument("--hidden", type=int, nargs="*", default=[32, 32], help="features of the hidden layers")
-    parser.add_argument("--steps", type=int, nargs="+", default=[20, 100, 800], help="draw after this many steps")
-    parser.add_argument("--lr", type=float, default=1e-2, help="learning rate of AdamW")
-    parser.add_argument("--seed", type=int, default=0, help="seed of points and weights")
-    parser.add_argument("--out", type=Path, default=Path("runs/moons.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("moons", __doc__)
+    parser.add_argument("--points", type=cli.whole(2), default=400, help="points in all")
+    parser.add_argument("--noise", type=cli.number(least=0), default=0.16, help="standard deviation of the blur")
+    parser.add_argument("--hidden", type=cli.whole(1), nargs="*", default=[32, 32],
+                        help="features of the hidden layers")
+    parser.add_argument("--steps", type=cli.whole(1), nargs="+", default=[20, 100, 800],
+                        help="draw after this many steps")
+    parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="learning rate of AdamW")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="seed of points and weights")
+    parser.add_argument("--out", type=cli.picture, default="runs/moons.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> None:
     manual_seed(args.seed)
+    drawn = sorted(set(args.steps))
     points, label = two_moons(args.points, args.noise)
     x, y = Tensor(points), Tensor(label)
     model = nn.MLP([2, *args.hidden, 1], activation=nn.Tanh)
@@ -57,10 +61,10 @@ def main(argv: list[str] | None = None) -> None:
 
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
-    with rc_context(STYLE):
-        fig = figure(4.2 * len(args.steps), 3.6)
+    with style():
+        fig = figure(4.2 * len(drawn), 3.6)
         done = 0
-        for axes, steps in zip(fig.subplots(1, len(args.steps), squeeze=False)[0], sorted(args.steps), strict=True):
+        for axes, steps in zip(fig.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
             loss = train(model, x, y, steps - done, optimizer)
             done = steps
             with no_grad():

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 import optim
 from tinygrad_like import Tensor, manual_seed, no_grad
 
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, PAPER, STYLE, bare, figure, save
+from . import cli
+from .figures import BLUE, HAIR, INK, MUTED, ORANGE, PAPER, bare, figure, save, style
 from .moons import train, two_moons
 
 
@@ -43,17 +43,19 @@ class Flow(nn.Module):
         return path
 
 
-def main(argv: list[str] | None = None) -> dict[int, tuple[float, float]]:
-    parser = argparse.ArgumentParser(prog="python -m demos.neural_ode", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", type=int, default=300, metavar="N", help="points in all (default: 300)")
-    parser.add_argument("--hidden", type=int, default=32, metavar="N", help="hidden features of f (default: 32)")
-    parser.add_argument("--steps", type=int, default=12, metavar="N", help="blocks while training (default: 12)")
-    parser.add_argument("--updates", type=int, default=300, metavar="N", help="steps of training (default: 300)")
-    parser.add_argument("--seed", type=int, default=0, help="of points and weights (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/neural_ode.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("neural_ode", __doc__)
+    parser.add_argument("--points", type=cli.whole(2), default=300, metavar="N", help="points in all")
+    parser.add_argument("--hidden", type=cli.whole(1), default=32, metavar="N", help="hidden features of f")
+    parser.add_argument("--steps", type=cli.whole(1), default=12, metavar="N", help="blocks while training")
+    parser.add_argument("--updates", type=cli.whole(1), default=300, metavar="N", help="steps of training")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
+    parser.add_argument("--out", type=cli.picture, default="runs/neural_ode.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[int, tuple[float, float]]:
     manual_seed(args.seed)
     points, label = two_moons(args.points, noise=0.12)
     x, y = Tensor(points), Tensor(label)
@@ -80,7 +82,7 @@ def draw(path: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Li
          found: dict[int, tuple[float, float]], trained: int) -> Path:
     """z: (blocks + 1, points, 2), the path of each point."""
     low, high = z.min(axis=(0, 1)) - 0.25, z.max(axis=(0, 1)) + 0.25
-    with rc_context(STYLE):
+    with style():
         fig = figure(14, 3.9)
         fig.suptitle(f"{trained} residual blocks with shared weights move two moons apart", x=0.012, ha="left",
                      fontsize=14, fontweight="bold", color=INK)

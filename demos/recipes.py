@@ -27,8 +27,24 @@ from tinygrad_like.data import (
 )
 from training import load_weights, read_metadata, save_weights
 
+from . import cli
+
 Shape = tuple[int, ...]
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How what is drawn fills the images of a data set: so many of their rows and columns.
+
+    narrow: it fills the rows, and is narrowed where it would take more columns; else it keeps its proportions.
+    by_mass: its centre of mass is in the middle, not the box around it.
+    """
+
+    rows: int
+    columns: int
+    narrow: bool = False
+    by_mass: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,12 +52,14 @@ class DataSet:
     """load(folder, split) gives images (n, channels, height, width), labels (n,), and those of the test set.
 
     augment: the changes that leave such images what they are; used with --augment light.
+    frame: of drawings, light on dark; None for photographs.
     """
 
     title: str
     classes: list[str]
     load: Callable[[Path | None, int], Arrays]
     augment: Callable
+    frame: Frame | None = None
 
 
 @dataclass(frozen=True)
@@ -67,14 +85,22 @@ CLOTHES = ["T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt"
 THINGS = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 DATA = {
-    "digits": DataSet("8x8 digits", DIGITS, split_digits, RandomShift(1)),
+    "digits": DataSet("8x8 digits", DIGITS, split_digits, RandomShift(1), Frame(8, 6, narrow=True)),
     "mnist": DataSet("MNIST", DIGITS, lambda folder, split: load_mnist(folder),
-                     Compose([RandomShift(2), RandomRotation(10)])),
+                     Compose([RandomShift(2), RandomRotation(10)]), Frame(20, 20, by_mass=True)),
     "fashion": DataSet("Fashion-MNIST", CLOTHES, lambda folder, split: load_fashion_mnist(folder),
-                       Compose([RandomShift(2), RandomHorizontalFlip()])),
+                       Compose([RandomShift(2), RandomHorizontalFlip()]), Frame(28, 28)),
     "cifar10": DataSet("CIFAR-10", THINGS, lambda folder, split: load_cifar10(folder),
                        Compose([RandomCrop(32, padding=4), RandomHorizontalFlip()])),
 }
+
+
+def load_data(name: str, folder: Path | None, split: int = 0) -> Arrays:
+    """What a data set's `load` gives, for --data and --data-dir."""
+    if name == "digits" and folder is not None:
+        cli.refuse("--data-dir", "the digits come with the package; it is for " +
+                   ", ".join(name for name in DATA if name != "digits"))
+    return DATA[name].load(folder, split)
 
 
 def mlp(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
@@ -135,10 +161,9 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 # Trained nets on disk -------------------------------------------------------------------------------------------------
 
 
-def save_net(path: Path, model: nn.Module, name: str, shape: Shape, classes: list[str],
-             options: Mapping[str, Any]) -> None:
-    """Write the weights, with what it takes to build the net again."""
-    net = {"model": name, "shape": shape, "classes": classes, "width": options.get("width"),
+def save_net(path: Path, model: nn.Module, name: str, data: str, shape: Shape, options: Mapping[str, Any]) -> None:
+    """Write the weights, with what it takes to build the net again and to give it what it was trained on."""
+    net = {"model": name, "data": data, "shape": shape, "classes": DATA[data].classes, "width": options.get("width"),
            "depth": options.get("depth")}
     save_weights(model, path, {"net": json.dumps(net)})
 
@@ -148,7 +173,27 @@ def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
     metadata = read_metadata(path)
     if "net" not in metadata:
         raise ValueError(f"{path} does not say what net its weights are of; use a file that demos.train has written")
-    net = json.loads(metadata["net"])
-    model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    try:
+        net = json.loads(metadata["net"])
+        _check_net(net, path.stat().st_size)
+        model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} has a description of its net that makes no sense ({type(error).__name__}: {error}); "
+                         "use a file that demos.train has written") from None
     load_weights(model, path)
     return model.eval(), net
+
+
+def _check_net(net: Mapping[str, Any], size: int) -> None:
+    """Raise an error if the net is larger than can have its weights in a file of so many bytes."""
+    name, width, depth = net["model"], net["width"] or 1, net["depth"] or 1  # None: the net has a size of its own
+    channels, height, side = net["shape"]
+    for number in (width, depth, channels, height, side):
+        if not isinstance(number, int) or not 1 <= number <= 4096:
+            raise ValueError(f"{number!r} is no size")
+    if not all(isinstance(title, str) for title in net["classes"]):
+        raise ValueError("classes must be strings")
+    # All of MODELS have `depth` matrices of width x width, an MLP one less; those that flatten have one of the image.
+    pixels, flat = channels * height * side, name in ("mlp", "resnet_s")
+    if width * max(width * (depth - (name == "mlp")), pixels * flat, depth) > size / 4 or pixels > 1 << 18:
+        raise ValueError("the net is larger than its weights")

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
-from tqdm import tqdm
 
 import nn
 import optim
@@ -41,7 +39,8 @@ from tinygrad_like.data import (
 )
 from training import EarlyStopping, accuracy, calibration_error, fit, predict
 
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, HAIR, INK, MUTED, ORANGE, figure, save, style
 
 
 class ProductLinear(nn.Module):
@@ -131,20 +130,22 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
             calibration_error(ops.softmax(logits, axis=-1), y_test), float((np.abs(weights) < NEAR_ZERO).mean())]
 
 
-def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
-    parser = argparse.ArgumentParser(prog="python -m demos.regularization", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=15, metavar="N", help="training images of each digit (default: 15)")
-    parser.add_argument("--epochs", type=int, default=200, metavar="N", help="(default: 200)")
-    parser.add_argument("--width", type=int, default=128, metavar="N", help="of both hidden layers (default: 128)")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="(default: 5)")
-    parser.add_argument("--out", type=Path, default=Path("runs/regularization.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("regularization", __doc__)
+    parser.add_argument("--each", type=cli.whole(3, 139), default=15, metavar="N", help="training images of each digit")
+    parser.add_argument("--epochs", type=cli.whole(1), default=200, metavar="N", help="(default: 200)")
+    parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of both hidden layers")
+    parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="(default: 5)")
+    parser.add_argument("--out", type=cli.picture, default="runs/regularization.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     images, labels = load_digits()
     train, test = stratified_split(labels, 0.2)
     results: dict[str, np.ndarray] = {name: np.zeros((args.seeds, 5)) for name in METHODS}
-    with tqdm(total=args.seeds * len(METHODS), unit="run", leave=False, disable=None) as bar:
+    with cli.progress(total=args.seeds * len(METHODS), unit="run") as bar:
         for seed in range(args.seeds):
             order = np.random.default_rng(seed).permutation(train)
             chosen = np.concatenate([order[labels[order] == c][:args.each] for c in range(10)])
@@ -169,7 +170,7 @@ def draw(path: Path, results: dict[str, np.ndarray], images: int) -> Path:
     panels = [("Test accuracy, %", 1, 100, ".1f"), ("Test loss", 2, 1, ".2f"), ("Calibration error, %", 3, 100, ".1f"),
               ("Weights near zero, %", 4, 100, ".1f")]
     names = list(results)
-    with rc_context(STYLE):
+    with style():
         fig = figure(11.5, 4.4)
         fig.suptitle(f"Regularization, with {images} images to learn from", x=0.012, ha="left", fontsize=14,
                      fontweight="bold", color=INK)

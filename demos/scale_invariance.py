@@ -15,13 +15,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
-from .figures import BLUE, INK, MUTED, ORANGE, STYLE, figure, save
+from . import cli
+from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
 EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant as far as eps is nothing beside var
@@ -59,20 +59,23 @@ def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.nd
     return logits.numpy(), gradient
 
 
-def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
-    parser = argparse.ArgumentParser(prog="python -m demos.scale_invariance", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scales", type=float, nargs="+", default=[0.01, 0.1, 0.5, 1, 2, 10, 100], metavar="A",
-                        help="multiply the weights by these (default: 0.01 0.1 0.5 1 2 10 100)")
-    parser.add_argument("--width", type=int, default=32, metavar="N", help="features of each layer (default: 32)")
-    parser.add_argument("--layers", type=int, default=3, metavar="N", help="Linear layers with a norm (default: 3)")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/scale_invariance.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("scale_invariance", __doc__)
+    parser.add_argument("--scales", type=cli.number(least=1e-6, most=1e6), nargs="+", metavar="A",
+                        default=[0.01, 0.1, 0.5, 1, 2, 10, 100],
+                        help="multiply the weights by these")
+    parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of each layer")
+    parser.add_argument("--layers", type=cli.whole(1), default=3, metavar="N", help="Linear layers with a norm")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
+    parser.add_argument("--out", type=cli.picture, default="runs/scale_invariance.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     images, labels = load_digits()
     x, y = Tensor(images[:128].astype(np.float64)), Tensor(labels[:128])
-    scales = sorted(args.scales)
+    scales = sorted(set(args.scales))
     found = {}
     for norm in NORMS:
         manual_seed(args.seed)
@@ -91,7 +94,7 @@ def main(argv: list[str] | None = None) -> dict[str, np.ndarray]:
 
 
 def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
-    with rc_context(STYLE):
+    with style():
         fig = figure(9.6, 4.2)
         fig.suptitle("Behind a norm, the scale of the weights does not matter", x=0.012, ha="left", fontsize=14,
                      fontweight="bold", color=INK)
@@ -99,10 +102,10 @@ def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
         markers = dict(zip(NORMS, "osD^", strict=True))
         for norm, values in found.items():
             colour = ORANGE if NORMS[norm] is None else BLUE
-            style = dict(color=colour, marker=markers[norm], markersize=5, label=norm, fillstyle="none", linewidth=1.4)
+            line = dict(color=colour, marker=markers[norm], markersize=5, label=norm, fillstyle="none", linewidth=1.4)
             others = np.array(scales) != 1  # a = 1 changes nothing
-            change.plot(np.array(scales)[others], np.maximum(values[others, 0], 1e-17), **style)
-            gradient.plot(scales, values[:, 1], **style)
+            change.plot(np.array(scales)[others], np.maximum(values[others, 0], 1e-17), **line)
+            gradient.plot(scales, values[:, 1], **line)
         gradient.plot(scales, 1 / np.array(scales), color=MUTED, alpha=0.25, linewidth=9, zorder=0, label="1 / a")
         change.axhline(np.finfo(np.float64).eps, color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
         change.annotate("rounding", (1, np.finfo(np.float64).eps), (-2, -3), xycoords=("axes fraction", "data"),

@@ -3,14 +3,15 @@
 It reads "40813" and writes "01348", one digit after the other. The strings it is tested on are not among those it
 learns from. Prints how many it gets right, to the last digit, by length, and draws what the decoder looks at in the
 source while it writes.
+
+Leaves in --out, as sort.csv and so on: the curve, the picture (.png), the weights (.safetensors) and the state of the
+run (.ckpt), from which --resume goes on after Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from itertools import takewhile
-from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from training import Log, fit, save_weights
 
+from . import cli
 from .attention import attention_maps, draw_cross_attention
 
 TASKS = {"sort": sorted, "reverse": lambda digits: digits[::-1]}
@@ -70,25 +72,39 @@ def exact(net: nn.Seq2Seq, words: list[str], task: str) -> np.ndarray:
     return np.array([made == "".join(TASKS[task](word)) for word, made in zip(words, write(net, words), strict=True)])
 
 
-def main(argv: list[str] | None = None) -> float:
-    parser = argparse.ArgumentParser(prog="python -m demos.sort", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("sort", __doc__)
     parser.add_argument("--task", choices=tuple(TASKS), default="sort", help="(default: sort)")
-    parser.add_argument("--length", type=int, default=10, metavar="N", help="of the longest strings (default: 10)")
-    parser.add_argument("--examples", type=int, default=20_000, metavar="N", help="to learn from (default: 20000)")
-    parser.add_argument("--epochs", type=int, default=6, metavar="N", help="passes over them (default: 6)")
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="strings in a step (default: 64)")
-    parser.add_argument("--d-model", type=int, default=64, metavar="N", help="numbers for a digit (default: 64)")
-    parser.add_argument("--layers", type=int, default=2, metavar="N",
-                        help="of the encoder, and of the decoder (default: 2)")
-    parser.add_argument("--heads", type=int, default=4, metavar="N", help="(default: 4)")
-    parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="the highest (default: 0.002)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of strings, weights and order (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR",
-                        help="folder for the curves, the picture and the weights (default: runs)")
-    args = parser.parse_args(argv)
+    parser.add_argument("--length", type=cli.whole(1, 18), default=10, metavar="N", help="of the longest strings")
+    parser.add_argument("--examples", type=cli.whole(1), default=20_000, metavar="N", help="to learn from")
+    parser.add_argument("--epochs", type=cli.whole(1), default=6, metavar="N", help="passes over them")
+    parser.add_argument("--batch-size", type=cli.whole(1), default=64, metavar="N", help="strings in a step")
+    parser.add_argument("--d-model", type=cli.whole(1), default=64, metavar="N", help="numbers for a digit")
+    parser.add_argument("--layers", type=cli.whole(1), default=2, metavar="N",
+                        help="of the encoder, and of the decoder")
+    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="(default: 4)")
+    parser.add_argument("--lr", type=cli.RATE, default=2e-3, metavar="RATE", help="the highest")
+    parser.add_argument("--seed", type=cli.whole(), default=0, metavar="N", help="of strings, weights and order")
+    parser.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
+                        help="folder for the curves, the picture and the weights")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> float:
+    if args.d_model % args.heads or args.d_model % 2:
+        cli.refuse("--d-model", f"must be an even multiple of --heads {args.heads}, not {args.d_model}")
+    cli.need_checkpoint(args.resume, args.out / f"{args.task}.ckpt")
+    with cli.claim([args.out / args.task], args.resume):
+        return run(args)
+
+
+def run(args: argparse.Namespace) -> float:
     train, test = strings(args.length, args.examples, 200, np.random.default_rng(args.seed))
+    steps = args.epochs * -(-len(train) // args.batch_size)
+    if steps < 11:
+        cli.refuse("--epochs", f"{args.epochs} with {len(train)} strings make {steps} steps; it takes at least 11")
     manual_seed(args.seed)
     length = args.length + 1
     net = nn.Seq2Seq(VOCABULARY, VOCABULARY, args.d_model, args.heads, args.layers, 4 * args.d_model, dropout=0.0,
@@ -97,21 +113,23 @@ def main(argv: list[str] | None = None) -> float:
     loader = DataLoader(np.concatenate([tokens(train, length), answers[:, :-1]], axis=1), answers[:, 1:],
                         batch_size=args.batch_size, shuffle=True)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD)
-    rate = optim.schedule.one_cycle(args.lr, args.epochs * len(loader), warm=0.1)
+    rate = optim.schedule.one_cycle(args.lr, steps, warm=0.1)
     print(f"{args.task}: {len(train):,} strings of 1 to {args.length} digits to learn from, {len(test):,} others for "
           f"the test, {sum(p.size for p in net.parameters()):,} parameters", flush=True)
 
     path, some = args.out / args.task, test[::4]
-    begin = time.perf_counter()
     with Log(path.with_suffix(".csv"), args.task) as log:
-        fit(Taught(net, length), loader, lambda logits, y: criterion(logits.transpose(1, 2), y),
-            optim.AdamW(optim.decay_groups(net, 0.01), lr=rate), args.epochs, metrics={}, clip_norm=1.0, log=log,
-            evaluate=lambda model: {"test_accuracy": float(exact(net, some, args.task).mean())})
+        rows = fit(Taught(net, length), loader, lambda logits, y: criterion(logits.transpose(1, 2), y),
+                   optim.AdamW(optim.decay_groups(net, 0.01), lr=rate), args.epochs, metrics={}, clip_norm=1.0, log=log,
+                   evaluate=lambda model: {"test_accuracy": float(exact(net, some, args.task).mean())},
+                   checkpoint=path.with_suffix(".ckpt"), resume=path.with_suffix(".ckpt") if args.resume else None,
+                   settings={k: v for k, v in vars(args).items() if k not in ("epochs", "out", "resume", "traceback")})
+    seconds = sum(row["seconds"] for row in rows)
     right, lengths = exact(net, test, args.task), np.array([len(word) for word in test])
     print("\ndigits  strings    right")
     for n in range(1, args.length + 1):
         print(f"{n:6}  {(lengths == n).sum():7}  {right[lengths == n].mean():7.1%}")
-    print(f"   all  {len(test):7}  {right.mean():7.2%}   after {time.perf_counter() - begin:.0f} s\n")
+    print(f"   all  {len(test):7}  {right.mean():7.2%}   after {seconds:.0f} s of training\n")
     shown = test[-5:]
     for word, made in zip(shown, write(net, shown), strict=True):
         print(f"{word} -> {made}")

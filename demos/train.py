@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-import time
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +19,12 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import get_num_threads, manual_seed, set_num_threads
+from tinygrad_like import get_num_threads, manual_seed
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
 from training import EarlyStopping, Log, accuracy, fit, predict, previous
 
-from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, save_net
-
-try:
-    from . import attention, figures
-except ImportError:  # matplotlib belongs to the extra `demos`
-    figures = None
+from . import attention, cli, figures
+from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, load_data, save_net
 
 EPILOG = """\
 defaults that depend on data and model:
@@ -45,10 +39,15 @@ examples:
   python -m demos.train --model mlp --data mnist --augment light --early-stop 3
       the data set is downloaded, unless --data-dir has it
   python -m demos.train --model mlp --resume
-      goes on where that run was interrupted
+      goes on where that run was interrupted, by Ctrl-C or otherwise, to the same end
+  python -m demos.train --model mlp --epochs 120 --resume
+      extends a run that is over: from here on, the learning rate is that of a run of 120 epochs, which rises again
   python -m demos.train --config run.toml --seed 1
       options from a file, as lines like batch_size = 32; those of the command line go before
 """
+
+
+VALIDATION = 0.1  # of the training images
 
 
 @dataclass
@@ -80,11 +79,11 @@ class Result:
 
 
 def load(args: argparse.Namespace, split: int) -> Data:
-    x, y, x_test, y_test = DATA[args.data].load(args.data_dir, split)
+    x, y, x_test, y_test = load_data(args.data, args.data_dir, split)
     x, y = x[:args.limit], y[:args.limit]
     held = np.zeros(0, dtype=np.int64)
     if validates(args):  # never the test set: what is chosen by it is no longer tested by it
-        kept, held = stratified_split(y, args.validation, split)
+        kept, held = stratified_split(y, args.validation or VALIDATION, split)
         return Data(x[kept], y[kept], x_test, y_test, x[held], y[held])
     return Data(x, y, x_test, y_test, x[held], y[held])
 
@@ -111,7 +110,7 @@ def build_optimizer(options: dict[str, Any], model: nn.Module, steps: int) -> op
 def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result:
     """Train the model called `name` on `data`, from `args.seed`, printing a line per epoch; write and draw it."""
     options, dataset = settings(args, name), DATA[args.data]
-    path = args.out / f"{name}_{args.data}{split and f'_split{split}'}"
+    path = run_path(args, name, split)
     manual_seed(args.seed)
     model = MODELS[name].build(data.x_train.shape[1:], len(dataset.classes), options.get("width"),
                                 options.get("depth"))
@@ -119,7 +118,12 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
            CutMix(len(dataset.classes), args.cutmix) if args.cutmix else None)
     loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, mix=mix,
                         transform=AUGMENTATIONS[options["augment"]](dataset))
-    optimizer = build_optimizer(options, model, options["epochs"] * len(loader))
+    steps = options["epochs"] * -(-len(loader) // args.accumulate)
+    if options["schedule"] == "one_cycle" and steps < 4:
+        cli.refuse("--epochs", f"{options['epochs']} with {len(data.x_train)} images make {steps} of the 4 steps that "
+                               "one_cycle takes; train longer, or with --schedule constant")
+    optimizer = build_optimizer(options, model, steps)
+    weights = [p for p in model.parameters() if p.ndim > 1]
     rate = optimizer.param_groups[0]["lr"]
     parameters = sum(p.size for p in model.parameters())
     print(f"\n{name} on {args.data}{split and f', split {split}'}: {len(data.x_train):,} training images, "
@@ -131,52 +135,51 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
 
     title, least = f"{MODELS[name].title} on {dataset.title}", least_loss(options["label_smoothing"],
                                                                           len(dataset.classes))
-    start = time.perf_counter()
     with Log(path.with_suffix(".csv"), f"{name} on {args.data}",
              tensorboard=args.out / "tensorboard" / path.name if args.tensorboard else None,
-             picture=figures and (lambda rows: figures.training_curves(path.with_suffix(".png"), title, rows, least)),
+             picture=lambda rows: figures.training_curves(path.with_suffix(".png"), title, rows, least),
              picture_seconds=10) as log:
         rows = fit(model, loader, nn.CrossEntropyLoss(label_smoothing=options["label_smoothing"]), optimizer,
                    options["epochs"], evaluate=evaluate, monitor="val_accuracy" if validates(args) else None,
                    stopper=EarlyStopping(model, args.early_stop) if args.early_stop else None,
                    plateau=rate if isinstance(rate, optim.schedule.ReduceOnPlateau) else None,
                    ema=optim.EMA(model, args.ema) if args.ema else None, checkpoint=path.with_suffix(".ckpt"),
-                   resume=checkpoint_to_resume(args, path.with_suffix(".ckpt")), log=log,
+                   resume=checkpoint_to_resume(args, path), log=log, accumulate=args.accumulate,
+                   clip_norm=args.clip_norm, penalty=(lambda: args.l1 * optim.l1_penalty(weights)) if args.l1 else None,
                    settings={k: v for k, v in {**vars(args), **options}.items() if k not in NOT_SETTINGS})
-    seconds = time.perf_counter() - start
+    seconds = sum(row["seconds"] for row in rows)
     predictions = predict(model, data.x_test).argmax(axis=1)
     result = Result(name, split, parameters, seconds, rows, predictions, accuracy(predictions, data.y_test))
-    print(f"test accuracy {result.accuracy:.2%} after {seconds:.1f} s and {len(rows)} epochs")
-    weights = path.with_suffix(".safetensors")
-    save_net(weights, model, name, data.x_train.shape[1:], dataset.classes, options)
-    print(f"weights: {weights}")
+    print(f"test accuracy {result.accuracy:.2%} after {seconds:.1f} s of training and {len(rows)} epochs")
+    save_net(path.with_suffix(".safetensors"), model, name, args.data, data.x_train.shape[1:], options)
+    print(f"weights: {path.with_suffix('.safetensors')}")
     print(f"curves:  {path.with_suffix('.csv')}")
-    if figures is None:
-        print("picture: none, as matplotlib is not installed (pip install 'tinygrad-like[demos]')")
-    else:
-        picture = figures.training_report(path.with_suffix(".png"), title, rows, data.x_test, data.y_test, predictions,
-                                          dataset.classes, least)
+    picture = figures.training_report(path.with_suffix(".png"), title, rows, data.x_test, data.y_test, predictions,
+                                      dataset.classes, least)
+    print(f"picture: {picture}", flush=True)
+    if isinstance(model, nn.ViT):
+        shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
+        picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at", model,
+                                     shown, dataset.classes)
         print(f"picture: {picture}", flush=True)
-        if isinstance(model, nn.ViT):
-            shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
-            picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at",
-                                         model, shown, dataset.classes)
-            print(f"picture: {picture}", flush=True)
     return result
 
 
+def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
+    """What the files of a run are called, without their endings."""
+    return args.out / f"{name}_{args.data}{split and f'_split{split}'}"
+
+
 # What may differ between a run and its continuation.
-NOT_SETTINGS = {"config", "data_dir", "model", "out", "repeat_splits", "resume", "split_seed", "tensorboard", "threads"}
+NOT_SETTINGS = {"config", "data_dir", "epochs", "model", "out", "repeat_splits", "resume", "split_seed", "tensorboard",
+                "threads", "traceback"}
 
 
 def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
-    if args.resume is None:
-        return None
+    """Of the run with these files; None if there is none, as of the second run if it was the first that ended early."""
+    path = path.with_suffix(".ckpt")
     path = previous(path) if args.resume == "previous" else path
-    if path.exists():
-        return path
-    print(f"nothing to resume: there is no {path}; starting anew")
-    return None
+    return path if args.resume and path.exists() else None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
@@ -213,19 +216,17 @@ def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
 def make_parser() -> argparse.ArgumentParser:
     defaults = "\n".join(f"  {data:8} {name:9} {d.get('width', '-'):>7}  {d.get('depth', '-'):>5}  {d['epochs']:6}  "
                          f"{d['batch_size']:10}" for (data, name), d in RECIPES.items())
-    parser = argparse.ArgumentParser(prog="python -m demos.train", description=__doc__,
-                                     epilog=EPILOG.format(defaults=defaults), allow_abbrev=False,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    at_least_1, at_least_0 = _whole(1), _whole(0)
+    parser = cli.parser("train", __doc__, EPILOG.format(defaults=defaults))
+    at_least_1, at_least_0 = cli.whole(1), cli.whole(0)
 
     what = parser.add_argument_group("what to train, on what")
     what.add_argument("--model", choices=tuple(MODELS), help="(default: mlp, then resnet_s)")
     what.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    what.add_argument("--data-dir", type=Path, metavar="DIR",
+    what.add_argument("--data-dir", type=cli.folder, metavar="DIR",
                       help="folder with the data set's files; those that are missing are downloaded into it "
                            "(default: a cache folder of yours)")
     what.add_argument("--limit", type=at_least_1, metavar="N", help="train on the first N images only (default: all)")
-    what.add_argument("--split-seed", type=at_least_0, default=0, metavar="N",
+    what.add_argument("--split-seed", type=at_least_0, metavar="N",
                       help="which stratified 80/20 split of the digits; the others have their own (default: 0)")
     what.add_argument("--repeat-splits", type=_seeds, metavar="N,N,...",
                       help="train anew on each of these splits, and print the mean accuracy")
@@ -243,39 +244,47 @@ def make_parser() -> argparse.ArgumentParser:
     how.add_argument("--batch-size", type=at_least_1, metavar="N", help="images in a step (default: below)")
     how.add_argument("--optimizer", choices=tuple(LEARNING_RATES),
                      help="sgd has Nesterov momentum 0.9 (default: adamw)")
-    how.add_argument("--lr", type=float, metavar="RATE", help=f"highest learning rate (default: {rates})")
+    how.add_argument("--lr", type=cli.RATE, metavar="RATE", help=f"highest learning rate (default: {rates})")
     how.add_argument("--schedule", choices=("one_cycle", "cosine", "warmup_cosine", "plateau", "constant"),
                      help="of the learning rate, by step; plateau: smaller when the validation accuracy stands still "
                           "(default: one_cycle)")
-    how.add_argument("--weight-decay", type=float, metavar="X", help="of matrices, not of biases (default: 0.01)")
-    how.add_argument("--label-smoothing", type=float, metavar="X",
+    how.add_argument("--weight-decay", type=cli.number(least=0, most=100), metavar="X",
+                     help="of matrices, not of biases (default: 0.01)")
+    how.add_argument("--label-smoothing", type=cli.number(least=0, below=1), metavar="X",
                      help="probability spread evenly over all classes (default: 0.1)")
     how.add_argument("--augment", choices=tuple(AUGMENTATIONS),
                      help="change training images at random; light: shifts, crops or flips, as suits the data "
                           "(default: none)")
     mixing = how.add_mutually_exclusive_group()
-    mixing.add_argument("--mixup", type=float, metavar="ALPHA", help="blend pairs of images, and their labels")
-    mixing.add_argument("--cutmix", type=float, metavar="ALPHA",
+    mixing.add_argument("--mixup", type=cli.number(above=0), metavar="ALPHA",
+                        help="blend pairs of images, and their labels")
+    mixing.add_argument("--cutmix", type=cli.number(above=0), metavar="ALPHA",
                         help="put a box of one image into another, and mix their labels")
-    how.add_argument("--ema", type=float, metavar="DECAY",
+    how.add_argument("--ema", type=cli.number(least=0, below=1), metavar="DECAY",
                      help="test an average of the weights, with this decay, as 0.999 (default: no)")
     how.add_argument("--early-stop", type=at_least_1, metavar="EPOCHS",
                      help="stop when the validation accuracy has not risen in so many epochs, and go back to the best")
-    how.add_argument("--validation", type=float, default=0.1, metavar="PART",
+    how.add_argument("--validation", type=cli.number(above=0, below=1), metavar="PART",
                      help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
+
+    how.add_argument("--accumulate", type=at_least_1, default=1, metavar="N",
+                     help="add up the gradients of N batches for a step (default: 1)")
+    how.add_argument("--clip-norm", type=cli.number(above=0), metavar="X", help="the largest norm of a gradient")
+    how.add_argument("--l1", type=cli.number(least=0), default=0.0, metavar="X",
+                     help="add X times the sum of |w| over all matrices to the loss (default: 0)")
 
     run = parser.add_argument_group("the run")
     run.add_argument("--seed", type=at_least_0, default=0, metavar="N",
                      help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
-    run.add_argument("--threads", type=at_least_1, metavar="N",
+    run.add_argument("--threads", type=cli.thread_count, metavar="N",
                      help=f"threads of the kernels (default: all, {get_num_threads()})")
-    run.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR",
+    run.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
                      help="folder for curves, pictures and weights (default: runs)")
     run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
                      help="go on from the checkpoint in --out, or from the one before it if that is damaged")
     run.add_argument("--tensorboard", action=argparse.BooleanOptionalAction, default=False,
                      help="log to --out/tensorboard as well (default: no)")
-    run.add_argument("--config", type=Path, metavar="FILE.toml", help="more options, by the names they have here")
+    run.add_argument("--config", type=cli.file, metavar="FILE.toml", help="more options, by the names they have here")
     return parser
 
 
@@ -285,59 +294,60 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if args.config is not None:
         args = parser.parse_args([*options_from_file(parser, args.config), *(sys.argv[1:] if argv is None else argv)])
     if args.data != "digits" and args.repeat_splits:
-        parser.error(f"--repeat-splits is for the digits: {args.data} comes with a test set of its own")
+        cli.refuse("--repeat-splits", f"is for the digits: {args.data} comes with a test set of its own")
+    if args.split_seed is not None and args.repeat_splits:
+        cli.refuse("--split-seed", "is for one split; --repeat-splits names several")
     if args.model is not None and (args.data, args.model) not in RECIPES:
-        parser.error(f"there is no recipe for {args.model} on {args.data}")
+        cli.refuse("--model", f"there is no recipe for {args.model} on {args.data}")
+    if args.validation is not None and not validates(args):
+        cli.refuse("--validation", "nothing is decided by it without --early-stop or --schedule plateau")
+    if args.model == "vit" and args.width is not None and args.width % 16:
+        cli.refuse("--width", f"must be a multiple of 16, the features of a head, not {args.width}")
     for name in ("width", "depth"):
         if args.model is not None and getattr(args, name) is not None and name not in RECIPES[args.data, args.model]:
-            parser.error(f"--{name}: {args.model} has a size of its own")
+            cli.refuse(f"--{name}", f"{args.model} has a size of its own")
     return args
 
 
 def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
     """The options in a TOML file as they would stand on the command line, where the parser checks them."""
     try:
-        table = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        parser.error(f"--config {path}: {error}")
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        texts = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                 for key, value in table.items()}  # Python does not write numbers of more than 4300 digits
+    except (OSError, RecursionError, ValueError) as error:
+        cli.refuse("--config", f"{path}: {error}")
     known = {name for action in parser._actions for name in action.option_strings} - {"--help", "--config"}
     words = []
     for key, value in table.items():
         name = "--" + key.replace("_", "-")
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            parser.error(f"--config {path}: unknown key {key!r}" + (f"; did you mean {near[0][2:]!r}?" if near else ""))
+            cli.refuse("--config", f"{path}: unknown key {key!r}"
+                       + (f"; did you mean {near[0][2:]!r}?" if near else ""))
         if isinstance(value, bool):
             words.append(name if value else f"--no-{name[2:]}")
         else:
-            words.append(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}")
+            words.append(f"{name}={texts[key]}")
     return words
 
 
-def _whole(least: int) -> Callable[[str], int]:
-    def whole(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
-        return int(text)
-
-    return whole
-
-
 def _seeds(text: str) -> list[int]:
-    return [_whole(0)(part.strip()) for part in text.split(",")]
+    return [cli.whole()(part.strip()) for part in text.split(",")]
 
 
-def main(argv: list[str] | None = None) -> list[Result]:
-    args = parse(argv)
-    if args.threads is not None:
-        set_num_threads(args.threads)
+@cli.command(make_parser, parse)
+def main(args: argparse.Namespace) -> list[Result]:
+    names = [args.model] if args.model else ["mlp", "resnet_s"]
+    runs = [(name, split, str(split) if args.data == "digits" else "")
+            for name in names for split in args.repeat_splits or [args.split_seed or 0]]
+    paths = [run_path(args, name, split) for name, _, split in runs]
+    if args.resume and checkpoint_to_resume(args, paths[0]) is None:
+        cli.refuse("--resume", f"there is no checkpoint {paths[0]}.ckpt to go on from; leave the option out to begin")
     results = []
-    try:
-        for name in [args.model] if args.model else ("mlp", "resnet_s"):
-            for split in args.repeat_splits or [args.split_seed]:
-                results.append(train(args, name, load(args, split), str(split) if args.data == "digits" else ""))
-    except (ConnectionError, FileNotFoundError, ImportError, ValueError) as error:  # each says what to do
-        raise SystemExit(f"error: {error}") from None
+    with cli.claim(paths, bool(args.resume)):
+        for name, number, split in runs:
+            results.append(train(args, name, load(args, number), split))
     print_table(results)
     return results
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 
 import nn
 import optim
@@ -20,7 +19,8 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
 from training import fit
 
-from .figures import BLUE, GREYS, HAIR, INK, MUTED, ORANGE, STYLE, bare, figure, save
+from . import cli
+from .figures import BLUE, GREYS, HAIR, INK, MUTED, ORANGE, bare, figure, save, style
 from .recipes import split_digits
 
 
@@ -34,18 +34,20 @@ def retained_accuracy(uncertainty: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.cumsum(right[np.argsort(uncertainty, kind="stable")]) / np.arange(1, len(right) + 1)
 
 
-def main(argv: list[str] | None = None) -> tuple[nn.MonteCarlo, np.ndarray]:
-    parser = argparse.ArgumentParser(prog="python -m demos.uncertainty", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--p", type=float, default=0.5, help="probability of dropping a feature (default: 0.5)")
-    parser.add_argument("--samples", type=int, default=200, metavar="N", help="readings of each image (default: 200)")
-    parser.add_argument("--width", type=int, default=128, metavar="N", help="of the hidden layers (default: 128)")
-    parser.add_argument("--epochs", type=int, default=40, metavar="N", help="of training (default: 40)")
-    parser.add_argument("--show", type=int, default=6, metavar="N", help="images of each kind (default: 6)")
-    parser.add_argument("--seed", type=int, default=0, help="of weights, batches and masks (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("runs/uncertainty.png"), help="the picture, a PNG file")
-    args = parser.parse_args(argv)
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("uncertainty", __doc__)
+    parser.add_argument("--p", type=cli.number(least=0, below=1), default=0.5, help="probability of dropping a feature")
+    parser.add_argument("--samples", type=cli.whole(1), default=200, metavar="N", help="readings of each image")
+    parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=40, metavar="N", help="of training")
+    parser.add_argument("--show", type=cli.whole(1, 20), default=6, metavar="N", help="images of each kind")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and masks")
+    parser.add_argument("--out", type=cli.picture, default="runs/uncertainty.png", help="the picture, a PNG file")
+    return parser
 
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> tuple[nn.MonteCarlo, np.ndarray]:
     manual_seed(args.seed)
     x, y, x_test, y_test = split_digits(None, 0)
     model = build(args.width, args.p)
@@ -71,7 +73,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
     mean, std, entropy = found.mean.numpy(), found.std.numpy(), found.entropy.numpy()
     right = mean.argmax(axis=1) == labels
     order = np.argsort(entropy, kind="stable")
-    with rc_context(STYLE):
+    with style():
         fig = figure(12.5, 6.2)
         fig.suptitle("A net that knows when it may be wrong: Monte Carlo dropout", x=0.012, ha="left", fontsize=14,
                      fontweight="bold", color=INK)

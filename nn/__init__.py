@@ -3,6 +3,10 @@
 (Tensor and the ops follow tinygrad and NumPy, where it is `axis`.)
 """
 
+from typing import Any
+
+from tinygrad_like.errors import named
+
 from . import functional, init, models
 from .activation import (
     ELU,
@@ -115,3 +119,9 @@ __all__ = [
     # tools
     "functional", "init", "models", "summary",
 ]
+
+# What a constructor did not check itself is at least said in the name of the layer.
+for _name in __all__:
+    _class: Any = globals()[_name]
+    if _name[0].isupper() and _class.__init__ not in (object.__init__, Module.__init__):
+        _class.__init__ = named(_class.__init__, _name)

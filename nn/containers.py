@@ -7,9 +7,11 @@ from typing import Any
 
 from tinygrad_like import Tensor
 
-from .fusion import applied
+from .fusion import applied, plain
 from .linear import Identity
 from .module import Module, _described
+
+_identity = Identity.forward
 
 
 class _List(Module):
@@ -96,7 +98,7 @@ class Sequential(_List):
     def forward(self, x: Tensor) -> Any:
         # The attributes are the layers, see module.py. An Identity, as fold_batch_norm leaves one, separates nothing.
         return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
-                        and not (type(layer) is Identity and layer._hooks is None)], x)
+                        and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x)
 
 
 class ModuleList(_List):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.errors import named
 from tinygrad_like.ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -96,6 +97,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
 
 
+@named
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Normalised per channel (axis 1): in training by the batch, whose statistics the running ones then move to."""

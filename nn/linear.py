@@ -9,7 +9,7 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .fusion import fuses, products, rows, with_relu
+from .fusion import fuses, plain, products, rows, with_relu
 from .module import Module, Parameter
 
 
@@ -46,22 +46,33 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-with_relu[Linear] = lambda layer, x: ops.linear_relu(x, layer.weight, layer.bias)
+_forward = Linear.forward
+
+
+def intact() -> bool:
+    """Whether Linear computes what it computes here."""
+    return Linear.forward is _forward
+
+
+def _with_relu(layer: Any, x: Tensor) -> Tensor:
+    return ops.linear_relu(x, layer.weight, layer.bias) if intact() else ops.relu(layer(x))
 
 
 def _row(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
     """As many Linears, each with its ReLU, as there are in a row; and one more without."""
+    if not intact():
+        return x, i
     params: tuple = ()
     most, end = 2 * products(), len(layers) - 1
     while i < end and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
         params += layers[i].weight, layers[i].bias
         i += 2
-    if 0 < len(params) < most and i <= end and type(layers[i]) is Linear and layers[i]._hooks is None:
+    if 0 < len(params) < most and i <= end and type(layers[i]) is Linear and plain(layers[i]):
         return ops.linear_relu(x, *params, layers[i].weight, layers[i].bias, last=False), i + 1
     return ops.linear_relu(x, *params) if params else x, i
 
 
-rows[Linear] = _row
+with_relu[Linear], rows[Linear] = _with_relu, _row
 
 
 class Identity(Module):
@@ -94,6 +105,8 @@ class Unflatten(Module):
     """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: what is left."""
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
+        if isinstance(unflattened_size, int):
+            raise TypeError(f"Unflatten: unflattened_size={unflattened_size} must be several sizes, as (2, 4)")
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -107,6 +120,8 @@ class Permute(Module):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
     def __init__(self, dims: tuple[int, ...]):
+        if isinstance(dims, int):
+            raise TypeError(f"Permute: dims={dims} must be all axes in their new order, as (0, 2, 1)")
         self.dims = tuple(dims)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -18,6 +18,10 @@ class _Loss(Module):
         check_reduction(type(self).__name__, reduction)
         self.reduction = reduction
 
+    def count(self, target: Tensor) -> float:
+        """How much of a mean over several batches the mean over these targets makes up: what it divides by."""
+        return target.size
+
     def _weigh(self, name: str, weight: Any) -> None:
         """Weights are buffers: part of the state, cast with the module, not trained."""
         self.register_buffer(name, weight if weight is None or isinstance(weight, Tensor) else Tensor(weight))
@@ -28,7 +32,19 @@ class _Loss(Module):
         return ", ".join(settings)
 
 
-class CrossEntropyLoss(_Loss):
+class _LabelLoss(_Loss):
+    weight: Tensor | None
+    ignore_index: int
+
+    def count(self, target: Tensor) -> float:
+        """The sum of the weights of the labels that count; of probabilities, how many there are."""
+        if target.is_floating_point():
+            return target.size // target.shape[min(1, target.ndim - 1)]
+        labels = target.data[target.data != self.ignore_index]
+        return labels.size if self.weight is None else float(self.weight.data.take(labels, mode="clip").sum())
+
+
+class CrossEntropyLoss(_LabelLoss):
     """-log softmax(input)[target] (003). It wants logits: a softmax before it changes the loss.
 
     input: (batch, classes, ...) or (classes,)
@@ -36,8 +52,6 @@ class CrossEntropyLoss(_Loss):
     weight: (classes,), a factor per class. ignore_index: a target that counts for nothing.
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
-
-    weight: Tensor | None
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
                  label_smoothing: float = 0.0):
@@ -52,13 +66,11 @@ class CrossEntropyLoss(_Loss):
                                  label_smoothing=self.label_smoothing)
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_LabelLoss):
     """-input[target], the negative log-likelihood, of log-probabilities as LogSoftmax makes them.
 
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
-
-    weight: Tensor | None
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"):
         super().__init__(reduction)
@@ -156,6 +168,9 @@ class KLDivLoss(_Loss):
     def __init__(self, reduction: str = "mean", log_target: bool = False):
         super().__init__("sum" if reduction == "batchmean" else reduction)
         self.reduction, self.log_target = reduction, log_target
+
+    def count(self, target: Tensor) -> float:
+        return len(target) if self.reduction == "batchmean" else target.size
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)

@@ -8,6 +8,7 @@ keep the order of their definition, and there is no second set of tables to keep
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
@@ -60,9 +61,16 @@ class Module:
     _hooks: Hooks | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooks is None:
-            return self.forward(*args, **kwargs)
-        return self._hooks.call(self, args, kwargs)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return self._hooks.call(self, args, kwargs)
+        except AttributeError as error:
+            got = error.obj
+            if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):
+                raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
+                                "Tensor(data) makes one of numbers") from None
+            raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; called as `module(...)`, which runs the hooks as well."""
@@ -88,12 +96,7 @@ class Module:
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
-        if isinstance(value, list | dict):
-            held = value.values() if isinstance(value, dict) else value
-            if any(isinstance(v, Module | Parameter) for v in held):
-                return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what "
-                        "is in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
-        return None
+        return _hidden(value) if type(value) in _HOLDERS else None
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -191,8 +194,11 @@ class Module:
                 return
             seen.add(self)
         yield name, self
-        for child, module in self._children():
-            yield from module._walk(_join(name, child), seen)
+        for attribute, value in self.__dict__.items():
+            if isinstance(value, Module):
+                yield from value._walk(_join(name, attribute), seen)
+            elif type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # filled after it was set
+                raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
 
     def _named(self, own: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()
@@ -257,6 +263,13 @@ class Module:
 
         Returns the missing and the unexpected names. Raises ValueError listing every problem; nothing is changed then.
         """
+        return self.prepare_load(state, strict)()
+
+    def prepare_load(self, state: Mapping[str, Any], strict: bool = True) -> Callable[[], Keys]:
+        """What `load_state_dict` checks; returns the function that then loads.
+
+        With several objects to load, check all before any is changed: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
+        """
         own = dict(self._state())
         given = {id(tensor) for name, tensor in own.items() if name in state}
         missing = [name for name, tensor in own.items() if id(tensor) not in given]
@@ -268,7 +281,7 @@ class Module:
             if name not in state:
                 continue
             try:
-                value = np.asarray(state[name])
+                value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
             except (TypeError, ValueError, RuntimeError) as error:
                 problems.append(f"unreadable: {name} ({error})")
                 continue
@@ -276,15 +289,23 @@ class Module:
                 problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
             elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
                 problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
+            elif tensor.node is not None:
+                problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
+            elif not tensor.data.flags.writeable:
+                problems.append(f"read-only: {name} shows memory that must not be written; make it of a clone()")
             values[name] = value
         if problems:
             hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
             lines = "".join(f"\n  {problem}" for problem in problems)
             raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__}, and nothing was "
                              f"loaded{hint}{lines}")
-        for name, value in values.items():
-            own[name].assign(value)
-        return Keys(missing, unexpected)
+
+        def load() -> Keys:
+            for name, value in values.items():
+                own[name].assign(value)
+            return Keys(missing, unexpected)
+
+        return load
 
     # Settings of the whole tree ---------------------------------------------------------------------------------------
 
@@ -410,6 +431,18 @@ def _join(path: str, name: str) -> str:
 
 def _is_buffer(value: Any) -> bool:
     return value is None or isinstance(value, Tensor) and not isinstance(value, Parameter)
+
+
+_HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
+
+
+def _hidden(value: Any, most: int | None = None, deep: bool = True) -> str | None:
+    """What speaks against a list, dict or set as an attribute: that it holds modules, among the first `most` items."""
+    for held in itertools.islice(value.values() if isinstance(value, dict) else value, most):
+        if isinstance(held, Module | Parameter) or deep and type(held) in _HOLDERS and _hidden(held, 16, deep=False):
+            return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what is "
+                    "in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
+    return None
 
 
 def _described(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""Normalisation layers (7.40-7.47; 002; 003): what is normalised together is a mean of 0 and a variance of 1.
+"""Normalisation layers (7.40-7.47; 002; 003): what is normalised together gets a mean of 0 and a variance of 1.
+
+RMSNorm alone leaves the mean as it is, and makes the mean square 1.
 
 LayerNorm, RMSNorm, GroupNorm and InstanceNorm look at one example at a time. BatchNorm looks at the whole batch, so it
 behaves differently in training and in evaluation, and comes with tools for what lies between the two.
@@ -184,6 +186,8 @@ class _BatchNorm(_ChannelNorm):
 
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
         """max(self(x) + skip, 0) in one op, or max(self(x), 0) without a skip. It runs no hooks."""
+        if not BatchNorm1d.forward is BatchNorm2d.forward is _forward:
+            return ops.relu(sum(skip, self(x)))
         return self._run(ops.batch_norm_relu, x, *skip)
 
     def _run(self, op: Any, x: Tensor, *skip: Tensor) -> Tensor:
@@ -196,6 +200,9 @@ class _BatchNorm(_ChannelNorm):
         y = op(x, self.weight, self.bias, None, None, *skip, eps=self.eps, stats=stats)
         self._track(stats[0], stats[1], x.size // self.num_features)
         return y
+
+
+_forward = _BatchNorm.forward
 
 
 class BatchNorm1d(_BatchNorm):
@@ -398,8 +405,8 @@ def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, _Batch
 
 
 def _folds(layer: Any, y: Tensor) -> bool:
-    """Whether the first axis of the layer's weight is the channels of its output y: in Linear only of (batch, out)."""
-    return not getattr(layer, "transposed", False) and layer.weight.ndim == y.ndim
+    """Whether axis 1 of the layer's output y is its channels: with Linear only if y is (batch, out)."""
+    return layer.weight.ndim == y.ndim
 
 
 def _fold(layer: Any, norm: Any) -> None:
@@ -408,7 +415,11 @@ def _fold(layer: Any, norm: Any) -> None:
     scale = (1 if norm.weight is None else norm.weight.data) / np.sqrt(variance + norm.eps)
     bias = scale * ((0 if layer.bias is None else layer.bias.data) - mean)
     bias += 0 if norm.bias is None else norm.bias.data
-    weight = layer.weight.data * scale.reshape(-1, *[1] * (layer.weight.ndim - 1))
-    dtype = layer.weight.dtype
+    weight, dtype = layer.weight.data, layer.weight.dtype
+    if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has outputs of its own
+        grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
+        weight = (grouped * scale.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))).reshape(weight.shape)
+    else:
+        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
     layer.weight.assign(weight.astype(dtype))
     layer.bias = Parameter(bias.astype(dtype))

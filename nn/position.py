@@ -34,6 +34,8 @@ class SinusoidalEncoding(Module):
         self.dim = dim
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        if x.ndim < 2 or x.shape[-1] != self.dim:
+            raise ValueError(f"SinusoidalEncoding: takes (..., T, {self.dim}), got shape {x.shape}")
         length = offset + x.shape[-2]
         table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # few lengths are computed
         return x + table[offset:length].astype(x.dtype, copy=False)
@@ -54,6 +56,8 @@ class LearnedEncoding(Module):
         init.normal_(self.weight, std=0.02)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        if x.ndim < 2:
+            raise ValueError(f"LearnedEncoding: takes (..., T, {self.weight.shape[1]}), got shape {x.shape}")
         start, stop = offset, offset + x.shape[-2]
         if stop > len(self.weight):
             raise ValueError(f"LearnedEncoding: positions {start} to {stop - 1} of an input {x.shape} are not all in "
@@ -73,11 +77,13 @@ class RotaryEncoding(Module):
     """
 
     def __init__(self, dim: int, base: float = 10000.0):
-        if dim < 2 or dim % 2:
+        if not 2 <= dim < 1 << 31 or dim % 2:
             raise ValueError(f"RotaryEncoding: dim must be even, for pairs to be turned; got {dim}")
         self.dim, self.base = dim, base
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        if x.ndim < 3:
+            raise ValueError(f"RotaryEncoding: takes (..., T, heads, {self.dim}), got shape {x.shape}")
         cos, sin = self._tables(x.shape[-3], offset)
         return ops.rotate_halves(x, cos[:, None], sin[:, None])
 

@@ -9,8 +9,8 @@ from tinygrad_like import Tensor, ops
 
 from . import init
 from .activation import ReLU, make_activation
-from .fusion import activated, fuses, products, rows
-from .linear import Linear
+from .fusion import activated, fuses, plain, products, rows
+from .linear import Linear, intact
 from .module import Module
 
 
@@ -27,6 +27,9 @@ class Residual(Module):
 
     def __init__(self, f: Callable[[Tensor], Tensor], scale: float = 1.0,
                  projection: Callable[[Tensor], Tensor] | None = None):
+        for name, part in (("f", f), ("projection", projection)):
+            if not callable(part) and (name == "f" or part is not None):
+                raise TypeError(f"Residual: {name} must be a Module or a function, got {type(part).__name__}")
         self.f, self.scale, self.projection = f, scale, projection
 
     def forward(self, x: Tensor) -> Tensor:
@@ -95,8 +98,8 @@ class Res(Module):
     def _params(self) -> tuple:
         """What `ops.res_relu` takes for this block; nothing if it is not what that op computes, or a hook watches."""
         inner, outer = self.mm2, self.mm1
-        if type(inner) is Linear is type(outer) and self.scale == 1 and fuses(inner, self.activation) and fuses(
-                outer, self.activation):
+        if (type(inner) is Linear is type(outer) and self.scale == 1 and intact() and fuses(inner, self.activation)
+                and fuses(outer, self.activation)):
             return inner.weight, inner.bias, outer.weight, outer.bias
         return ()
 
@@ -104,11 +107,16 @@ class Res(Module):
         return "" if self.scale == 1 else f"scale={self.scale:g}"
 
 
+_forward = Res.forward
+
+
 def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
     """As many blocks as there are in a row."""
+    if Res.forward is not _forward:
+        return z, i
     params: tuple = ()
     end = i
-    while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and layers[end]._hooks is None:
+    while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
         block = layers[end]._params()
         if not block:
             break

@@ -158,6 +158,15 @@ class TransformerDecoderLayer(_Layer):
         return self._residual(3, self._residual(2, self._residual(1, tgt, attend), look_up), self.feed_forward)
 
 
+def _copies(who: str, layer: Module, num_layers: int, norm: Module | None) -> ModuleList:
+    for what, part in (("the layer to be copied", layer), ("norm", norm)):
+        if not isinstance(part, Module) and (part is layer or part is not None):
+            raise TypeError(f"{who}: {what} must be a Module, got {type(part).__name__}")
+    if not isinstance(num_layers, int) or not 0 <= num_layers < 10_000:
+        raise ValueError(f"{who}: num_layers must be an integer from 0 to 9,999, got {num_layers!r}")
+    return ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+
+
 class TransformerEncoder(Module):
     """num_layers copies of a layer in a row, and a norm at the end if one is given.
 
@@ -165,8 +174,7 @@ class TransformerEncoder(Module):
     """
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None):
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
-        self.norm = norm
+        self.layers, self.norm = _copies("TransformerEncoder", encoder_layer, num_layers, norm), norm
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
@@ -179,8 +187,7 @@ class TransformerDecoder(Module):
     """num_layers copies of a layer in a row, and a norm at the end if one is given; see TransformerEncoder."""
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None):
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
-        self.norm = norm
+        self.layers, self.norm = _copies("TransformerDecoder", decoder_layer, num_layers, norm), norm
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,

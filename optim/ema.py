@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,25 +27,24 @@ class EMA:
         with ema.swapped():             # the model has the averaged weights in here
             accuracy = evaluate(model)
 
-    Raises ValueError for a decay outside [0, 1), and where a parameter has another shape or dtype than it had.
+    Raises ValueError for a decay outside [0, 1), and where a parameter has another shape or dtype than it had, or is
+    another Tensor, as after `replace_head`.
     """
 
     def __init__(self, model: Any, decay: float = 0.999, warmup: bool = True):
         if not 0 <= decay < 1:
             raise ValueError(f"EMA: decay={decay!r} must lie in [0, 1)")
-        self.decay, self.warmup, self.updates = decay, warmup, 0
-        self.tensors: dict[str, Tensor] = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        self.model, self.decay, self.warmup, self.updates = model, decay, warmup, 0
+        self.tensors = _tensors(model)
         self.averages = {name: tensor.data.copy() for name, tensor in self.tensors.items()}
 
     def update(self) -> None:
         """Move the averages towards the model's present weights."""
+        self._check()
         n = self.updates
         d = min(self.decay, (1 + n) / (10 + n)) if self.warmup else self.decay
         for name, tensor in self.tensors.items():
             x, average = tensor.data, self.averages[name]
-            if x.shape != average.shape or x.dtype != average.dtype:
-                raise ValueError(f"EMA: {name} was {average.shape} {average.dtype} and is now {x.shape} {x.dtype}; "
-                                 "make the EMA after the model is cast or changed")
             if x.dtype.kind == "f":
                 step = x - average
                 step *= 1 - d
@@ -57,21 +56,37 @@ class EMA:
     @contextmanager
     def swapped(self) -> Iterator[None]:
         """Give the model the averaged weights, and at the end, whatever happens, its own again. No value is copied."""
-        self._swap()
+        self._check(whole=True)
+        own = {name: tensor.data for name, tensor in self.tensors.items()}
         try:
+            self._show(self.averages)
             yield
         finally:
-            self._swap()
+            self._show(own)
 
     def copy_to_model(self) -> None:
         """Overwrite the model's weights with the averaged ones."""
+        self._check(whole=True)
         for name, tensor in self.tensors.items():
             tensor.assign(self.averages[name])
 
-    def _swap(self) -> None:
+    def _show(self, arrays: Mapping[str, np.ndarray]) -> None:
         for name, tensor in self.tensors.items():
-            tensor.data, self.averages[name] = self.averages[name], tensor.data
+            tensor.data = arrays[name]
             tensor.touch()
+
+    def _check(self, whole: bool = False) -> None:
+        """Raise ValueError if the model is no longer what is averaged; `whole`: also if it has other Tensors."""
+        now = _tensors(self.model) if whole else self.tensors
+        for name in now.keys() | self.tensors.keys():
+            if now.get(name) is not self.tensors.get(name):
+                raise ValueError(f"EMA: {name} is not the Tensor that was averaged; make the EMA after the model is "
+                                 "changed")
+        for name, tensor in now.items():
+            x, average = tensor.data, self.averages[name]
+            if x.shape != average.shape or x.dtype != average.dtype:
+                raise ValueError(f"EMA: {name} was {average.shape} {average.dtype} and is now {x.shape} {x.dtype}; "
+                                 "make the EMA after the model is cast or changed")
 
     def state_dict(self) -> dict[str, Any]:
         """A copy of the averages by name, and the number of updates."""
@@ -79,11 +94,27 @@ class EMA:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave. Raises ValueError, before any change, if names or shapes differ."""
-        saved = {name: np.asarray(a) for name, a in state["averages"].items()}
-        shapes, own = ({name: a.shape for name, a in d.items()} for d in (saved, self.averages))
-        if shapes != own:
-            differ = sorted(name for name in shapes.keys() | own if shapes.get(name) != own.get(name))
+        self.prepare_load(state)()
+
+    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
+        """What `load_state_dict` checks; returns the function that then loads."""
+        saved = {name: np.asarray(a).copy() for name, a in state["averages"].items()}
+        differ = [name for name in sorted(saved.keys() | self.averages.keys())
+                  if name not in saved or name not in self.averages or saved[name].shape != self.averages[name].shape
+                  or not np.can_cast(saved[name].dtype, self.averages[name].dtype, "same_kind")]
+        if differ:
             raise ValueError(f"EMA.load_state_dict: the state does not fit the model, at {', '.join(differ)}")
-        for name, average in self.averages.items():
-            average[...] = saved[name]
-        self.updates = int(state["updates"])
+        updates = int(state["updates"])
+        if updates < 0:
+            raise ValueError(f"EMA.load_state_dict: updates is {updates}, but it counts them")
+
+        def load() -> None:
+            for name, average in self.averages.items():
+                average[...] = saved[name]
+            self.updates = updates
+
+        return load
+
+
+def _tensors(model: Any) -> dict[str, Tensor]:
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.dtypes import FLOAT32
@@ -49,11 +51,17 @@ class Optimizer:
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
     def update(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
-        """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout."""
+        """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout.
+
+        `x` and the arrays in `state` are copies, which are kept once the whole step is done.
+        """
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
 
     def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
-        """The kernel's arguments, where x and g are float32 and contiguous: the parameter's row of arrays; numbers."""
+        """The kernel's arguments: the parameter's row of arrays, changed by the kernel alone; and numbers.
+
+        Of `state` it may change entries, not arrays: where these turn out not to suit the kernel, all of it is undone.
+        """
         raise NotImplementedError(f"{self.name} names a kernel and must define fused(x, g, state, lr, group)")
 
     def check(self, group: dict) -> None:
@@ -62,7 +70,10 @@ class Optimizer:
     # A step ---------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient.
+        """Update every parameter that has a gradient; or, if anything raises, none.
+
+        An interrupt, such as Ctrl-C, leaves parameters, state and counts all as they were before the step, or all as
+        they are after it. State follows the dtype and the layout of its parameter, where these have changed.
 
         closure: called first, with recording on, to compute the gradients; what it returns, the loss, is returned.
         """
@@ -70,28 +81,91 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None and p.grad.data.shape != p.data.shape:
-                    raise ValueError(f"{self.name}.step: a parameter of shape {p.shape} has a gradient of shape "
-                                     f"{p.grad.shape}; they must be equal")
-        calls: dict[tuple, list[tuple]] = {}  # of the kernel: numbers -> rows
+        before: list[tuple[Tensor, State, dict]] = []  # whose turn it is, and what its state was
+        steps, ready = self.steps, False
+        try:
+            plan = self._plan(before, careful=not self.kernel)
+            ready = True
+            self._carry_out(plan, before, steps + 1)
+        except BaseException:  # Ctrl-C included, which may come between any two bytecodes
+            if ready:
+                self._carry_out(plan, before, steps + 1)
+            else:
+                _undo(before)
+            raise
+        return loss
+
+    def _plan(self, before: list[tuple[Tensor, State, dict]], careful: bool) -> tuple[list, list]:
+        """All of a step but the change of parameters: calls of the kernel, numbers and rows, and pairs of a parameter's
+        array and its new values. Where the kernel cannot take a row, it begins again, and looks at each parameter.
+        """
+        calls: dict[tuple, list[tuple]] = {}  # numbers -> rows
+        formulas = []
         for group in self.param_groups:
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                x, g, state = p.data, p.grad.data, self.state[p]
-                if self.kernel and x.dtype is FLOAT32 is g.dtype and x.flags.carray and g.flags.carray:
-                    row, numbers = self.fused(x, g, state, lr, group)
-                    calls.setdefault(numbers, []).append(row)
-                else:
-                    self.update(x, g.astype(x.dtype, copy=False), state, lr, group)
-                p.touch()
+                state = self.state[p]
+                before.append((p, state, state.copy()))
+                x, g = p.data, p.grad.data
+                if careful:
+                    g = self._checked(p, state)
+                    if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
+                        new = x.copy()
+                        state.update(copy.deepcopy(state.copy()))
+                        self.update(new, g, state, lr, group)
+                        formulas.append((x, new))
+                        continue
+                row, numbers = self.fused(x, g, state, lr, group)
+                calls.setdefault(numbers, []).append(row)
+        packed = []
         for numbers, rows in calls.items():
-            getattr(kernels.optim, self.kernel)(rows, *numbers)
-        self.steps += 1
-        return loss
+            packed.append((numbers, kernels.optim.Rows(rows)))
+            if not (careful or packed[-1][1].suited):
+                _undo(before)
+                before.clear()
+                return self._plan(before, careful=True)
+        return packed, formulas
+
+    def _carry_out(self, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]], steps: int) -> None:
+        """Change the parameters as planned; what an interrupted call has done already is left as it is."""
+        calls, formulas = plan
+        for numbers, rows in calls:
+            if not rows.begun:
+                getattr(kernels.optim, self.kernel)(rows, *numbers)
+        for x, new in formulas:
+            x[...] = new
+        for p, _, _ in before:
+            p.touch()
+        self.steps = steps
+
+    def _checked(self, p: Tensor, state: State) -> np.ndarray:
+        """A parameter's gradient, in its dtype and in C order; its state is brought to the same.
+
+        A cast of the model, a copy of it, or an assignment to `p.data` changes the parameter alone.
+        """
+        x, who = p.data, f"{self.name}.step"
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
+        if not x.flags.writeable:
+            raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
+                             "does and read-only arrays are; make it of a copy, with nn.Parameter(array)")
+        if not isinstance(p.grad, Tensor):
+            raise TypeError(f"{who}: the gradient of a parameter of shape {x.shape} is {_brief(p.grad)}; it must be a "
+                            "Tensor")
+        if p.grad.shape != x.shape:
+            raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
+                             "be equal")
+        for name in self.keeps:
+            a = state.get(name)
+            if a is not None and (not isinstance(a, np.ndarray) or a.shape != x.shape):
+                has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
+                raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
+                                 "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
+            if a is not None and not (type(a) is np.ndarray and a.dtype is x.dtype and a.flags.carray):
+                state[name] = np.array(a, x.dtype, order="C")
+        return np.asarray(p.grad.data, x.dtype, order="C")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""
@@ -132,6 +206,7 @@ class Optimizer:
         for i, p in enumerate(params):
             self._check_param(f"{self.name}: parameter {i}", p, seen)
             seen.add(p)
+        _check_memory(self.name, seen)
         self.param_groups.append(group)
         self.state.update((p, State(p)) for p in params)
 
@@ -199,9 +274,26 @@ class Optimizer:
 
         Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
         """
+        self.prepare_load(tree)()
+
+    def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
+        """What `load_state_dict` checks; returns the function that then loads."""
         who = f"{self.name}.load_state_dict"
         if not isinstance(tree, dict) or not {"state", "param_groups"} <= tree.keys():
             raise ValueError(f'{who}: expected a dict with "state" and "param_groups", got {_brief(tree)}')
+        try:
+            groups, state, steps = self._read(who, tree)
+        except (AttributeError, KeyError, OverflowError, TypeError) as error:
+            raise ValueError(f"{who}: the state has not the form of a state_dict ({error!r})") from None
+
+        def load() -> None:
+            for group, loaded in zip(self.param_groups, groups, strict=True):
+                group.update(loaded)
+            self.state, self.steps = state, steps
+
+        return load
+
+    def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict[Tensor, State], int]:
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
         counts, own = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
         if counts != own:
@@ -221,21 +313,47 @@ class Optimizer:
         for saved, group in pairs:
             schedule = {"lr": group["lr"]} if callable(group["lr"]) else {}
             groups.append({**group, **{k: v for k, v in saved.items() if k in self.defaults}, **schedule})
+            self._check_lr(groups[-1]["lr"])
             self.check(groups[-1])
-        for group, loaded in zip(self.param_groups, groups, strict=True):
-            group.update(loaded)
-        self.state = state
-        self.steps = int(tree.get("step", max((s.get("step", 0) for s in state.values()), default=0)))
+        return groups, state, _count(f"{who}: step", tree.get("step", max((s.get("step", 0) for s in state.values()),
+                                                                           default=0)))
 
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if name == "step":
-            return int(value)
+            return _count(what, value)
         if name not in self.keeps:
             raise ValueError(f"{what} is nothing {self.name} keeps; it keeps {', '.join(self.keeps)}")
-        array = np.asarray(value).astype(p.dtype, order="C")
+        array = np.asarray(value)
         if array.shape != p.shape:
             raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")
-        return array
+        if not np.can_cast(array.dtype, p.dtype, "same_kind"):
+            raise ValueError(f"{what} is {array.dtype}, but the parameter is {p.dtype}")
+        return array.astype(p.dtype, order="C")
+
+
+def _count(what: str, value: Any) -> int:
+    if not value >= 0 or int(value) != value:
+        raise ValueError(f"{what} is {value!r}, but it counts steps")
+    return int(value)
+
+
+def _check_memory(who: str, params: Iterable[Tensor]) -> None:
+    """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
+    arrays = sorted((p.data for p in params if p.size), key=byte_bounds)
+    for i, a in enumerate(arrays):
+        for b in arrays[i + 1:]:
+            if byte_bounds(b)[0] >= byte_bounds(a)[1]:
+                break
+            if np.shares_memory(a, b):
+                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; make one of a "
+                                 "copy, or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
+
+
+def _undo(before: list[tuple[Tensor, State, dict]]) -> None:
+    """Give every state its entries back."""
+    for _, state, old in before:
+        state.clear()
+        state.update(old)
 
 
 def _brief(value: Any) -> str:

@@ -142,8 +142,16 @@ class ReduceOnPlateau:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
-        self.best, self.scale = state["best"], float(state["scale"])
-        self.waited, self.cooling = int(state["waited"]), int(state["cooling"])
+        self.prepare_load(state)()
+
+    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
+        """What `load_state_dict` checks; returns the function that then loads."""
+        new: dict[str, Any] = {
+            "best": None if state["best"] is None else float(state["best"]), "scale": float(state["scale"]),
+            "waited": int(state["waited"]), "cooling": int(state["cooling"])}
+        if not 0 <= new["scale"] <= 1 or min(new["waited"], new["cooling"]) < 0:
+            raise ValueError(f"ReduceOnPlateau.load_state_dict: scale must lie in [0, 1] and counts be >= 0, got {new}")
+        return lambda: self.__dict__.update(new)
 
 
 def _between(start: float, end: float, t: float) -> float:

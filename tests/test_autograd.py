@@ -1,7 +1,9 @@
 """The engine: first on plain floats, where nothing but the walk can be at work, then through Tensors."""
 
+import asyncio
 import gc
 import importlib.util
+import itertools
 import subprocess
 import sys
 import threading
@@ -11,8 +13,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, autograd, detect_anomaly, enable_grad, is_grad_enabled, no_grad, ops
-from tinygrad_like.autograd import Node, tick, walk
+import nn
+from tinygrad_like import (
+    Tensor,
+    autograd,
+    checkpoint,
+    detect_anomaly,
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    ops,
+    primitive,
+)
+from tinygrad_like.autograd import Node, mode, setting, tick, walk
+from tinygrad_like.primitive import Primitive
 
 # The engine alone -----------------------------------------------------------------------------------------------------
 # A leaf is any hashable object, here a string; a cotangent is anything with +, here a float.
@@ -191,12 +205,53 @@ def test_targets_prune_what_does_not_lead_to_them(record, log):
     c = record("c", (b, 3.0), (aside, 1.0))
     d = record("d", (c, 5.0), (b, 1.0))
     assert walk(d, 1.0, targets={b}, retain=True) == {b: 16.0}
-    assert log == ["d", "c", "b"]  # b itself is taken, for its hooks, but pulls nothing
+    assert log == ["d", "c"]  # b itself is taken, for its hooks, but not pulled
     assert walk(d, 1.0, targets={"w", b}, retain=True) == {"w": 5.0, b: 16.0}
     assert walk(d, 1.0, targets={d}, retain=True) == {d: 1.0}
     assert walk(d, 1.0, targets={"elsewhere"}, retain=True).get("elsewhere") is None
     b.add_hook(lambda g: g * 2)
     assert walk(d, 1.0, targets={b, "x"}) == {b: 32.0, "x": 64.0}
+
+
+def test_the_graph_of_a_target_itself_is_left_alone(record, log):
+    """As in `dh, = loss.gradient(h); h.backward(dh)`."""
+    h = record("h", ("x", 3.0))
+    assert walk(record("y", (h, 5.0)), 1.0, targets={h}) == {h: 5.0}
+    assert h.parents == ["x"] and walk(h, 5.0) == {"x": 15.0}
+    assert walk(record("y2", (h, 5.0)), 1.0, targets={h}) == {h: 5.0}  # freed by now, but nothing of it is needed
+    with pytest.raises(RuntimeError, match="through h was already freed"):
+        walk(record("y3", (h, 5.0)), 1.0, targets={h, "x"})
+    root = record("root", ("x", 2.0))
+    assert walk(root, 7.0, targets={root}) == {root: 7.0} and walk(root, 1.0) == {"x": 2.0}
+
+
+def test_what_is_older_than_every_target_is_not_looked_at(record):
+    old = record("old", ("w", 2.0))
+    walk(old, 1.0)  # frees it
+    h = record("h", ("x", 2.0))
+    y = record("y", (h, 3.0), (old, 1.0))
+    assert walk(y, 1.0, targets={h}, retain=True) == {h: 3.0}
+    with pytest.raises(RuntimeError, match="through old was already freed"):
+        walk(y, 1.0, targets={h, "x"})
+
+
+def test_who_keeps_a_gradient_gets_it_after_the_hooks_and_only_where_grad_is_filled(record):
+    h, kept = record("h", ("x", 1.0)), []
+    h.details().keep = kept.append
+    h.add_hook(lambda g: g * 10)
+    walk(h, 1.0, retain=True)
+    with setting("filling", False):
+        walk(h, 2.0, retain=True)
+    assert kept == [10.0]
+
+
+def test_a_node_that_is_freed_meanwhile_is_reported():
+    """By another thread, after the walk has taken its parents and before its rule reads what it saved."""
+    for op in (lambda x: x.exp(), lambda x: ops.linear(x, x), lambda x: checkpoint(lambda x: x * x, x)):
+        y = op(leaf([[2.0]]))
+        parents, y.node.saved = y.node.parents, None
+        with pytest.raises(RuntimeError, match=f"through {y.node.op.name} was already freed"):
+            y.node.op.pull(y.node, np.ones(y.shape, np.float32), parents)
 
 
 def test_a_freed_node_on_the_way_to_a_target_is_reported(record):
@@ -362,6 +417,59 @@ def test_gradient_frees_unless_told():
         y.gradient(x)
 
 
+def test_gradient_leaves_the_graph_of_its_target_for_another_walk():
+    x = leaf(2.0)
+    h = x.exp()
+    dh, = (h * h).gradient(h)
+    h.backward(dh)
+    assert_close(x.grad, 2 * np.exp(4))
+    assert (h * 3).gradient(h)[0].item() == 3  # though h's own graph is freed by now
+    with pytest.raises(RuntimeError, match="through exp was already freed"):
+        (h * 3).gradient(h, x)
+
+
+def test_gradient_of_what_layers_in_a_row_gave():
+    net, head = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 1)
+    x = leaf(1.0, 1.0, 1.0)
+    h = net(x)
+    assert h.node.op is ops.linear_relu
+    dh, = head(h).gradient(h)
+    assert_close(dh, head.weight.numpy()[0])
+    h.backward(dh)
+    expected, = head(net(x)).gradient(x)
+    assert_close(x.grad, expected.numpy())
+
+
+def test_no_hook_is_called_for_a_target_that_no_gradient_reaches():
+    x, z, seen = Tensor([2.0], requires_grad=True), Tensor([3.0], requires_grad=True), []
+    z.register_hook(lambda g: seen.append(g) or g + 1)
+    for how in ({}, {"create_graph": True}):
+        dx, dz = (x * x).gradient(x, z, materialize_grads=True, **how)
+        assert dx.item() == 4 and dz.item() == 0 and seen == []
+
+
+def test_a_target_given_twice_is_hooked_once_and_given_twice():
+    x, calls = leaf(1.0, 2.0), []
+    x.register_hook(lambda g: calls.append(g) or g * 2)
+    h = x * 3
+    h.register_hook(lambda g: calls.append(g))
+    for how in ({}, {"create_graph": True}):
+        calls.clear()
+        found = (h * h).sum().gradient(x, h, x, h, retain_graph=True, **how)
+        assert [g.tolist() for g in found] == [[36, 72], [6, 12]] * 2 and len(calls) == 2
+        assert not any(np.shares_memory(a.data, b.data) for a, b in zip(found[:2], found[2:], strict=True))
+
+
+def test_gradient_fills_no_grad_of_inner_values_either():
+    x = leaf(2.0)
+    h = (x * x).retain_grad()
+    (h * 3).gradient(x)
+    assert h.grad is None
+    (x * x * 3).backward()
+    x.register_hook(lambda g: (x * x).retain_grad().backward())  # a backward inside still fills what it should
+    assert x.grad.item() == 12
+
+
 # Higher order ---------------------------------------------------------------------------------------------------------
 
 
@@ -491,6 +599,317 @@ def test_backward_does_not_change_the_switches():
         assert not is_grad_enabled()
 
 
+@pytest.mark.parametrize("switch", [no_grad, enable_grad, detect_anomaly])
+def test_a_switch_may_be_entered_again(switch):
+    before = mode.recording, mode.anomaly, mode.watchers, np.geterr()
+    once = switch()
+    with once as entered, once:
+        assert entered is once
+        with once, switch():
+            inside = mode.recording, mode.anomaly, mode.watchers, np.geterr()
+        assert (mode.recording, mode.anomaly, mode.watchers, np.geterr()) == inside != before or switch is enable_grad
+    assert (mode.recording, mode.anomaly, mode.watchers, np.geterr()) == before
+
+
+def test_one_switch_in_several_threads():
+    switch, entered, left = no_grad(), threading.Event(), threading.Event()
+    seen = []
+
+    def work():
+        with enable_grad(), switch:
+            entered.set()
+            left.wait(10)
+            seen.append(is_grad_enabled())
+        seen.append(is_grad_enabled())
+
+    with switch:
+        thread = threading.Thread(target=work)
+        thread.start()
+        entered.wait(10)
+    assert is_grad_enabled()
+    left.set()
+    thread.join()
+    assert seen == [False, True] and mode.entered == []
+
+
+def test_switches_that_end_out_of_order():
+    def steps():
+        with no_grad():
+            yield
+
+    walking = steps()
+    next(walking)  # leaves recording off, as a generator's with block does
+    with enable_grad():
+        walking.close()
+    assert mode.entered == [] and not is_grad_enabled()
+    mode.recording = True
+
+
+def test_a_decorated_generator():
+    """Its own steps are inside the switch, and what happens between them is not."""
+    x, closed = leaf(1.0), []
+
+    @no_grad()
+    def steps():
+        """Words."""
+        try:
+            given = yield (x * 2).requires_grad
+            assert given == "sent" and not is_grad_enabled()
+            try:
+                yield is_grad_enabled()
+            except KeyError:
+                yield "caught", is_grad_enabled()
+            return "returned"
+        finally:
+            closed.append(is_grad_enabled())
+
+    def outer():
+        return (yield from steps())
+
+    assert steps.__doc__ == "Words."
+    walking = outer()
+    assert next(walking) is False and is_grad_enabled()
+    assert walking.send("sent") is False and is_grad_enabled()
+    assert walking.throw(KeyError()) == ("caught", False) and is_grad_enabled()
+    with pytest.raises(StopIteration) as end:
+        next(walking)
+    assert end.value.value == "returned" and closed == [False] and is_grad_enabled()
+    walking = steps()
+    next(walking)
+    walking.close()
+    assert closed == [False, False] and is_grad_enabled()
+    walking = steps()
+    next(walking)
+    with pytest.raises(ZeroDivisionError):
+        walking.throw(ZeroDivisionError())
+    assert list(no_grad()(lambda: [1, 2])()) == [1, 2]
+
+
+def test_a_decorated_coroutine():
+    seen = []
+
+    @no_grad()
+    async def work(k):
+        for _ in range(3):
+            seen.append((k, is_grad_enabled()))
+            await asyncio.sleep(0)
+        return k
+
+    async def main():
+        async def others():
+            for _ in range(3):
+                seen.append(("others", is_grad_enabled()))
+                await asyncio.sleep(0)
+
+        return await asyncio.gather(work(1), others(), work(2))
+
+    assert asyncio.run(main()) == [1, None, 2]
+    assert sorted(set(seen), key=str) == [("others", True), (1, False), (2, False)] and is_grad_enabled()
+
+    with pytest.raises(TypeError, match="no_grad: steps is an asynchronous generator.*with block"):
+        @no_grad()
+        async def steps():
+            yield
+
+
+# Exceptions on the way ------------------------------------------------------------------------------------------------
+
+
+def some_step(a, b, w):
+    """Ops of every kind: plain, with views, fused, with several uses, checkpointed."""
+    h = ops.linear(a, w, b).retain_grad()
+    parts = h[:, :2] * h[:, 1:] + h.sum(axis=1, keepdim=True)
+    k = checkpoint(lambda h: h.tanh() * b, h)
+    return (ops.softmax(parts).sum() + (k * k).mean() + a.mean()) * 2.0
+
+
+def leaves_of_a_step():
+    r = np.random.default_rng(0)
+    return [Tensor(r.standard_normal(s), requires_grad=True) for s in ((4, 5), (3,), (3, 5))]
+
+
+def state_of_the_engine():
+    return mode.recording, mode.anomaly, mode.filling, mode.watchers, list(mode.entered), np.geterr()
+
+
+def interrupted(monkeypatch, method, at, error):
+    """Make the call number `at` of a method of Primitive raise, once."""
+    whole, calls = getattr(Primitive, method), iter(range(10**6))
+
+    def call(self, *args, **options):
+        if next(calls) == at:
+            raise error
+        return whole(self, *args, **options)
+
+    monkeypatch.setattr(Primitive, method, call)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("planned")], ids=repr)
+@pytest.mark.parametrize("how", [{}, {"retain_graph": True}, {"create_graph": True}], ids=str)
+def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
+    expected = leaves_of_a_step()
+    some_step(*expected).backward(**how)
+    before, stopped = state_of_the_engine(), 0
+    for at in range(100):
+        xs = leaves_of_a_step()
+        loss = some_step(*xs)
+        with monkeypatch.context() as patch:
+            interrupted(patch, "cotangents", at, error)
+            try:
+                loss.backward(**how)
+                break
+            except type(error):
+                stopped += 1
+        assert state_of_the_engine() == before and all(x.grad is None for x in xs)
+        try:  # a graph that was kept, or is still whole, can be walked; another says that it cannot
+            loss.backward(**how)
+            assert how or at == 0
+        except RuntimeError as freed:
+            assert not how and "was already freed by an earlier backward, even if an exception stopped" in str(freed)
+            some_step(*xs).backward(**how)
+        for x, wanted in zip(xs, expected, strict=True):
+            assert_close(x.grad, wanted.grad.numpy())
+    assert stopped > 15
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
+def test_an_exception_in_any_forward_leaves_all_as_it_was(monkeypatch, error):
+    before, stopped = state_of_the_engine(), 0
+    xs = leaves_of_a_step()
+    for at in range(100):
+        with monkeypatch.context() as patch:
+            interrupted(patch, "__call__", at, error)
+            try:
+                with detect_anomaly():
+                    some_step(*xs)
+                break
+            except type(error):
+                stopped += 1
+        assert state_of_the_engine() == before and all(x.grad is None for x in xs)
+    assert stopped > 10
+
+
+def test_an_exception_in_a_hook_leaves_every_leaf_as_it_was():
+    def fail(g):
+        raise KeyError("planned")
+
+    a, b = leaf(1.0), leaf(2.0)
+    for hooked in range(3):
+        h = a * b
+        remove = (a, b, h)[hooked].register_hook(fail)
+        before = state_of_the_engine()
+        with pytest.raises(KeyError):
+            (h * a).backward()
+        assert a.grad is None and b.grad is None and state_of_the_engine() == before
+        with pytest.raises(KeyError):
+            (a * b * a).gradient((a, b, a)[hooked]) if hooked < 2 else (h * a).gradient(a)
+        assert state_of_the_engine() == before
+        remove()
+    (a * b * a).backward()
+    assert a.grad.item() == 4 and b.grad.item() == 1
+
+
+# Walks that meet ------------------------------------------------------------------------------------------------------
+
+
+def test_a_backward_inside_a_hook():
+    x, w = leaf(2.0), leaf(5.0)
+    h, other = x * x, w * w
+    h.register_hook(lambda g: other.backward())
+    (h * 3).backward()
+    assert x.grad.item() == 12 and w.grad.item() == 10
+    x.zero_grad()
+    h = x * x  # of the graph that is being walked
+    y = h * 3
+    h.register_hook(lambda g: y.backward(retain_graph=True) if x.grad is None else None)
+    with pytest.raises(RuntimeError, match="already freed"):
+        y.backward()
+    x.zero_grad()
+    h = x * x
+    y = h * 3
+    calls = []
+    h.register_hook(lambda g: calls.append(0) or len(calls) == 1 and y.backward(retain_graph=True) or None)
+    y.backward(retain_graph=True)
+    assert x.grad.item() == 24
+
+
+def test_hooks_that_change_hooks_and_flags():
+    x, seen = leaf(2.0), []
+    h = x * 1
+    h.register_hook(lambda g: h.register_hook(lambda g: seen.append("late")) and None)
+    y = h * 3
+    y.backward(retain_graph=True)
+    assert seen == []  # it was registered while the hooks ran
+    y.backward()
+    assert seen == ["late"] and x.grad.item() == 6
+    x.zero_grad()
+    h = x * 1
+    h.register_hook(lambda g: x.requires_grad_(False) and None)
+    (h * 3).backward()
+    assert x.grad is None
+
+
+def test_a_leaf_that_no_longer_requires_grad_gets_none():
+    x, w = leaf(2.0), leaf(3.0)
+    y = x * w
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None and w.grad.item() == 2
+    x, w = Tensor(2.0), leaf(3.0)
+    y = x * w
+    x.requires_grad_()  # too late for y
+    y.backward()
+    assert x.grad is None and w.grad.item() == 2
+
+
+def test_many_threads_add_to_one_leaf():
+    """Reading, adding and writing .grad is not one step."""
+    x, count, rounds = leaf(*[1.0] * 50), 4, 100
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def work():
+        for _ in range(rounds):
+            (x * 1.0).sum().backward()
+
+    try:
+        threads = [threading.Thread(target=work) for _ in range(count)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert_close(x.grad, [count * rounds] * 50)
+
+
+def test_one_graph_walked_by_two_threads_is_right_or_raises():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            x, outcome = leaf(1.0), []
+            y = x
+            for _ in range(30):
+                y = y * 1.0 + 0.0
+
+            def work(y=y, outcome=outcome):
+                try:
+                    y.backward()
+                    outcome.append("right")
+                except RuntimeError as error:
+                    assert "already freed" in str(error)
+
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert (x.grad.item() if x.grad is not None else 0) == len(outcome)
+    finally:
+        sys.setswitchinterval(interval)
+
+
 # Depth ----------------------------------------------------------------------------------------------------------------
 
 
@@ -544,6 +963,38 @@ def test_anomaly_with_create_graph_and_through_composed_ops():
         assert_close(x.norm().gradient(x, create_graph=True)[0], [0, 0])
         with pytest.raises(FloatingPointError, match=r"called at .*test_autograd\.py:\d+: ops\.logsumexp\("):
             ops.logsumexp(x * np.inf)
+
+
+def test_anomaly_names_the_line_of_an_op_with_a_hook():
+    x = leaf(0.0)
+    y = x ** 0.5  # before anomaly mode
+    y.register_hook(lambda g: None)
+    with detect_anomaly(), pytest.raises(FloatingPointError, match=r"VJP of pow .*test_autograd\.py:\d+: y\.backw"):
+        y.backward()
+
+
+def test_anomaly_passes_infinities_it_was_given():
+    """A mask of -inf is the user's, and no op's doing; what comes of it may still be."""
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    mask = Tensor(np.triu(np.full((2, 2), -np.inf, np.float32), 1))
+    with detect_anomaly():
+        for y in (ops.softmax(x + mask), ops.softmax(x.masked_fill(mask < 0, -np.inf)),
+                  x.pad((1, 1), value=-np.inf).max(1), ops.scaled_dot_product_attention(x, x, x, mask),
+                  ops.scaled_dot_product_attention(x, x, x, is_causal=True), ops.logsumexp(x + mask),
+                  ops.log_softmax(x + mask).exp()):
+            y.sum().backward()
+        for make, what in ((lambda: ops.softmax(x + mask - np.inf), "softmax made the first NaN"),
+                           (lambda: (x + mask) * 0.0, "mul made the first NaN"),
+                           (lambda: x / 0.0, "div made the first infinity"),
+                           (lambda: Tensor([1.0, np.nan]) + 1.0, "add was given the first NaN"),
+                           (lambda: x * np.nan, "mul was given the first NaN")):
+            with pytest.raises(FloatingPointError, match=what):
+                make()
+        y = x * 2.0
+        y.backward(np.full((2, 2), np.inf))
+        with pytest.raises(FloatingPointError, match="the VJP of mul was given the first NaN"):
+            (x * 2.0).backward(np.full((2, 2), np.nan))
+    assert np.isinf(x.grad.numpy()).all()
 
 
 def test_anomaly_passes_what_is_finite():
@@ -648,6 +1099,30 @@ def test_retain_grad():
         Tensor([1.0]).retain_grad()
 
 
+@pytest.mark.parametrize("retain_first", [True, False])
+def test_retain_grad_keeps_what_hooks_made_of_the_gradient(retain_first):
+    x = leaf(2.0)
+    h = x * 3
+    if retain_first:
+        h.retain_grad()
+    h.register_hook(lambda g: g * 10)
+    h.retain_grad()
+    (h * 1).backward()
+    assert h.grad.item() == 10 and x.grad.item() == 30
+
+
+def test_a_retained_gradient_shares_no_memory():
+    x = leaf(1.0, 2.0)
+    for how in ({}, {"create_graph": True}):
+        h = (x * 1).retain_grad()
+        seen = []
+        h.register_hook(lambda g, seen=seen: seen.append(g * 2) or seen[0])
+        x.zero_grad()
+        h.sum().backward(**how)
+        for other in (seen[0], x.grad):
+            assert not np.shares_memory(h.grad.data, other.data)
+
+
 def test_retain_grad_keeps_a_graph_if_asked():
     x = leaf(2.0)
     h = (x * x).retain_grad()
@@ -676,6 +1151,102 @@ def test_a_change_of_a_saved_input_is_detected(change):
     with pytest.raises(RuntimeError,
                        match=r"backward: an input of mul \(output shape \(2,\)\) " + CHANGED.format("mul")):
         y.backward()
+
+
+def test_setting_data_is_a_change_in_place():
+    def times(w):
+        w.data *= 2
+
+    def new(w):
+        w.data = w.data * 2
+
+    def of_a_tensor(w):
+        w.data = Tensor([7.0, 8.0])
+
+    def of_a_view(w):
+        w.data = Tensor([7.0, 8.0, 9.0])[:2]
+
+    for change in times, new, of_a_tensor, of_a_view:
+        w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        for y in ((w * x).sum(), (w[:1] * 2.0 * w.detach()).sum(), checkpoint(lambda w, x=x: w * x, w).sum()):
+            change(w)
+            with pytest.raises(RuntimeError, match="was changed in place"):
+                y.backward()
+        (w * x).sum().backward()  # a graph from now on is right
+        assert_close(x.grad, w.numpy())
+
+
+def test_a_tensor_set_as_data_shares_its_version():
+    w, t = leaf(1.0, 2.0), Tensor([3.0, 4.0])
+    w.data = t
+    y = (w * w).sum()
+    t.assign([5.0, 6.0])
+    assert w.tolist() == [5, 6]
+    with pytest.raises(RuntimeError, match="was changed in place"):
+        y.backward()
+
+
+def test_an_op_that_gives_its_input_shares_the_version():
+    """As NumPy functions do that find nothing to do: then a change of one is a change of the other."""
+    same, second = primitive(lambda x: x), primitive(lambda a, b, c: b)
+    same.vjp(x=lambda g: g)
+    second.vjp(b=lambda g: g)
+    for array in (np.ones(3), np.ones(6)[::2]):
+        for op in (same, lambda x: second(1.0, x, 2.0), lambda x: same(same(x)), lambda x: same(x)[1:]):
+            x = Tensor.from_numpy(array.copy()).requires_grad_()
+            y = (op(x) ** 2).sum()
+            x.assign([5.0, 6.0, 7.0])
+            with pytest.raises(RuntimeError, match="an input of pow"):
+                y.backward()
+
+
+def test_an_op_that_gives_its_input_and_saves_its_output():
+    half = primitive(lambda x: x[1:])
+    same = primitive(lambda x: x)
+    for op in half, same:
+        op.vjp(x=lambda g, out, x_shape: ops.put(g * out, shape=x_shape, index=(slice(x_shape[0] - len(g), None),)))
+        x = leaf(1.0, 2.0, 3.0)
+        y = op(x).sum()
+        x.assign([5.0, 6.0, 7.0])
+        with pytest.raises(RuntimeError, match="its output of <lambda>"):
+            y.backward()
+
+
+def test_a_change_of_an_output_that_the_graph_of_the_gradient_saved():
+    x = leaf(1.0, 2.0)
+    for view_before in (False, True):
+        y = x.exp()
+        if view_before:
+            y[0:1].detach()
+        g, = y.sum().gradient(x, create_graph=True)  # g y
+        y.detach().assign([0.0, 0.0])
+        with pytest.raises(RuntimeError, match="was changed in place"):
+            g.sum().backward()
+
+
+def test_views_of_views_in_every_order():
+    """Whichever of them an op saved, and whichever is changed, of views taken before or after."""
+    views = [lambda t: t, lambda t: t.reshape(-1), lambda t: t.T, lambda t: t[::2], lambda t: t.detach(),
+             lambda t: t.unsqueeze(0), lambda t: t.flip(0), lambda t: t.clone(), ops.identity]
+    raised = 0
+    for first, then in itertools.product(views, views):
+        for saved, changed, late in itertools.product(range(3), range(3), (False, True)):
+            w = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+            middle = first(w)
+            chain = [w, middle, then(middle)]
+            x = chain[saved].detach()  # of which mul, unlike of w, takes no gradient but saves the value
+            y = (x * w.sum()).sum()
+            again = first(w) if late else middle
+            t = ([w, again, then(again)] if late else chain)[changed].detach()
+            shared = np.shares_memory(t.data, x.data)
+            t.assign(t.numpy() + 1)
+            raised += shared
+            if shared:
+                with pytest.raises(RuntimeError, match="an input of mul"):
+                    y.backward()
+            else:
+                y.backward()
+    assert raised > 1000
 
 
 def test_a_change_seen_through_a_view_that_was_saved():

@@ -1,12 +1,15 @@
 """Checkpointed functions against the same kept whole: values, gradients of any order, and what stays in memory."""
 
+import contextlib
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Tensor, checkpoint, gradcheck, gradgradcheck, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, checkpoint, detect_anomaly, gradcheck, gradgradcheck, manual_seed, no_grad, ops
+from tinygrad_like.autograd import mode
 
 rng = np.random.default_rng(6)
 
@@ -65,8 +68,10 @@ def test_several_results():
     sine, cosine = checkpoint(lambda x: (x.sin(), x.cos()), x)
     (sine * cosine).sum().backward()
     np.testing.assert_allclose(x.grad.data, np.cos(2 * x.data), rtol=1e-6)
-    same, constant = checkpoint(lambda x: [x, Tensor([1.0])], x)
-    assert same is x and not constant.requires_grad
+    made = checkpoint(lambda x: [x, Tensor([1.0])], x)
+    assert type(made) is tuple and made[0] is x and not made[1].requires_grad
+    h = x * x
+    assert checkpoint(lambda h: h, h) is h  # what the function did not make stays as it is
 
 
 def test_nothing_is_recorded_where_nothing_would_be():
@@ -102,6 +107,126 @@ def test_a_change_in_place_is_seen():
         (x, w)[changed].assign([5.0])
         with pytest.raises(RuntimeError, match=r"Tensor of shape \(1,\) was changed in place after checkpoint used it"):
             y.backward()
+
+
+@pytest.mark.parametrize("made", [
+    lambda x, c: x * c, lambda x, c: (x + c).exp(), lambda x, c: x * (c * 2 + 1), lambda x, c: (x * 1).exp() * c.sum(),
+    lambda x, c: x * c[0:1], lambda x, c: checkpoint(lambda y: y * c, x), lambda x, c: ops.linear(x, c.reshape(1, 1)),
+])
+@pytest.mark.parametrize("how", ["closed over", "an argument", "an option", "without recording"])
+def test_a_change_of_a_constant_is_seen(made, how):
+    """Also where no rule saves it: the recomputed values would be others."""
+    def call(f, x, c):
+        if how == "an argument":
+            return checkpoint(f, x, c)
+        if how == "an option":
+            return checkpoint(f, x, c=c)
+        if how == "closed over":
+            return checkpoint(lambda x: f(x, c), x)
+        return checkpoint(lambda x: f(x, quiet(c)), x)
+
+    @no_grad()
+    def quiet(c):
+        return c + 0.0
+
+    def times(c):
+        c.data *= 2
+
+    for later in (lambda c: c.assign([7.0]), lambda c: c[:].__setitem__(0, 7.0), times):
+        x, c = Tensor([2.0], requires_grad=True), Tensor([3.0])
+        y = call(made, x, c)
+        later(c)
+        with pytest.raises(RuntimeError, match=r"Tensor of shape \(1,\) was changed in place after checkpoint used it"):
+            y.backward()
+        c.assign([3.0])
+        y = call(made, x, c)
+        y.backward()  # what was changed before is no matter
+        expected, = made(x, c).gradient(x)
+        assert x.grad.tolist() == expected.tolist()
+
+
+def test_a_change_of_what_was_computed_before_is_seen():
+    x = Tensor([2.0], requires_grad=True)
+    for call in lambda f, h: checkpoint(f, h), lambda f, h: checkpoint(lambda: f(h)):
+        h = x * x
+        y = call(lambda h: h.exp(), h)
+        h.detach().assign([0.0])
+        with pytest.raises(RuntimeError, match="was changed in place after checkpoint used it"):
+            y.backward()
+
+
+def test_no_false_alarm():
+    """What f changes itself while it runs, what it does not use, and what only a later function uses."""
+    x, unused, noted, net = Tensor([1.0], requires_grad=True), Tensor([1.0]), Tensor([0.0]), nn.BatchNorm1d(2)
+
+    def f(x, unused, noted):
+        noted.assign(noted + 1)
+        return x * noted
+
+    y = checkpoint(f, x, unused, noted)
+    unused.assign([5.0])
+    inner, outer = checkpoint(lambda x: (h := x * 1, h * 2), x)
+    inner.detach().assign([7.0])  # made by the function, which makes it anew
+    outer.backward()
+    x.zero_grad()
+    z = checkpoint(net, Tensor.randn(4, 2) * x)
+    checkpoint(net, Tensor.randn(4, 2) * x)  # changes the running statistics, which are in no result
+    z.sum().backward()
+    y.backward()
+    assert noted.item() == 2
+
+
+def test_constants_are_not_kept():
+    made = []
+
+    def f(x):
+        c = Tensor([3.0])
+        made.append(weakref.ref(c))
+        return x * c
+
+    x = Tensor([1.0], requires_grad=True)
+    y = checkpoint(f, x)
+    assert made[0]() is None
+    y.backward()
+    assert x.grad.item() == 3
+
+
+def test_options_and_every_kind_of_walk():
+    def f(x, *, scale, power=2):
+        return ((x * scale) ** power).sum()
+
+    x, scale = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
+    for how in ({}, {"create_graph": True}, {"retain_graph": True}):
+        for targets in ((x,), (scale,), (x, scale)):
+            found = checkpoint(f, x, scale=scale, power=3).gradient(*targets, **how)
+            wanted = f(x, scale=scale, power=3).gradient(*targets, **how)
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+    g, = checkpoint(lambda x: checkpoint(f, x * 1, scale=scale), x).gradient(x, create_graph=True)
+    assert g.sum().gradient(x)[0].tolist() == [18, 32]
+    with pytest.raises(RuntimeError, match="was changed in place"):
+        y = checkpoint(f, x, scale=scale)
+        scale.assign([1.0, 1.0])
+        y.backward()
+
+
+def test_the_watch_ends_with_the_function():
+    x = Tensor([1.0], requires_grad=True)
+    for outcome in (2.0, KeyError("planned")):
+        def f(x, outcome=outcome):
+            if isinstance(outcome, KeyError):
+                raise outcome
+            return x * outcome
+
+        with contextlib.suppress(KeyError):
+            checkpoint(f, x)
+        assert mode.watchers == ()
+    with detect_anomaly():
+        with pytest.raises(FloatingPointError, match="div made the first infinity"):
+            checkpoint(lambda x: x / 0.0, x)
+        y = checkpoint(lambda x: checkpoint(lambda x: x * 3.0, x), x)
+    y.backward()
+    assert x.grad.item() == 3 and mode.watchers == ()
 
 
 def test_what_a_function_must_give():

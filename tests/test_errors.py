@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import nn
 from tinygrad_like import Tensor, no_grad, ops
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
@@ -100,7 +101,7 @@ BAD_CALLS = [
     (lambda: -Tensor([True]), TypeError, "neg: not defined for bool; cast, with .float(), .int() or .bool()"),
     (lambda: I ** -1, ValueError, "pow: an integer to a negative power is no integer; cast the base with .float()"),
     (lambda: X.clip(), ValueError, "clip: give min, max or both"),
-    (lambda: X.clip(min_=V), TypeError, "clip: min must be a number, got a Tensor"),
+    (lambda: X.clip(min_=V), TypeError, "clip: min must be a number, got a Tensor of shape (3,)"),
     # Conversion
     (lambda: bool(X), ValueError, "bool: the truth of a Tensor of shape (2, 3) is ambiguous; use .any() or .all()"),
     (lambda: X if X > 0 else X, ValueError,
@@ -221,6 +222,15 @@ BAD_CALLS = [
      " selects from"),
     (lambda: X[V], TypeError,
      "getitem: Tensor of dtype float32 is no index; use integers, slices, None, ... or integer or boolean arrays"),
+    (lambda: X[[0, 1], [0, 1, 2]], IndexError,
+     "getitem: index arrays of shapes (2,) and (3,) do not broadcast; they are taken element by element (a mask "),
+    (lambda: D.__setitem__((np.array([True, True]), [[0], [1], [2]], [0, 1]), 0.0), IndexError,
+     "getitem: 3 indices for the 2 axes of shape (2, 3)"),
+    (lambda: D.__setitem__((np.array([True, True]), [0, 1, 2]), 0.0), IndexError,
+     "getitem: index arrays of shapes (2,) and (3,) do not broadcast"),
+    (lambda: nn.Conv2d(1, 1, 1)([1, 2]), TypeError,
+     "Conv2d: takes Tensors, got list; Tensor(data) makes one of numbers"),
+    (lambda: nn.Sequential(nn.BatchNorm1d(2))([[1.0, 2.0]]), TypeError, "BatchNorm1d: takes Tensors, got list"),
     (lambda: X[{}], TypeError,
      "getitem: dict of dtype object is no index; use integers, slices, None, ... or integer or boolean arrays"),
     (lambda: X.gather(0, V), TypeError, "gather: index must hold integers, got float32"),
@@ -240,8 +250,8 @@ BAD_CALLS = [
     (lambda: V.one_hot(3), TypeError, "one_hot: needs integers, got float32"),
     (lambda: I.one_hot(2), IndexError, "one_hot: index 2 is out of range for 2 classes"),
     (lambda: Tensor([-1]).one_hot(2), IndexError, "one_hot: index -1 is out of range for 2 classes"),
-    (lambda: X.topk(4), ValueError, "topk: k=4 must be between 0 and 3, the size of axis -1 of shape (2, 3)"),
-    (lambda: X.topk(-1), ValueError, "topk: k=-1 must be between 0 and 3, the size of axis -1 of shape (2, 3)"),
+    (lambda: X.topk(4), ValueError, "topk: k=4 must be between 0 and 3, the size of axis 1 of shape (2, 3)"),
+    (lambda: X.topk(-1), ValueError, "topk: k=-1 must be between 0 and 3, the size of axis 1 of shape (2, 3)"),
     (lambda: X.sort(axis=2), IndexError, "sort: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     # Products
     (lambda: X @ X, ValueError,
@@ -415,6 +425,20 @@ BAD_CALLS = [
      "gradient: target 0 does not require grad; make it with requires_grad=True before use"),
     (lambda: (X*2).sum().gradient(Tensor(1.0, requires_grad=True)), ValueError,
      "gradient: the result does not depend on target 0 (shape ()); pass materialize_grads=True to get zeros"),
+    # Numbers that are Tensors
+    (lambda: X.leaky_relu(Tensor(0.1, requires_grad=True)), TypeError,
+     "leaky_relu: negative_slope is an option, which no gradient reaches, but a Tensor that requires grad; pass its "
+     ".item(), or compute with operators what is to be differentiated"),
+    (lambda: Tensor.full((2,), X.sum()), TypeError,
+     "full: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; pass its .item(), or "
+     "compute with operators, as in mean + std * Tensor.randn(3)"),
+    (lambda: X.full_like(X.sum()), TypeError, "full: no gradient reaches"),
+    (lambda: Tensor.normal(3, mean=X.sum()), TypeError, "normal: no gradient reaches"),
+    (lambda: Tensor.normal(3, std=X.sum()), TypeError, "normal: no gradient reaches"),
+    (lambda: Tensor.uniform(3, low=X.sum()), TypeError, "uniform: no gradient reaches"),
+    (lambda: Tensor.uniform(3, high=X.sum()), TypeError, "uniform: no gradient reaches"),
+    (lambda: Tensor.arange(X.sum(), 3.0), TypeError, "arange: no gradient reaches"),
+    (lambda: Tensor.linspace(X.sum(), 3.0, 4), TypeError, "linspace: no gradient reaches"),
     # In-place change
     (lambda: X.assign(V), ValueError, "assign: value has shape (3,) but the Tensor has shape (2, 3)"),
     (lambda: X.assign("a"), ValueError, "assign: value has shape () but the Tensor has shape (2, 3)"),
@@ -440,7 +464,7 @@ BAD_CALLS = [
     (lambda: V.retain_grad(), RuntimeError, "retain_grad: this Tensor does not require grad"),
     # Calls
     (lambda: copy.deepcopy(X * 2), RuntimeError,
-     "deepcopy: this Tensor was computed by mul; copy a leaf, or x.detach()"),
+     "copy: this Tensor was computed by mul, and a graph cannot be copied or pickled; take a leaf, or x.detach()"),
     (lambda: ops.cast(X, dtype="float16"), TypeError, "cast: dtype float16 is not supported; cast to one of"),
     (lambda: X.cast("text"), TypeError, "cast: 'text' is no dtype; use one of"),
     (lambda: ops.mul(X), TypeError, "mul: missing input 'b': <op mul(a, b)>"),
@@ -563,8 +587,8 @@ def test_backward_twice():
     y = (X * X).sum()
     y.backward()
     X.zero_grad()
-    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward; "
-                                           "pass retain_graph=True to that one"):
+    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward, "
+                                           "even if an exception stopped that; pass retain_graph=True to it"):
         y.backward()
 
 

@@ -1,12 +1,14 @@
 """How ops are declared and called, what they keep, and that every fused op is its reference."""
 
 import inspect
+import itertools
 import weakref
 
 import numpy as np
 import pytest
 
-from tinygrad_like import Residuals, Tensor, no_grad, ops, primitive
+import nn
+from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.primitive import Fused, fused_ops
 
 
@@ -114,6 +116,33 @@ def test_an_op_without_rules_is_not_differentiable():
         assert not y.requires_grad and y.node is None
 
 
+def test_an_option_is_a_number():
+    x, a = leaf([1.0, -2.0]), leaf(0.5)
+    for call in (lambda a: ops.leaky_relu(x, negative_slope=a), lambda a: ops.leaky_relu(x, a),
+                 lambda a: ops.leaky_relu(x.detach(), a), lambda a: ops.leaky_relu(x.numpy(), a),
+                 lambda a: ops.elu(x, alpha=a), lambda a: ops.softplus(x, beta=a), lambda a: x.clip(a),
+                 lambda a: x.pad((1, 1), value=a), lambda a: ops.dropout(x, a),
+                 lambda a: ops.scaled_dot_product_attention(*[x.unsqueeze(0)] * 3, scale=a),
+                 lambda a: ops.self_attention(leaf(np.ones((2, 3))), num_heads=1, scale=a),
+                 lambda a: ops.layer_norm(x, eps=a)):
+        with pytest.raises(TypeError, match=r"^\w+: \w+ is an option, which no gradient reaches, .* pass its .item()"):
+            call(a)
+        manual_seed(0)
+        expected = call(0.5)
+        manual_seed(0)
+        assert np.array_equal(np.asarray(call(a.detach())), np.asarray(expected))
+    with pytest.raises(TypeError, match=r"leaky_relu: negative_slope must be a number, got a Tensor of shape \(1,\)"):
+        ops.leaky_relu(x, Tensor([0.5]))
+    y = ops.leaky_relu(x, a.detach())
+    assert y.gradient(x, gradient=[1.0, 1.0])[0].tolist() == [1, 0.5]
+    assert x.sum(Tensor(0)).item() == -1
+    with no_grad(), pytest.raises(TypeError, match="is an option"):
+        ops.leaky_relu(x, a)
+    # What is composed of ops takes it as an input.
+    delta = leaf(1.0)
+    assert ops.huber_loss(leaf([3.0]), leaf([0.0]), delta=delta).gradient(delta)[0].item() == 2
+
+
 # What rules may ask for -----------------------------------------------------------------------------------------------
 
 
@@ -211,6 +240,35 @@ def test_broadcasting_is_undone_for_every_rule():
     assert da.numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
 
 
+# How cotangents add up ------------------------------------------------------------------------------------------------
+
+
+def test_a_sum_is_not_added_to_a_buffer_of_others():
+    """add hands one array to h and z; what a part of s adds to it must not reach both."""
+    for parts in (lambda h: h[0:1], lambda h: h[1], lambda h: h.split(1)[1]):
+        x, z = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+        h = x * 1
+        s = h + z
+        (s.sum() + 5 * parts(h).sum()).backward()
+        assert z.grad.tolist() == [1, 1] and sorted(x.grad.tolist()) == [1, 6]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_and_placed_parts_add_up_in_every_order(dtype):
+    """Rules of a 0-d Tensor give numbers of NumPy, which are no arrays; x[None] and x[...] give parts to be placed."""
+    uses = [lambda x: x * 2, lambda x: x[None].sum(), lambda x: x[...] * 3, lambda x: x[()], lambda x: x + x,
+            lambda x: x.reshape(1)[0] * 7, lambda x: x.exp()]
+    slopes = [2, 1, 3, 1, 2, 7, np.exp(2.0)]
+    for count in (2, 3, 4):
+        for chosen in itertools.permutations(range(len(uses)), count):
+            x = leaf(2.0, dtype)
+            h = x * 1  # both the leaf and an inner value are added up to
+            total = sum([uses[i](h) + uses[i](x) for i in chosen[1:]], uses[chosen[0]](x))
+            total.backward()
+            expected = slopes[chosen[0]] + 2 * sum(slopes[i] for i in chosen[1:])
+            assert x.grad.shape == () and x.grad.item() == pytest.approx(expected, rel=1e-6)
+
+
 # What a wrong rule is told --------------------------------------------------------------------------------------------
 
 
@@ -231,6 +289,41 @@ def test_a_wrong_cotangent_names_the_op(rule, text):
     x = leaf([1.0, 2.0], "float32")
     with pytest.raises((TypeError, ValueError), match=text):
         declare(wrong, x=rule)(x).sum().backward()
+
+
+def test_an_error_in_a_rule_names_the_op_and_the_input():
+    def off(a, b):
+        return a @ b
+
+    a, b = leaf(np.ones((2, 3))), leaf(np.ones((3, 4)))
+    op = declare(off, a=lambda g, b: g * b, b=lambda g, a: g * a)
+    for how in ({}, {"create_graph": True}):
+        with pytest.raises(ValueError, match=r"^the VJP of off for input 'a': .*\(2, ?4\).*\(3, ?4\)") as caught:
+            op(a, b).sum().backward(**how)
+        assert type(caught.value.__cause__) is ValueError  # where in the rule it was
+    for rule, error, text in ((lambda g, x: g * np.cos(x), TypeError, "does not support ufuncs.*as in ops.cos"),
+                              (lambda g, x: g * x.copy(), AttributeError, "has no attribute 'copy'.*as in ops.cos")):
+        op = declare(lambda x: np.sin(x), x=rule)
+        op(a).sum().backward()  # on arrays there is nothing wrong
+        with pytest.raises(error, match=r"^the VJP of <lambda> for input 'x': .*" + text):
+            op(a).sum().backward(create_graph=True)
+    joint = primitive(lambda a, b: a * b)
+    joint.joint_vjp(lambda g, a, b: [g[9], g])
+    with pytest.raises(IndexError, match="^the joint VJP of <lambda>: index 9 is out of bounds"):
+        joint(a, a).sum().backward()
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, KeyError, FloatingPointError])
+def test_an_error_of_a_rule_of_its_own_kind_is_not_touched(error):
+    class Own(error):
+        pass
+
+    def rule(g):
+        raise Own("my own words")
+
+    with pytest.raises(Own) as caught:
+        declare(lambda x: x * 1, x=rule)(leaf([1.0])).backward()
+    assert caught.value.args == ("my own words",)
 
 
 def test_a_joint_rule_gives_one_cotangent_per_input():
@@ -495,3 +588,30 @@ def test_an_input_the_reference_does_not_depend_on_gets_zeros():
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
+
+
+def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():
+    @primitive
+    def total(*xs):
+        return np.sum(xs, axis=0)
+
+    total.vjp(xs=lambda g: g)
+    x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
+    total(x, y).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist() == [1, 1]
+
+
+def test_an_unforeseen_error_names_the_op_and_what_it_was_given():
+    with pytest.raises(TypeError, match=r"^softplus: cannot work with \(float32 \(2, 2\), beta='two'\): ") as caught:
+        ops.softplus(Tensor.ones(2, 2), beta="two")
+    assert caught.value.__cause__ is not None
+    with pytest.raises(TypeError, match=r"^repeat: cannot work with \(float32 \(2,\), None\): "):
+        ops.repeat(Tensor([1.0, 2.0]), None)
+    with pytest.raises(TypeError, match=r"^SinusoidalEncoding: cannot work with \('a'\): "):
+        nn.SinusoidalEncoding("a")
+
+
+def test_errors_that_are_ours_pass_unchanged():
+    with pytest.raises(ValueError, match=r"^reshape: 6 elements") as caught:
+        ops.flatten(Tensor.ones(2, 3)).reshape(4)
+    assert caught.value.__cause__ is None

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import nn
 import tinygrad_like
 from tinygrad_like import Tensor, get_rng_state, manual_seed, ops, set_rng_state
 from tinygrad_like.tensor import wrap
@@ -210,6 +211,18 @@ def test_the_stream_continues_from_a_saved_state():
     assert Tensor.randn(4).tolist() == first
 
 
+@pytest.mark.parametrize("change", [lambda s: s.pop("has_uint32"), lambda s: s.update(state={"state": 1}),
+                                    lambda s: s.update(bit_generator="MT19937"),
+                                    lambda s: s["state"].update(state=-1), lambda s: s.update(uinteger="x")])
+def test_a_state_of_the_generator_that_is_none_changes_nothing(change):
+    before = get_rng_state()
+    state = {**before, "state": {"state": 1, "inc": 3}}
+    change(state)
+    with pytest.raises(ValueError, match="set_rng_state: this is no state of PCG64"):
+        set_rng_state(state)
+    assert get_rng_state() == before
+
+
 def test_distributions():
     n = 20_000
     u, z = Tensor.uniform(n, low=2.0, high=4.0).numpy(), Tensor.normal(n, mean=-1.0, std=3.0).numpy()
@@ -263,6 +276,46 @@ def test_pickles_keep_working_dtypes():
     assert w.grad.tolist() == [[3, 4]]
 
 
+def test_a_computed_tensor_is_neither_copied_nor_pickled():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    for f in copy.copy, copy.deepcopy, pickle.dumps:
+        with pytest.raises(RuntimeError, match=r"copy: this Tensor was computed by mul, .* a leaf, or x.detach\(\)"):
+            f(x * 2)
+        f((x * 2).detach())
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_leaves_are_leaves_of_their_own(again):
+    for array in (np.ones((2, 3), np.float32), np.ones((3, 2)).T, np.ones(12)[::2], np.array(2.0)):
+        x = Tensor.from_numpy(array).requires_grad_()
+        x.register_hook(lambda g: 1 / 0)
+        x.grad = Tensor.ones(*x.shape) * Tensor([1.0], requires_grad=True)  # as create_graph=True leaves it
+        y = again(x)
+        assert y.requires_grad and y.is_leaf and y.grad.node is None and y.dtype is x.dtype
+        assert y.data.flags.c_contiguous == x.data.flags.c_contiguous or not x.data.flags.forc
+        assert not np.shares_memory(x.data, y.data) and np.array_equal(x.data, y.data)
+        loss = (y * y).sum()
+        x.assign(x.numpy() * 0)
+        y.grad = None
+        loss.backward()
+        assert np.array_equal(y.grad.data, 2 * y.data)
+
+
+def test_copies_of_modules_train_alike():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.BatchNorm1d(4), nn.Dropout(0.0), nn.Linear(4, 2))
+    tied = net[0].weight
+    net[0].other = tied  # one parameter by two names stays one
+    x = Tensor.randn(5, 3)
+    net(x).sum().backward()
+    for again in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert again[0].other is again[0].weight is not tied
+        assert np.array_equal(again[4].weight.grad.data, net[4].weight.grad.data)
+        again[0].weight.assign(tied)
+        assert np.array_equal(again.eval()(x).data, net.eval()(x).data)
+        again.train()(x).sum().backward()
+        assert not np.array_equal(again[4].weight.grad.data, net[4].weight.grad.data)
+
+
 def test_a_subclass_computes_plain_tensors():
     class Parameter(Tensor):
         pass
@@ -278,6 +331,78 @@ def test_from_numpy_and_wrap_share():
     for x in (Tensor.from_numpy(array), wrap(array)):
         array[0] += 1
         assert x.tolist()[0] == array[0] and np.shares_memory(x.data, array)
+
+
+@pytest.mark.parametrize("who", ["data", "from_numpy"])
+def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
+    """Kernels read addresses: what is no array, or is not what it looks like, must not reach them."""
+    def take(array):
+        if who == "from_numpy":
+            return Tensor.from_numpy(array)
+        x.data = array
+        return x
+
+    x = Tensor([1.0, 2.0])
+    unaligned = np.frombuffer(bytes(13), np.float32, count=3, offset=1)
+    for bad, text in ((np.ones((1, 1)).view(np.matrix), "takes a plain array, got matrix.*np.asarray"),
+                      (np.ma.array([1.0, 2.0], mask=[0, 1]), r"has no mask.*array\.filled\(value\)"),
+                      ([1.0], "takes a NumPy array, got list; Tensor"), (3.0, "takes a NumPy array, got float"),
+                      (None, "takes a NumPy array, got NoneType"),
+                      (np.zeros(2, np.float16), "dtype float16 is not supported"),
+                      (np.zeros(2, ">f4"), "dtype >f4 is not supported"), (np.array(["a"]), "dtype <U1 is not"),
+                      (np.zeros(2, [("a", "f4")]), "is not supported"), (unaligned, "not aligned to its float32")):
+        with pytest.raises(TypeError, match=f"^{who}: .*{text}"):
+            take(bad)
+    assert x.tolist() == [1, 2] and x.version is None
+    np.arange(4, dtype=np.float32).tofile(tmp_path / "x.bin")
+    mapped = np.memmap(tmp_path / "x.bin", np.float32, "r+")
+    y = take(mapped)
+    assert type(y.data) is np.ndarray and np.shares_memory(y.data, mapped) and (y * 2).tolist() == [0, 2, 4, 6]
+    assert take(pickle.loads(pickle.dumps(np.ones(2)))).dtype is np.dtype("float64")
+
+
+def test_data_may_be_set_to_a_tensor_and_changed_in_place():
+    """What programs for PyTorch do: `p.data = p.data - lr * p.grad`."""
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    (w * w).sum().backward()
+    w.data = w.data - 0.5 * w.grad
+    assert type(w.data) is np.ndarray and w.tolist() == [0, 0] and w.requires_grad
+    w.data += 1
+    w.data[0] = 5
+    assert w.tolist() == [5, 1]
+    w.data = np.ones((2, 2))  # another shape and dtype
+    assert w.shape == (2, 2) and w.dtype == "float64"
+    with pytest.raises(RuntimeError, match=r"gradient has shape \(2, 2\), but .grad, .* \(2,\); call zero_grad"):
+        (w * w).sum().backward()
+    w.data = w.data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
+    assert type(w.data) is np.ndarray and w.shape == () and w.item() == 8
+    with pytest.raises(TypeError, match="data: a Tensor that requires grad cannot be int64; cast it with .float()"):
+        w.data = np.array([1, 2])
+    w.requires_grad_(False).data = np.array([1, 2])
+    assert w.dtype == "int64"
+
+
+def test_a_read_only_array_can_be_read_but_not_changed():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array.flags.writeable = False
+    for x in (Tensor.from_numpy(array).requires_grad_(), Tensor.from_numpy(array.T).requires_grad_()):
+        y = (x * x).sum() + x.exp().mean() + ops.linear(x, x).sum() + ops.softmax(x).sum()
+        y.backward()
+        assert np.isfinite(x.grad.numpy()).all() and x.grad.data.flags.writeable
+        text = "shows memory that must not be written, as expand does and read-only arrays are; change a clone"
+        with pytest.raises(ValueError, match=f"assign: .* {text}"):
+            x.assign(np.zeros(x.shape))
+        with pytest.raises(ValueError, match=f"setitem: .* {text}"):
+            x.detach()[0] = 1.0
+        with pytest.raises(ValueError, match="read-only"):
+            x.data += 1
+    assert array.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_masked_array_is_no_data():
+    with pytest.raises(TypeError, match=r"^Tensor: a Tensor has no mask"):
+        Tensor(np.ma.array([1.0, 2.0], mask=[False, True]))
+    assert Tensor(np.ones((1, 2)).view(np.matrix)).tolist() == [[1, 1]]  # a copy is plain
 
 
 def test_dlpack_both_ways():

@@ -108,3 +108,19 @@ def test_a_constant_has_gradient_zero():
 def test_errors(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_plain_numbers_in_and_no_graph_out_unless_one_came_in():
+    x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True)
+    y, t = jvp(lambda x: x * x, (x,), ([1.0, 10.0],))
+    assert t.tolist() == [2, 40] and not t.requires_grad and not y.requires_grad
+    assert jvp(lambda x: x * x, (w,), ([1.0, 10.0],))[1].requires_grad
+    y, pull = vjp(lambda a, b: a * b * b, x, w)  # one of the two is differentiated further out
+    assert y.requires_grad and pull([1.0, 1.0])[0].sum().gradient(w)[0].tolist() == [6, 8]
+
+    def f(x):
+        return (x * x * x).sum()
+
+    assert hvp(f, [1.0, 2.0], [1.0, 10.0]).tolist() == [6, 120]
+    v = Tensor([1.0, 10.0], requires_grad=True)
+    assert hvp(f, x, v).sum().gradient(v)[0].tolist() == [6, 12]

@@ -6,10 +6,13 @@ Nothing here knows arrays or mathematics. A cotangent is anything with `+`; what
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import threading
+import types
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
+from functools import wraps
 from heapq import heappop, heappush
 from typing import Any
 
@@ -46,70 +49,138 @@ class Node:
 
 
 class Extra:
-    """What few nodes have: hooks, the version of an output that has views, the user's line (anomaly mode)."""
+    """What few nodes have: hooks, who keeps the gradient, the version of an output that has views, the user's line."""
 
-    __slots__ = ("hooks", "version", "line")
+    __slots__ = ("hooks", "keep", "version", "line")
 
     def __init__(self):
-        self.hooks, self.version, self.line = [], None, None
+        self.hooks, self.keep, self.version, self.line = [], None, None, None
 
 
 class _Mode(threading.local):
     recording = True
     anomaly = False
+    filling = True  # whether a walk fills .grad where retain_grad asked for it
+    watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
+
+    def __init__(self):
+        self.entered = []  # the switches that are on, with what they have set
 
 
 mode = _Mode()  # per thread
 
 
-class Switch(ContextDecorator):
-    """Set a field of `mode` for a `with` block or a decorated function, and restore it afterwards."""
+class setting:
+    """Set a field of `mode` for a `with` block."""
 
-    field: str
-    value: bool
+    __slots__ = ("field", "value", "before")
+
+    def __init__(self, field: str, value: Any):
+        self.field, self.value = field, value
 
     def __enter__(self):
-        self._before = getattr(mode, self.field)
+        self.before = getattr(mode, self.field)
         setattr(mode, self.field, self.value)
+
+    def __exit__(self, *error):
+        setattr(mode, self.field, self.before)
+
+
+def recording(flag: bool) -> setting:
+    """Set whether ops are recorded, by value; the internal form of `no_grad` and `enable_grad`."""
+    return setting("recording", flag)
+
+
+class Switch(ContextDecorator):
+    """What a `with` block or a decorated function sets, and restores afterwards: of generators and coroutines too.
+
+    One object may be entered again inside itself, and by several threads.
+    """
+
+    def __init__(self, *arguments):
+        if arguments:
+            name = type(self).__name__
+            raise TypeError(f"{name}() takes no arguments; to decorate a function write @{name}()")
+
+    def settings(self) -> Iterable:
+        """New context managers, entered together."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        settings = self.settings()
+        for each in settings:
+            each.__enter__()
+        mode.entered.append((self, settings))  # not to self, which other threads may have entered
         return self
 
     def __exit__(self, *error):
-        setattr(mode, self.field, self._before)
+        entered = mode.entered
+        i = len(entered) - 1
+        while entered[i][0] is not self:  # a suspended generator may have entered another since
+            i -= 1
+        for each in reversed(entered.pop(i)[1]):
+            each.__exit__(*error)
+
+    def __call__(self, function: Any) -> Any:
+        kind = type(self)
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(f"{kind.__name__}: {function.__name__} is an asynchronous generator, between whose steps "
+                            "it would stay on; use a with block around each step")
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def stepwise(*args, **options):
+                return await _steps(kind, function(*args, **options))
+
+            return stepwise
+        if inspect.isgeneratorfunction(function):
+            return wraps(function)(lambda *args, **options: _steps(kind, function(*args, **options)))
+        return super().__call__(function)
 
     def _recreate_cm(self):
         return type(self)()  # one instance per call: a decorated function may recurse
 
 
+@types.coroutine
+def _steps(switch: Callable, inner: Any):
+    """The steps of a generator or coroutine, each inside a new switch, and none of what happens between them."""
+    try:
+        with switch():
+            value = inner.send(None)
+        while True:
+            try:
+                given = yield value
+            except GeneratorExit:
+                with switch():
+                    inner.close()
+                raise
+            except BaseException as error:
+                with switch():
+                    value = inner.throw(error)
+            else:
+                with switch():
+                    value = inner.send(given)
+    except StopIteration as end:
+        return end.value
+
+
 class no_grad(Switch):
     """Record nothing inside: results do not require grad. `with no_grad(): ...` or `@no_grad()`; per thread."""
 
-    field, value = "recording", False
+    def settings(self):
+        return [setting("recording", False)]
 
 
 class enable_grad(Switch):
     """Record again inside a `no_grad` block. `with enable_grad(): ...` or `@enable_grad()`; per thread."""
 
-    field, value = "recording", True
+    def settings(self):
+        return [setting("recording", True)]
 
 
 def is_grad_enabled() -> bool:
     """Whether ops called in this thread are being recorded."""
     return mode.recording
-
-
-class recording:
-    """Set whether ops are recorded, by value; the internal form of `no_grad` and `enable_grad`."""
-
-    __slots__ = ("flag", "before")
-
-    def __init__(self, flag: bool):
-        self.flag = flag
-
-    def __enter__(self):
-        self.before, mode.recording = mode.recording, self.flag
-
-    def __exit__(self, *error):
-        mode.recording = self.before
 
 
 def plus(total, c, owned: bool):
@@ -134,23 +205,26 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     table = {root: g}
     owned = set()  # entries whose buffer was made here by an addition, and may be added to in place
     heap = [(-root.order, root)] if type(root) is Node else []
-    needed = _leading_to(root, targets) if targets else None
+    first = min([t.order if type(t) is Node else 0 for t in targets], default=0)  # leaves are older than any node
+    needed = _leading_to(root, targets, first) if targets else None
     while heap:
         node = heappop(heap)[1]
         g = table[node] if node in targets else table.pop(node)
-        if node.parents is None:
-            raise RuntimeError(
-                f"backward: the graph through {node.op.name} was already freed by an earlier backward; "
-                "pass retain_graph=True to that one to walk it again"
-            )
-        if node.extra is not None:
-            for hook in tuple(node.extra.hooks):  # a hook may remove itself
+        parents = node.parents
+        if needed is not None and (parents is not None or node.order == first):
+            parents = [p if p in needed else None for p in parents or ()]
+        if parents is None:
+            raise freed(node)
+        extra = node.extra
+        if extra is not None:
+            for hook in tuple(extra.hooks):  # a hook may remove itself
                 g = _replaced(g, hook(g))
             if node in targets:
                 table[node] = g
-        parents = node.parents
-        if needed is not None:
-            parents = [p if p in needed else None for p in parents]
+            if extra.keep is not None and mode.filling:
+                extra.keep(g)
+        if needed is not None and all([p is None for p in parents]):
+            continue  # a target beyond which nothing is wanted: its own graph is left to another walk
         for parent, c in zip(parents, node.op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue
@@ -167,21 +241,32 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     return table
 
 
+def freed(node: Node) -> RuntimeError:
+    """The error of whoever needs what `node` no longer has."""
+    return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
+                        "an exception stopped that; pass retain_graph=True to it to walk the graph again")
+
+
 def _replaced(g, new):
     return g if new is None else new
 
 
-def _leading_to(root, targets: Iterable) -> set:
-    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report."""
+def _leading_to(root, targets: Iterable, first: int) -> set:
+    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report.
+
+    first: the tick of the oldest target; no path leads on from what is older.
+    """
     seen, stack, nodes, needed = {root}, [root], [], set(targets)
     while stack:
         node = stack.pop()
-        if type(node) is Node and node.parents is None:
+        if type(node) is not Node or node.order <= first:
+            continue
+        if node.parents is None:
             needed.add(node)
-        elif type(node) is Node:
+        else:
             nodes.append(node)
             for parent in node.parents:
-                if parent is not None and parent not in seen:
+                if parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
     for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs

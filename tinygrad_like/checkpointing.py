@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import ops
-from .autograd import Node, mode, recording, tick, walk
+from .autograd import Node, freed, mode, recording, setting, tick, walk
 from .random import get_rng_state, set_rng_state
 from .tensor import Tensor, wrap
 
@@ -19,15 +19,25 @@ def checkpoint(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
     module's parameters. Random numbers, as in dropout, are the same both times; what f changes, such as the running
     statistics of a batch norm, it changes twice. f is called once more for every result that a gradient reaches.
 
-    Raises TypeError if f gives anything else; and in backward RuntimeError if an argument or a parameter was changed in
-    place since, or f gives something of another shape than before.
+    Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
+    in place since, or f gives something of another shape than before.
     (Chen et al., Training deep nets with sublinear memory cost, 2016)
     """
     if not mode.recording:
         return f(*args, **options)
     state, since = get_rng_state(), tick()
-    made = f(*args, **options)
-    results = [_kept(y, since, (f, args, options, state), which) for which, y in enumerate(_tuple(made))]
+    used: dict[int, tuple] = {}
+
+    def watch(op, inputs, op_options, result):
+        """Note what comes from outside of f, by its version: the Tensor itself need not be kept."""
+        for x in inputs:
+            if isinstance(x, Tensor) and (x.node is None or x.node.order <= since):
+                version = x.shared_version()
+                used.setdefault(id(version), (version, x.shape))
+
+    with setting("watchers", (*mode.watchers, watch)):
+        made = f(*args, **options)
+    results = [_kept(y, since, (f, args, options, state), used, which) for which, y in enumerate(_tuple(made))]
     return tuple(results) if isinstance(made, tuple | list) else results[0]
 
 
@@ -39,17 +49,16 @@ def _tuple(made: Any) -> tuple[Tensor, ...]:
     return ys
 
 
-def _kept(y: Tensor, since: int, call: tuple, which: int) -> Tensor:
+def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
     """y with all that was recorded since then replaced by a single node."""
     if y.node is None or y.node.order <= since:
         return y
     node = Node()
     node.op, node.parents = _op, _below(y.node, since)
-    given = [x for x in (*call[1], *call[2].values(), *node.parents) if isinstance(x, Tensor)]
-    node.saved = call, which, given
+    node.saved = call, which, used
     node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
     out = wrap(y.data)
-    out.node, out.requires_grad, out.version = node, True, y.version
+    out.node, out.requires_grad, out.version = node, True, y.shared_version()
     return out
 
 
@@ -72,10 +81,13 @@ class _Recompute:
     name = "checkpoint"
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
-        (f, args, options, state), which, given = node.saved
-        for x in given:
-            if x.version is not None and x.version[0] > node.order:
-                raise RuntimeError(f"backward: a Tensor of shape {x.shape} was changed in place after checkpoint used "
+        saved = node.saved
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        (f, args, options, state), which, used = saved
+        for version, shape in used.values():
+            if version[0] > node.order:
+                raise RuntimeError(f"backward: a Tensor of shape {shape} was changed in place after checkpoint used "
                                    "it; change it after backward, or compute from a clone()")
         now = get_rng_state()
         set_rng_state(state)

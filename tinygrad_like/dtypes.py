@@ -30,6 +30,7 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):
         raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; "
                         "join them with stack or cat")
+    _refuse_mask(data, who)
     try:
         array = np.asarray(data)
     except ValueError:
@@ -45,6 +46,31 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
                         f"cast to one of {_names()}")
     # asarray may share memory with anything but these.
     return array.astype(SUPPORTED[wanted], copy=not isinstance(data, list | tuple | int | float))
+
+
+def checked(array: Any, who: str) -> np.ndarray:
+    """The array, if a Tensor may lie on its memory: a plain one of a dtype it can have, as kernels read addresses.
+
+    Raises TypeError in the name of `who`. A memory map is plain, once it is no longer an object of its own class.
+    """
+    if type(array) is not np.ndarray:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is "
+                            "given")
+        _refuse_mask(array, who)
+        if not isinstance(array, np.memmap):
+            raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, for which operators may mean "
+                            "something else; pass np.asarray(array)")
+        array = array.view(np.ndarray)
+    dtype = as_dtype(array.dtype, who)
+    if not array.flags.aligned:
+        raise TypeError(f"{who}: the array's memory is not aligned to its {dtype}; pass array.copy()")
+    return array if array.dtype is dtype else array.view(dtype)
+
+
+def _refuse_mask(data: Any, who: str) -> None:
+    if isinstance(data, np.ndarray) and hasattr(data, "mask"):
+        raise TypeError(f"{who}: a Tensor has no mask, and what lies beneath it is no data; pass array.filled(value)")
 
 
 def _names() -> str:

@@ -26,11 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, Switch, mode, recording, tick, walk
+from .autograd import Node, Switch, freed, mode, recording, setting, tick, walk
 from .dtypes import FLOAT32, FLOAT64, INT64, SUPPORTED, as_array
+from .errors import in_the_name_of
 from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
+_SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
 
 
 class Residuals(dict):
@@ -143,6 +145,11 @@ class Primitive:
     def __call__(self, *inputs, **options):
         if len(inputs) != self.arity and not self.variadic:
             inputs, options = self._bind(inputs, options)
+        if options:
+            for value in options.values():
+                if type(value) not in _SETTINGS and isinstance(value, Tensor):
+                    options = self._plain(options)
+                    break
         arrays, parents = [], []
         tensors = plain = differentiable = False
         for x in inputs:
@@ -152,19 +159,24 @@ class Primitive:
                 if x.requires_grad:
                     differentiable = True
                     parent = x.node or x
-                x = x.data
+                x = x._data
             elif type(x) not in _PLAIN:
                 plain = True
             arrays.append(x)
             parents.append(parent)
         if tensors and plain:
             inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
-            arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
+            arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         try:
             out = self.forward(*arrays, **options)
-        except (AttributeError, TypeError, ValueError) as error:
+        except Exception as error:
             self._explain(error, arrays, options)
-            raise
+            ours = error
+            if self.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
+                ours = in_the_name_of(self.name.lstrip("_"), error, arrays, options)
+            if ours is error:
+                raise
+            raise ours from error
         residuals = _NONE
         if type(out) is tuple:
             out, residuals = out
@@ -173,15 +185,13 @@ class Primitive:
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
-        if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(dtype, arrays, options)):
+        if dtype is not FLOAT32 and dtype is not (ours := _result_dtype(self.name, dtype, arrays, options)):
             out, dtype = out.astype(ours), ours
             if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
                 inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
                           for x in inputs]
         y = _new(Tensor)  # wrap(out), without the call
-        y.data = out
-        if out.base is not None:
-            _share_version(y, inputs)
+        y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
             y.node = node = Node()
             y.requires_grad = True
@@ -192,9 +202,27 @@ class Primitive:
             node.shape = out.shape
             node.dtype = dtype
             node.extra = None
-        if mode.anomaly:
-            _check_finite(y, f"{self.name} made", y.node)
+        if out.base is not None:
+            _share_version(y, inputs)
+        else:
+            for x in arrays:
+                if x is out:
+                    _share_version(y, inputs)
+        if mode.watchers:
+            for watch in mode.watchers:
+                watch(self, inputs, options, y)
         return y
+
+    def _plain(self, options: dict) -> dict:
+        """The options, of which a Tensor that holds a single number is that number."""
+        who = self.name.lstrip("_")
+        for name, value in options.items():
+            if isinstance(value, Tensor) and value.requires_grad:
+                raise TypeError(f"{who}: {name} is an option, which no gradient reaches, but a Tensor that requires "
+                                "grad; pass its .item(), or compute with operators what is to be differentiated")
+            if isinstance(value, Tensor) and value.ndim:
+                raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
+        return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
 
     def _operand(self, x):
         """Data from outside as a Tensor; NumPy scalars are as weak as Python's: x / np.sqrt(2) keeps x's dtype."""
@@ -217,9 +245,7 @@ class Primitive:
                              "counted from the last axis, sizes must be equal or 1") from None
         if isinstance(error, TypeError) and ("ufunc" in str(error) or "numpy" in str(error) or "operand" in str(error)):
             given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
-            tensors = [name for name, value in options.items() if isinstance(value, Tensor)]
-            raise TypeError(f"{self.name}: {tensors[0]} must be a number, got a Tensor" if tensors else
-                            f"{self.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
+            raise TypeError(f"{self.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
 
     def _bind(self, inputs, options):
         """Sort arguments into inputs and options: options may come by position, inputs by name, as in any function."""
@@ -260,7 +286,7 @@ class Primitive:
         if mode.anomaly:
             for c in cotangents:
                 if c is not None:
-                    _check_finite(c, f"the VJP of {self.name} made", node)
+                    _check_finite(c, f"the VJP of {self.name}", node, [g])
         return cotangents
 
     def cotangents(self, node: Node, g, parents) -> list:
@@ -269,7 +295,11 @@ class Primitive:
         if self.joint is not None:
             rule, uses = self.joint
             wanted = [p is not None for p in parents]
-            given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+            try:
+                given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+            except Exception as error:
+                self._blame(error, f"the joint VJP of {self.name}")
+                raise
             if given is not NotImplemented and len(given) != len(parents):
                 raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
             return given if given is NotImplemented else list(given)
@@ -282,21 +312,37 @@ class Primitive:
             if entry is None:
                 raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
             rule, uses = entry
-            cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+            try:
+                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+            except Exception as error:
+                self._blame(error, self._rule(i))
+                raise
         return cotangents
+
+    @staticmethod
+    def _blame(error: Exception, rule: str) -> None:
+        """Say which rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
+        if type(error) in (AttributeError, IndexError, TypeError, ValueError):
+            hint = ""
+            if isinstance(error, AttributeError) or "does not support ufuncs" in str(error):
+                hint = ("; a rule gets arrays, or Tensors where the graph of the gradient is wanted: "
+                        "write it with operators and ops, as in ops.cos(x)")
+            raise type(error)(f"{rule}: {error}{hint}") from error
 
     def _saved(self, node: Node) -> list:
         """What the rules named: as arrays, or as Tensors on the graph while recording."""
-        graph, order, values = mode.recording, node.order, []
-        for x in node.saved:
+        graph, order, values, saved = mode.recording, node.order, [], node.saved
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        for x in saved:
             if isinstance(x, Tensor):
                 version = x.version
                 if version is not None and version[0] > order:
                     self._changed(node, "an input")
                 if not graph:
-                    x = x.data
+                    x = x._data
             values.append(x)
-        if self.variadic and self.kept[0] in self.inputs:
+        if self.variadic and self.kept and self.kept[0] in self.inputs:
             n = len(node.parents)
             values[:n] = [tuple(values[:n])]
         if self.out is not None:
@@ -306,6 +352,7 @@ class Primitive:
             if graph:
                 out = wrap(values[self.out])
                 out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
                 values[self.out] = out
         return values
 
@@ -390,7 +437,7 @@ def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
 fused_ops: list[Fused] = []  # what the fused-equals-reference test runs over
 
 
-def _result_dtype(dtype, arrays, options) -> np.dtype:
+def _result_dtype(who, dtype, arrays, options) -> np.dtype:
     """The result's dtype here: float64 takes a float64 input, and what a Tensor cannot be is float32 or int64.
 
     NumPy would make float64 of int / int or int * float32, float16 of exp(uint8) and uint64 of sum(uint8).
@@ -398,15 +445,20 @@ def _result_dtype(dtype, arrays, options) -> np.dtype:
     if dtype.kind == "f":
         float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
+    if dtype.kind not in "iub":
+        raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
     return dtype if dtype in SUPPORTED else INT64
 
 
 def _share_version(y: Tensor, inputs) -> None:
     """A view shares its version with the Tensor whose memory it shows, so that a change through either is seen."""
-    base = y.data.base
+    out, node = y._data, y.node
+    base = out if out.base is None else out.base
     for x in inputs:
-        if isinstance(x, Tensor) and (x.data is base or x.data.base is base):
+        if isinstance(x, Tensor) and (x._data is base or x._data.base is base):
             y.version = x.shared_version()
+            if node is not None and node.op.out is not None:
+                node.details().version = y.version
 
 
 # Anomaly mode -------------------------------------------------------------------------------------------------------
@@ -416,19 +468,14 @@ def _share_version(y: Tensor, inputs) -> None:
 class detect_anomaly(Switch):
     """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
 
-    Forward values are checked as they are made, cotangents as the backward walk makes them. Slow: for debugging.
+    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity is not the
+    op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
     """
 
-    field, value = "anomaly", True
-
-    def __enter__(self):
-        self._quiet = np.errstate(all="ignore")  # the error says more than NumPy's warning before it
-        self._quiet.__enter__()
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        self._quiet.__exit__(*error)
+    def settings(self):
+        watchers = mode.watchers if mode.anomaly else (*mode.watchers, _check_result)
+        # The error says more than NumPy's warning before it.
+        return [np.errstate(all="ignore"), setting("anomaly", True), setting("watchers", watchers)]
 
 
 _PACKAGES = tuple(
@@ -446,16 +493,32 @@ def _user_line() -> str:
     return f"{name}:{number}: {linecache.getline(name, number).strip()}"
 
 
-def _check_finite(value: Any, what: str, node: Node | None) -> None:
+def _check_result(op: Any, inputs: Any, options: dict, y: Tensor) -> None:
+    _check_finite(y, op.name, y.node, [*inputs, *options.values()])
+
+
+def _check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
+    """Raise if `value`, which `what` made of what was given, has the first NaN, or an infinity and they have none."""
     array = value.data if isinstance(value, Tensor) else np.asarray(value)
     line = node.extra.line if node is not None and node.extra is not None else None
     if line is None:
         line = _user_line()
         if node is not None:
             node.details().line = line
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        kind = "NaN" if np.isnan(array).any() else "infinity"
-        raise FloatingPointError(f"{what} the first {kind} (shape {array.shape}), called at {line}")
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    if np.isnan(array).any():
+        kind, verb = "NaN", "was given" if any(_has(np.isnan, x) for x in given) else "made"
+    elif any(_has(np.isinf, x) for x in given):
+        return
+    else:
+        kind, verb = "infinity", "made"
+    raise FloatingPointError(f"{what} {verb} the first {kind} (shape {array.shape}), called at {line}")
+
+
+def _has(test: Callable, x: Any) -> bool:
+    x = x.data if isinstance(x, Tensor) else x
+    return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind == "f" and test(x).any()
 
 
 from . import ops  # noqa: E402  (ops are declared with this module, and _fit is written in ops)

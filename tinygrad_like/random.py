@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,5 +21,22 @@ def get_rng_state() -> Mapping[str, Any]:
 
 
 def set_rng_state(state: Mapping[str, Any]) -> None:
-    """Continue the stream of random numbers from a state that `get_rng_state` returned."""
-    generator.bit_generator.state = state
+    """Continue the stream of random numbers from a state that `get_rng_state` returned.
+
+    Raises ValueError, before anything is changed, for a state that is none.
+    """
+    prepare_rng_state(state)()
+
+
+def prepare_rng_state(state: Mapping[str, Any], of: np.random.Generator = generator) -> Callable[[], None]:
+    """What `set_rng_state` checks, of any Generator; returns the function that then sets its state."""
+    trial = type(of.bit_generator)(0)  # NumPy finds out while it sets the state
+    try:
+        trial.state = state
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"set_rng_state: this is no state of {type(trial).__name__} ({error!r})") from None
+
+    def load() -> None:
+        of.bit_generator.state = trial.state
+
+    return load

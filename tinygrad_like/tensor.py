@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from . import random
-from .autograd import Node, recording, tick, walk
-from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype
+from .autograd import Node, recording, setting, tick, walk
+from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked
+from .errors import named
 from .memory import fills
 
 Axis = int | tuple[int, ...] | None
@@ -28,17 +31,16 @@ class Tensor:
     """
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
-    data: np.ndarray  # the array itself; a write to it is not seen by the in-place checks, `assign` is
+    _data: np.ndarray  # what `data` gives, which checks what it is set to; here it is read and set without detour
     grad: Tensor | None = None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
     version: list[int] | None = None  # tick of the last in-place change, in a cell shared with views
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
-    _retained: bool = False
     __array_ufunc__ = None  # so that `array * tensor` asks Tensor.__rmul__ instead of looping over elements
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
-        self.data = as_array(data.data if isinstance(data, Tensor) else data, dtype, "Tensor")
+        self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
 
@@ -46,28 +48,48 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape
+        return self._data.shape
 
     @property
     def ndim(self) -> int:
-        return self.data.ndim
+        return self._data.ndim
 
     @property
     def dtype(self) -> np.dtype:
-        return self.data.dtype
+        return self._data.dtype
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.data.size
+        return self._data.size
 
     @property
     def nbytes(self) -> int:
-        return self.data.nbytes
+        return self._data.nbytes
 
     def numel(self) -> int:
         """Number of elements."""
-        return self.data.size
+        return self._data.size
+
+    def _set_data(self, value: Any) -> None:
+        if value is not self._data:  # as it is after `x.data -= ...`
+            array = value._data if isinstance(value, Tensor) else value
+            # NumPy's functions give numbers where arrays were 0-d.
+            array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
+            if self.requires_grad and array.dtype.kind != "f":
+                raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
+            if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
+                self.touch()
+                self.version = value.shared_version()
+            self._data = array
+        self.touch()
+
+    # attrgetter, since a function written here would take as long again.
+    data: np.ndarray = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
+
+        Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
+        Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
+        """)  # type: ignore[assignment]
 
     @property
     def is_leaf(self) -> bool:
@@ -75,7 +97,7 @@ class Tensor:
         return self.node is None
 
     def is_floating_point(self) -> bool:
-        return self.data.dtype.kind == "f"
+        return self._data.dtype.kind == "f"
 
     def numpy(self) -> np.ndarray:
         """The values as a read-only array, without a copy."""
@@ -140,18 +162,16 @@ class Tensor:
 
     __hash__ = object.__hash__  # by identity: == compares elements
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
+    def __getstate__(self) -> dict:
+        """For copies and pickles: neither hooks nor the version, which belong to this one."""
         if self.node is not None:
-            raise RuntimeError(f"deepcopy: this Tensor was computed by {self.node.op.name}; copy a leaf, or x.detach()")
-        copy = type(self).__new__(type(self))
-        memo[id(self)] = copy
-        copy.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks")})
-        copy.data = self.data.copy()
-        copy.grad = None if self.grad is None else wrap(self.grad.data.copy())
-        return copy
+            raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
+                               "copied or pickled; take a leaf, or x.detach()")
+        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks")}
+        return state if self.grad is None else state | {"grad": self.grad.detach()}
 
     def __setstate__(self, state: dict) -> None:
-        self.__dict__.update(state, data=as_array(state["data"], None, "Tensor"))  # with this process's dtype objects
+        self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
 
     # Interop --------------------------------------------------------------------------------------------------------
 
@@ -171,12 +191,11 @@ class Tensor:
 
     @staticmethod
     def from_numpy(array: np.ndarray) -> Tensor:
-        """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked."""
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"from_numpy: takes a NumPy array, got {type(array).__name__}; "
-                            "Tensor(data) copies what it is given")
-        dtype = as_dtype(array.dtype, "from_numpy")
-        return wrap(array if array.dtype is dtype else array.view(dtype))
+        """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
+
+        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
+        """
+        return wrap(checked(array, "from_numpy"))
 
     # Gradients ------------------------------------------------------------------------------------------------------
 
@@ -197,13 +216,17 @@ class Tensor:
         create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
+        An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
+        gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
         g = self._seed("backward", gradient, create_graph)
-        with recording(create_graph):
-            table = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus)
+        with recording(create_graph), setting("filling", True):
+            table, found = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus), []
             del g
             while table:
                 leaf, c = table.popitem()
+                if not leaf.requires_grad:  # any more
+                    continue
                 if create_graph:
                     c = ops.clone(c)
                 else:
@@ -214,11 +237,23 @@ class Tensor:
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
                 for hook in tuple(leaf._hooks or ()):
                     c = hook(c)
-                leaf.grad = c if leaf.grad is None else leaf.grad + c
+                if leaf.grad is not None and leaf.grad.shape != c.shape:
+                    raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
+                                       f"changed, {leaf.grad.shape}; call zero_grad() first")
+                found.append((leaf, c))
+            with _adding:
+                while found:
+                    leaf, c = found.pop()
+                    leaf._add_grad(c)
+
+    def _add_grad(self, c: Tensor) -> None:
+        self.grad = c if self.grad is None else self.grad + c
 
     def gradient(self, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
         """The gradients of this Tensor with respect to `targets`, in their order; no `.grad` is touched.
+
+        Only the graph between the two is walked, and freed: after `dh, = loss.gradient(h)`, `h.backward(dh)` goes on.
 
         gradient: the cotangent of this Tensor (1 for a single element).
         retain_graph: keep the graph (default: as create_graph).
@@ -230,21 +265,26 @@ class Tensor:
                 raise ValueError(f"gradient: target {i} does not require grad; "
                                  "make it with requires_grad=True before use")
         keys = [t.node or t for t in targets]
-        with recording(create_graph):
+        with recording(create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
             table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.plus)
-            found = []
+            found: list[Tensor] = []
+            first: dict[Any, Tensor] = {}
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
-                if key not in table and not materialize_grads:
+                if key in first:  # asked for twice: hooks are called once, and memory is not shared
+                    found.append(ops.clone(first[key]))
+                    continue
+                c = table.get(key)
+                if c is None and not materialize_grads:
                     raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
                                      "pass materialize_grads=True to get zeros")
-                c = table.get(key)
-                if c is None:
-                    c = wrap(np.zeros(t.shape, t.dtype))
-                else:
-                    c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
+                if c is None:  # no gradient flows here, and no hook is called
+                    found.append(wrap(np.zeros(t.shape, t.dtype)))
+                    continue
+                c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
                 for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
+                first[key] = c
                 found.append(c)
         return found
 
@@ -294,20 +334,22 @@ class Tensor:
         return lambda: hooks.remove(call) if call in hooks else None
 
     def retain_grad(self) -> Tensor:
-        """Have backward fill `.grad` of this Tensor too, though it is not a leaf; returns the Tensor."""
+        """Have backward fill `.grad` of this Tensor too, though it is not a leaf; returns the Tensor.
+
+        The gradient is the one after all hooks of this Tensor.
+        """
         if not self.requires_grad:
             raise RuntimeError("retain_grad: this Tensor does not require grad")
-        if self.node is not None and not self._retained:
-            self._retained = True
+        if self.node is not None:
             ref = weakref.ref(self)  # the node must not keep the Tensor: that would be a cycle
 
             def keep(g):
                 t = ref()
                 if t is not None:
-                    g = g if isinstance(g, Tensor) else wrap(np.array(g))
-                    t.grad = g if t.grad is None else t.grad + g
+                    with _adding:
+                        t._add_grad(ops.clone(g) if isinstance(g, Tensor) else wrap(np.array(g)))
 
-            self.node.add_hook(keep)
+            self.node.details().keep = keep
         return self
 
     def detach(self) -> Tensor:
@@ -327,9 +369,11 @@ class Tensor:
     def shared_version(self) -> list[int]:
         """The cell that holds the tick of the last in-place change of this memory."""
         if self.version is None:
-            self.version = [0]
-            if self.node is not None:
-                self.node.details().version = self.version
+            if self.node is None:
+                self.version = [0]
+            else:  # of which there may be several Tensors: rules get one of their own
+                extra = self.node.details()
+                self.version = extra.version = extra.version or [0]
         return self.version
 
     def touch(self) -> None:
@@ -387,7 +431,10 @@ class Tensor:
 
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        dtype = np.asarray(Tensor(fill_value).data).dtype if dtype is None else dtype
+        _constant("full", fill_value)
+        dtype = Tensor(fill_value).dtype if dtype is None else dtype
+        if isinstance(fill_value, complex):
+            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
         return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
 
     @staticmethod
@@ -398,6 +445,7 @@ class Tensor:
     def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
                requires_grad: bool = False) -> Tensor:
         """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32."""
+        _constant("arange", start, stop, step)
         start, stop = (0, start) if stop is None else (start, stop)
         if step == 0:
             raise ValueError("arange: step must not be 0")
@@ -407,6 +455,7 @@ class Tensor:
     @staticmethod
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         """`steps` values from start to stop, both included."""
+        _constant("linspace", start, stop)
         return Tensor(np.linspace(start, stop, steps), requires_grad, dtype or FLOAT32)
 
     @staticmethod
@@ -423,6 +472,7 @@ class Tensor:
     def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
                 requires_grad: bool = False) -> Tensor:
         """Uniform on [low, high)."""
+        _constant("uniform", low, high)
         return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low,
                      shape, dtype, requires_grad)
 
@@ -430,6 +480,7 @@ class Tensor:
     def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
                requires_grad: bool = False) -> Tensor:
         """Normal with the given mean and standard deviation."""
+        _constant("normal", mean, std)
         return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean,
                      shape, dtype, requires_grad)
 
@@ -488,7 +539,7 @@ class Tensor:
     def __ge__(self, other): return ops.ge(self, other)
     def __and__(self, other): return ops.logical_and(self, other)
     def __or__(self, other): return ops.logical_or(self, other)
-    def __xor__(self, other): return ops.ne(self, other)
+    def __xor__(self, other): return ops.logical_xor(self, other)
     def __invert__(self): return ops.logical_not(self)
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -601,7 +652,7 @@ class Tensor:
     def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
     def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
     def shrink(self, ranges): return ops.shrink(self, ranges)
-    def flip(self, *axis): return ops.flip(self, axis=_shape(axis) or None)
+    def flip(self, *axis): return ops.flip(self, axis=_shape(axis) if axis else None)
     def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
     def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
     def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
@@ -672,13 +723,19 @@ class Tensor:
 def wrap(array: np.ndarray) -> Tensor:
     """A Tensor on `array`, without a copy or a check: for arrays made here."""
     t = Tensor.__new__(Tensor)
-    t.data = array
+    t._data = array
     return t
 
 
 def _shape(args: tuple) -> tuple:
     """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
+
+
+def _constant(who: str, *values: Any) -> None:
+    if any([isinstance(v, Tensor) and v.requires_grad for v in values]):
+        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
+                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
 
 
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
@@ -705,5 +762,13 @@ def _alone() -> tuple[int, int]:
 
 
 _ALONE, _BASE_ALONE = _alone()
+_adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
+
+# What is no op, and so has no op's name in its errors.
+for _name, _made in list(vars(Tensor).items()):
+    if isinstance(_made, staticmethod):
+        setattr(Tensor, _name, staticmethod(named(_made.__func__)))
+    elif _name in ("full_like", "ones_like", "rand_like", "randn_like", "requires_grad_", "zeros_like"):
+        setattr(Tensor, _name, named(_made))
 
 from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)

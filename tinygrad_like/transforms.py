@@ -107,11 +107,11 @@ def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
 
 
 def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
-    """H v, the Hessian of f at x times v, by way of no matrix: the gradient of (grad f)^T v (Pearlmutter 1994)."""
+    """H v, the Hessian of f at x times v, by way of no matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
     v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
     if v.shape != np.shape(x):
         raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
-    return grad(lambda x: ops.sum(grad(f)(x) * v))(x)
+    return vjp(grad(f), x)[1](v)[0]
 
 
 def _fresh(who: str, x: Any) -> tuple[Tensor, bool]:

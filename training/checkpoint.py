@@ -1,7 +1,8 @@
 """Weights and checkpoints as safetensors files: arrays by name, and JSON for the rest. Nothing in them is executed.
 
 A file is written beside its place and renamed into it, so that at any moment, a power failure included, there is either
-the old file or the new one. It carries a SHA-256 of its contents, which is checked when it is read.
+the old file or the new one. It carries a SHA-256 of its contents, which is checked when it is read. The same contents
+make the same file, byte by byte.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,17 @@ import numpy as np
 
 from nn import Module
 from nn.module import Keys
-from tinygrad_like import Tensor, get_rng_state, set_rng_state
+from tinygrad_like import Tensor, get_rng_state
+from tinygrad_like.data.download import alone
+from tinygrad_like.random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
+WRITER = "tinygrad_like"  # of weights: one damaged name in the header must not make them another program's, unchecked
+OURS = "sha256", "writer"
 GENERATOR = "package generator"  # no name of a part: those are identifiers
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
           "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
+CODES = {np.dtype(text): code for code, text in DTYPES.items()}
 
 # Weights --------------------------------------------------------------------------------------------------------------
 
@@ -31,9 +37,17 @@ DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32
 def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str, str] | None = None) -> None:
     """Write the state_dict of `module` to a safetensors file, by the names PyTorch uses: it loads there as well.
 
-    metadata: strings to keep with it, which `read_metadata` returns.
+    metadata: strings by name to keep with it, which `read_metadata` returns; "sha256" and "writer" are taken.
+
+    Raises OSError if it cannot be written; what was there before is unharmed then.
     """
-    _write(Path(path), {name: t.data for name, t in module.state_dict().items()}, dict(metadata or {}))
+    metadata = dict(metadata or {})
+    for name, text in metadata.items():
+        if not isinstance(name, str) or not isinstance(text, str) or name in OURS:
+            raise TypeError(f"save_weights: metadata {name!r}: {text!r} must be a string, its name a string other than "
+                            f"{' and '.join(OURS)}")
+    arrays = {name: t.data for name, t in module.state_dict().items()}
+    _write("save_weights", Path(path), arrays, {**metadata, "writer": WRITER})
 
 
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
@@ -41,12 +55,16 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
     Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is unchanged then.
     """
-    return module.load_state_dict(_read("load_weights", Path(path))[0], strict)
+    arrays = _read("load_weights", Path(path))[0]
+    try:
+        return module.load_state_dict(arrays, strict)
+    except ValueError as error:
+        raise ValueError(f"load_weights: {path}: {error}") from None
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
     """The strings that `save_weights` was given. Raises as `load_weights` does."""
-    return {name: text for name, text in _read("read_metadata", Path(path))[1].items() if name != "sha256"}
+    return {name: text for name, text in _read("read_metadata", Path(path))[1].items() if name not in OURS}
 
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------
@@ -59,13 +77,18 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
 
     parts: each is an object with a state_dict, a NumPy Generator, or a value made of numbers, strings, None, arrays,
     lists and dicts. The state of the package's own generator is always saved. The file that was there is kept, as
-    `previous(path)`. Raises TypeError for anything else.
+    `previous(path)`.
+
+    Raises TypeError for anything else, and OSError if the file cannot be written; those that are there are unharmed.
     """
     path = Path(path)
     arrays: dict[str, np.ndarray] = {}
-    tree = {name: _encoded(name, _state(part), arrays) for name, part in parts.items()}
+    try:
+        tree = {name: _encoded(name, _state(part), arrays) for name, part in parts.items()}
+    except RecursionError:
+        raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
     tree[GENERATOR] = _encoded(GENERATOR, dict(get_rng_state()), arrays)
-    _write(path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, keep=previous(path))
+    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, keep=previous(path))
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
@@ -73,24 +96,35 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
 
         epoch = load_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema)["epoch"]
 
-    Raises FileNotFoundError, and ValueError if the file is damaged, is no checkpoint, or lacks one of the parts. To go
-    on from the one before, load `previous(path)`.
+    Raises FileNotFoundError, and ValueError if the file is damaged, is no checkpoint, lacks one of the parts, or has
+    one that does not fit. Nothing is changed then; of objects of your own, this is true if they have `prepare_load`,
+    which checks a state and returns the function that loads it. To go on from the one before, load `previous(path)`.
     """
     path = Path(path)
-    arrays, metadata = _read("load_checkpoint", path)
-    if metadata.get("format") != FORMAT:
-        raise ValueError(f"load_checkpoint: {path} is no checkpoint but other weights; use load_weights")
-    tree = {name: _decoded(node, arrays) for name, node in json.loads(metadata["tree"]).items()}
+    tree = read_checkpoint(path)
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
-    for name, part in parts.items():
-        if isinstance(part, np.random.Generator):
-            part.bit_generator.state = tree.pop(name)
-        else:
-            part.load_state_dict(tree.pop(name))
-    set_rng_state(tree.pop(GENERATOR))
+    parts = {**parts, GENERATOR: generator}
+    names = sorted(parts, key=lambda name: _checks(parts[name]))  # first those that may yet raise
+    for load in [_prepared(path, name, parts[name], tree.pop(name)) for name in names]:
+        load()
     return tree
+
+
+def _checks(part: Any) -> bool:
+    return isinstance(part, np.random.Generator) or hasattr(part, "prepare_load")
+
+
+def _prepared(path: Path, name: str, part: Any, state: Any) -> Callable[[], Any]:
+    """The function that loads a part, which has been found to fit where that can be found out."""
+    try:
+        if isinstance(part, np.random.Generator):
+            return prepare_rng_state(state, part)
+        return part.prepare_load(state) if _checks(part) else lambda: part.load_state_dict(state)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = error if isinstance(error, ValueError) else f"it makes {error!r}"
+        raise ValueError(f"load_checkpoint: {path} does not fit {name!r}, and nothing was loaded: {why}") from None
 
 
 def previous(path: str | os.PathLike) -> Path:
@@ -107,57 +141,108 @@ def _state(part: Any) -> Any:
 
 def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The JSON for a value; arrays go to `arrays`, and their names into the JSON."""
+    if isinstance(node, np.generic):
+        node = node.item()
     if isinstance(node, Tensor | np.ndarray):
         if name in arrays:
             raise ValueError(f"save_checkpoint: two arrays would be called {name}")
         arrays[name] = node.data if isinstance(node, Tensor) else node
         return {"array": name}
     if isinstance(node, Mapping):
-        return {"dict": {str(key): _encoded(f"{name}/{key}", value, arrays) for key, value in node.items()}}
+        entries = {str(key): _encoded(f"{name}/{key}", value, arrays) for key, value in node.items()}
+        if len(entries) < len(node):
+            raise ValueError(f"save_checkpoint: {name} has keys that are the same as strings: {list(node)}")
+        return {"dict": entries}
     if isinstance(node, list | tuple):
         return [_encoded(f"{name}/{i}", value, arrays) for i, value in enumerate(node)]
-    if isinstance(node, np.generic):
-        return node.item()
     if node is None or isinstance(node, bool | int | float | str):
         return node
     raise TypeError(f"save_checkpoint: {name} is a {type(node).__name__}; a checkpoint holds objects with a "
                     "state_dict, NumPy Generators, arrays, numbers, strings, None, and lists and dicts of these")
 
 
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """All that a checkpoint holds, by name; nothing is restored."""
+    arrays, metadata = _read("load_checkpoint", path)
+    if metadata.get("format") != FORMAT:
+        raise ValueError(f"load_checkpoint: {path} is no checkpoint but other weights; use load_weights")
+    try:
+        tree = _decoded({"dict": json.loads(metadata["tree"])}, arrays)
+        if not isinstance(tree[GENERATOR], dict):
+            raise ValueError("the generator's state is none")
+    except (KeyError, RecursionError, ValueError) as error:
+        raise ValueError(f"load_checkpoint: {path} is damaged, or written by another program: its tree of values "
+                         f"makes no sense ({type(error).__name__}: {error}){_advice(path)}") from None
+    return tree
+
+
 def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    if isinstance(node, list):
-        return [_decoded(value, arrays) for value in node]
-    if isinstance(node, dict):
-        if "array" in node:
-            return arrays[node["array"]]
-        return {key: _decoded(value, arrays) for key, value in node["dict"].items()}
+    match node:
+        case list():
+            return [_decoded(value, arrays) for value in node]
+        case {"array": str(name)}:
+            return arrays[name]
+        case {"dict": dict(entries)}:
+            return {key: _decoded(value, arrays) for key, value in entries.items()}
+        case dict():
+            raise ValueError(f"{list(node)} is neither an array nor a dict")
     return node
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str], keep: Path | None = None) -> None:
-    save = _safetensors().numpy.save
-    arrays = {name: np.asarray(a, order="C") for name, a in arrays.items()}  # it writes the memory of views as it lies
-    content = save(arrays, {**metadata, "sha256": _digest(arrays, metadata)})
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
+           keep: Path | None = None) -> None:
+    arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
+    for name, a in arrays.items():
+        if a.dtype not in CODES:
+            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, and "
+                            "float16, 32 or 64")
+    parts = [*_serialized(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())  # the rename must not reach the disk before the contents
-    # A second name for the old file, before the new one takes its place: at each moment, one of the two is whole.
-    if keep is not None and path.exists():
-        old.unlink(missing_ok=True)
-        try:
-            os.link(path, old)
-        except OSError:  # a file system without links
-            shutil.copyfile(path, old)
-    os.replace(fresh, path)
-    if keep is not None and old.exists():
-        os.replace(old, keep)
-    _sync_folder(path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(path.parent):
+            try:
+                with fresh.open("wb") as file:
+                    file.writelines(parts)
+                    file.flush()
+                    os.fsync(file.fileno())  # the rename must not reach the disk before the contents
+                # A second name for the old file, before the new one takes its place: always, one of the two is whole.
+                if keep is not None and path.exists():
+                    old.unlink(missing_ok=True)
+                    try:
+                        os.link(path, old)
+                    except OSError:  # a file system without links
+                        shutil.copyfile(path, old)
+                os.replace(fresh, path)
+            except BaseException:
+                fresh.unlink(missing_ok=True)
+                raise
+            if keep is not None and old.exists():
+                os.replace(old, keep)
+            _sync_folder(path.parent)
+    except OSError as error:
+        raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
+                                   "before is unharmed") from None
+
+
+def _serialized(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """The parts of a safetensors file: the length of its header, that, in JSON, and the arrays, widest first.
+
+    The library's own writer puts the metadata in another order each time.
+    """
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    ordered, end = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
+    for name, a in ordered:
+        header[name] = {"dtype": CODES[a.dtype], "shape": a.shape, "data_offsets": [end, end := end + a.nbytes]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for _, a in ordered:
+        yield a.reshape(-1).view(np.uint8).data
 
 
 def _sync_folder(folder: Path) -> None:
@@ -177,16 +262,22 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         raise FileNotFoundError(f"{who}: there is no file {str(path)!r}")
     content = path.read_bytes()
     try:
-        arrays = {name: _array(**entry) for name, entry in safetensors.deserialize(content)}
+        entries = safetensors.deserialize(content)
     except safetensors.SafetensorError as error:
         raise ValueError(f"{who}: {path} is damaged, or no safetensors file ({error}){_advice(path)}") from None
     header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])  # 8 bytes of length, JSON, the arrays
-    metadata = header.get("__metadata__", {})
+    metadata = header.get("__metadata__") or {}
+    arrays = {}
+    for name, entry in entries:
+        try:
+            arrays[name] = _array(**entry)
+        except ValueError as error:
+            raise ValueError(f"{who}: {name} in {path} cannot be read: {error}") from None
     if "sha256" in metadata:  # PyTorch's files have none
         rest = {name: text for name, text in metadata.items() if name != "sha256"}
         if _digest(arrays, rest) != metadata["sha256"]:
             raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{_advice(path)}")
-    elif "format" in metadata and metadata["format"] == FORMAT:
+    elif metadata.get("format") == FORMAT or metadata.get("writer") == WRITER:
         raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{_advice(path)}")
     return arrays, metadata
 
@@ -200,7 +291,7 @@ def _array(dtype: str, shape: list[int], data: bytearray) -> np.ndarray:
     if dtype == "BF16":  # the upper half of a float32
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
     if dtype not in DTYPES:
-        raise ValueError(f"load_weights: the file holds {dtype} numbers, which NumPy does not have; save them as F32")
+        raise ValueError(f"it is of {dtype} numbers, which NumPy does not have; save them as F32")
     return np.frombuffer(data, DTYPES[dtype]).reshape(shape)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from nn import Module
 
@@ -75,6 +77,14 @@ class EarlyStopping:
                 "waited": self.waited}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
-        self.best, self.best_weights = state["best"], dict(state["best_weights"])
-        self.updates, self.waited = int(state["updates"]), int(state["waited"])
+        """Continue from what `state_dict` gave. Raises ValueError, before any change, if the weights do not fit."""
+        self.prepare_load(state)()
+
+    def prepare_load(self, state: Mapping[str, Any]) -> Callable[[], None]:
+        """What `load_state_dict` checks; returns the function that then loads."""
+        weights = {name: np.asarray(a).copy() for name, a in state["best_weights"].items()}
+        new = {"best": None if state["best"] is None else float(state["best"]), "best_weights": weights,
+               "updates": int(state["updates"]), "waited": int(state["waited"])}
+        if new["best"] is not None:
+            self.model.prepare_load(weights)
+        return lambda: self.__dict__.update(new)

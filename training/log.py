@@ -28,7 +28,8 @@ class Log:
                     log.step(len(y), loss=loss.item())
                 log.epoch({"epoch": epoch + 1, "loss": mean_loss, "test_accuracy": accuracy})
 
-    path: of the CSV file, one row per epoch, written at once; None for none.
+    path: of the CSV file, one row per epoch, written at once; None for none. It gains a column where a row has a name
+        that those before had not. Raises OSError, which names it, if it cannot be written.
     title: before the progress bar, which shows the latest loss and the like, examples/s and the time left. It needs
         tqdm and a terminal.
     quiet: print no lines and show no bar.
@@ -43,6 +44,7 @@ class Log:
         self.title, self.quiet, self.tensorboard = title, quiet, tensorboard
         self.picture, self.picture_seconds = picture, picture_seconds
         self.rows: list[Row] = []
+        self.names: list[str] = []  # the columns of the CSV file as it is
         self.bar: Any = None
         self.writer: Any = None
         self.headed, self.drawn, self.drawn_at = False, 0, time.perf_counter()
@@ -61,6 +63,7 @@ class Log:
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.unlink(missing_ok=True)
+            self.names = []
             self._write_csv(self.rows)
 
     def step(self, count: int, **values: float) -> None:
@@ -109,7 +112,9 @@ class Log:
     def __enter__(self) -> Log:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        if kind is not None and issubclass(kind, OSError):
+            self.picture = None  # where nothing can be written, the picture would fail as well, and hide the reason
         self.close()
 
     def _draw(self) -> None:
@@ -118,12 +123,19 @@ class Log:
             self.drawn, self.drawn_at = len(self.rows), time.perf_counter()
 
     def _write_csv(self, rows: Sequence[Row]) -> None:
-        if rows:
-            with self.path.open("a", newline="") as file:  # type: ignore[union-attr]
-                writer = csv.DictWriter(file, list(rows[0]))
-                if file.tell() == 0:
+        if not rows:
+            return
+        names = [*dict.fromkeys(name for row in self.rows for name in row)]
+        anew = names != self.names
+        try:
+            with self.path.open("w" if anew else "a", newline="") as file:  # type: ignore[union-attr]
+                writer = csv.DictWriter(file, names)
+                if anew:
                     writer.writeheader()
-                writer.writerows(rows)
+                writer.writerows(self.rows if anew else rows)
+        except OSError as error:
+            raise OSError(error.errno, f"Log: {self.path} could not be written ({error.strerror})") from None
+        self.names = names
 
 
 def _summary_writer() -> Any:

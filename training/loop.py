@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +19,10 @@ import numpy as np
 import optim
 from nn import Module
 from nn.module import modes_restored
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like import Tensor, detect_anomaly, get_rng_state, no_grad, set_rng_state
 from tinygrad_like.data import DataLoader
 
-from .checkpoint import load_checkpoint, save_checkpoint
+from .checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
 from .metrics import accuracy
@@ -33,7 +38,9 @@ def evaluating(model: Module) -> Iterator[Module]:
 
 
 def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:
-    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...)."""
+    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0."""
+    if len(x) == 0:
+        raise ValueError("predict: x has no rows")
     with evaluating(model):
         return np.concatenate([model(batch).numpy() for (batch,) in DataLoader(x, batch_size=batch_size)])
 
@@ -41,31 +48,49 @@ def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:
 def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor],
                 optimizer: optim.Optimizer, *, metrics: Metrics | None = None, accumulate: int = 1,
                 clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
-                ema: optim.EMA | None = None, log: Log | None = None) -> dict[str, float]:
+                ema: optim.EMA | None = None, log: Log | None = None,
+                begun: dict[str, Any] | None = None) -> dict[str, float]:
     """One pass over the batches (x, y) of `loader`; the modules stay in the mode they are in.
 
-    criterion: the mean loss of a batch, criterion(model(x), y).
+    criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
+        have, that is the number of labels it is the mean of: ignored ones left out, others by their weights. Else each
+        example is taken to count the same. With reduction="sum" batches are added up.
     metrics: functions of (output, y); by default {"accuracy": accuracy}.
-    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's.
+    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's. But
+        layers that look at a whole batch, as BatchNorm does, see each for itself: its statistics are of one batch, and
+        move as often.
     clip_norm: the largest norm of a step's gradient.
     penalty: gives a term to be added to the loss of each step, as lambda: 1e-4 * l1_penalty(weights). The loss
         reported leaves it out.
     ema: updated after each step.
+    begun: a dict in which each step notes what has been added up; with that of a pass broken off, the sums go on from
+        there over what is left of the batches.
 
-    Returns "loss" and the metrics, as means over the examples, each taken before its step, and their "count".
+    Raises FloatingPointError, before the step is taken, if a loss is infinite or no number, and says which op made it.
+
+    Returns "loss", the mean over all that counts, the metrics, as means over the examples, each taken before its step,
+    and the "count" of examples.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
-    totals, count = dict.fromkeys(["loss", *metrics], 0.0), 0
+    begun = {} if begun is None else begun
+    totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
+    summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
     for group in _groups(loader, accumulate):
         size = sum(len(y) for _, y in group)
+        shares = [getattr(criterion, "count", len)(y) for _, y in group]
         optimizer.zero_grad()
-        for x, y in group:
+        for (x, y), share in zip(group, shares, strict=True):
             output = model(x)
             loss = criterion(output, y)
-            (loss if len(group) == 1 else loss * (len(y) / size)).backward()
-            values = {"loss": loss.item(), **{name: metric(output, y) for name, metric in metrics.items()}}
+            value = loss.item()
+            if share and not math.isfinite(value):
+                raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
+                                         "try a smaller learning rate, or clip_norm")
+            (loss if summed or len(group) == 1 else loss * (share / (sum(shares) or 1))).backward()
+            values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items()}}
             for name, value in values.items():
-                totals[name] += value * len(y)
+                weight = len(y) if name != "loss" else 1 if summed else share
+                totals[name] += value * weight if weight else 0  # the mean of nothing is NaN
             if log is not None:
                 log.step(len(y), **values)
         if penalty is not None:
@@ -75,10 +100,14 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
         optimizer.step()
         if ema is not None:
             ema.update()
-        count += size
+        begun["count"] = count = count + size
+        begun["counted"] = counted = counted + (size if summed else sum(shares))
     if count == 0:
-        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once")
-    return {**{name: total / count for name, total in totals.items()}, "count": count}
+        raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
+                         "with drop_last=True has none if batch_size is larger than the data set")
+    means = {name: total / count for name, total in totals.items()}
+    means["loss"] = totals["loss"] / counted if counted else math.nan
+    return {**means, "count": count}
 
 
 def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -91,9 +120,11 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
 
     evaluate: called after each epoch with the model, or its average if there is an `ema`; gives more numbers of a row.
     monitor: the name of the number in a row that `stopper` and `plateau` are told.
-    checkpoint: a file written after each epoch, from which training can go on.
+    checkpoint: a file written after each epoch, and on Ctrl-C after the step it falls into, from which training can go
+        on. A second Ctrl-C does not wait for the step: then the checkpoint is that of the last epoch.
     resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`; the result is the same, to the last
         bit, as if there had been no interruption. The model and all else must be made as they were then.
+        With more `epochs` than it had, a run that is over goes on.
     settings: kept in the checkpoint; ValueError says which differ from those of a checkpoint to be resumed.
     log: told of each step and each row.
     options: of `train_epoch`.
@@ -107,35 +138,136 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
                                                plateau=plateau).items() if part is not None}
     rows: list[dict[str, Any]] = []
+    begun: dict[str, Any] = {}
+    settings = dict(settings or {})
     if resume is not None:
-        _same(dict(settings or {}), load_checkpoint(resume).get("settings", {}))
-        rows = load_checkpoint(resume, **parts)["rows"]
+        saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
+        if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
+            raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+        _same(settings, saved["settings"])
+        rows, begun = saved["rows"], saved.get("begun") or {}
+        if len(rows) > epochs:
+            raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must be no less")
+        load_checkpoint(resume, **parts)
     if log is not None:
-        log.begin(steps=epochs * len(loader), done=len(rows) * len(loader), rows=rows)
-    while len(rows) < epochs and not (stopper is not None and stopper.stopped):
-        start, lr = time.perf_counter(), optimizer.lr
-        numbers = train_epoch(model, loader, criterion, optimizer, ema=ema, log=log, **options)
-        seconds = time.perf_counter() - start
-        count, row = numbers.pop("count"), {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
-        row |= {f"train_{name}": value for name, value in numbers.items()}
-        with ema.swapped() if ema is not None else nullcontext():
-            if evaluate is not None:
-                row |= evaluate(model)
-            if stopper is not None:
-                stopper.update(_watched(row, monitor))
-        if plateau is not None:
-            plateau.update(_watched(row, monitor))
-        row |= {"lr": lr, "seconds": seconds, "examples_per_second": count / seconds}
-        rows.append(row)
-        if checkpoint is not None:
-            save_checkpoint(checkpoint, **parts, rows=rows, settings=dict(settings or {}))
-        if log is not None:
-            log.epoch(row)
+        log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
+    with _CtrlC() as ctrl_c:
+        while len(rows) < epochs and not (stopper is not None and stopper.stopped):
+            start = time.perf_counter() - begun.get("seconds", 0.0)
+            if not begun:
+                begun |= {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
+            try:
+                numbers = train_epoch(model, _batches(loader, begun, ctrl_c, options.get("accumulate", 1)), criterion,
+                                      optimizer, ema=ema, log=log, begun=begun, **options)
+                _check_finite(model, len(rows) + 1)
+            except _Stopped:
+                begun["seconds"] = time.perf_counter() - start
+                if checkpoint is not None:
+                    save_checkpoint(checkpoint, **parts, rows=rows, settings=settings, begun=begun)
+                raise KeyboardInterrupt from None
+            except FloatingPointError as error:
+                kept = "" if checkpoint is None or not rows else f"; {os.fspath(checkpoint)} is from the epoch before"
+                raise FloatingPointError(f"{error}{kept}") from None
+            seconds = time.perf_counter() - start
+            count, row = numbers.pop("count"), {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
+            row |= {f"train_{name}": value for name, value in numbers.items()}
+            with ema.swapped() if ema is not None else nullcontext():
+                if evaluate is not None:
+                    row |= evaluate(model)
+                if stopper is not None:
+                    stopper.update(_watched(row, monitor))
+            if plateau is not None:
+                plateau.update(_watched(row, monitor))
+            row |= {"lr": begun["lr"], "seconds": seconds, "examples_per_second": count / seconds}
+            rows.append(row)
+            begun = {}
+            if checkpoint is not None:
+                save_checkpoint(checkpoint, **parts, rows=rows, settings=settings)
+            if log is not None:
+                log.epoch(row)
+    if ctrl_c.pressed:  # in the last epoch, which is over
+        raise KeyboardInterrupt
     if stopper is not None and stopper.best is not None:
         stopper.rollback()
     elif ema is not None:
         ema.copy_to_model()
     return rows
+
+
+class _Stopped(KeyboardInterrupt):
+    """Between two steps."""
+
+
+class _CtrlC:
+    """While it is open, the first Ctrl-C is only noted: in the middle of a step, weights and optimizer would not fit
+    each other. The second interrupts at once."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.before: Any = None
+
+    def __enter__(self) -> _CtrlC:
+        if (threading.current_thread() is threading.main_thread()
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # else it is someone else's
+            self.before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        if sys.stderr.isatty():  # compiling may take a while
+            print("  stopping after this step; once more stops at once", end="", file=sys.stderr, flush=True)
+
+
+def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
+    """What is left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
+
+    A pass broken off is begun again from the state the generator had then, and what was read of it is skipped.
+    """
+    now, skipped = get_rng_state(), begun["batches"]
+    if skipped:
+        set_rng_state(begun["generator"])
+    batches = iter(loader)
+    for _ in range(skipped):
+        next(batches)
+    if skipped:
+        set_rng_state(now)
+    while True:
+        if ctrl_c.pressed and begun["batches"] % accumulate == 0:
+            raise _Stopped
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        begun["batches"] += 1
+        yield batch
+
+
+def _check_finite(model: Module, epoch: int) -> None:
+    for name, p in model.named_parameters():
+        if not np.isfinite(p.data).all():
+            raise FloatingPointError(f"fit: {name} is no longer finite after the last step of epoch {epoch}; try a "
+                                     "smaller learning rate, or clip_norm")
+
+
+def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
+    """What the first infinity or NaN of a step is, found by taking it again."""
+    for name, p in model.named_parameters():
+        if not np.isfinite(p.data).all():
+            return f"{name} has not been finite since the step before"
+    if isinstance(x, Tensor) and not np.isfinite(x.data).all():
+        return "the batch itself is not finite"
+    try:
+        with detect_anomaly():
+            criterion(model(x), y).backward()
+    except FloatingPointError as error:
+        return str(error)
+    return "it is finite when computed again"
 
 
 def _groups(loader: Iterable, size: int) -> Iterator[list]:

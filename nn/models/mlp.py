@@ -22,8 +22,9 @@ class MLP(Sequential):
     """
 
     def __init__(self, sizes: Sequence[int], activation: Callable[[], Module] = ReLU):
-        if len(sizes) < 2:
-            raise ValueError(f"MLP: sizes are the features of input, hidden layers and output: at least 2, got {sizes}")
+        if not isinstance(sizes, Sequence) or len(sizes) < 2:
+            raise ValueError("MLP: sizes are the features of input, hidden layers and output, as in "
+                             f"MLP([784, 128, 10]): at least 2, got {sizes!r}")
         layers: list[Module] = [Linear(sizes[0], sizes[1])]
         for features, out in zip(sizes[1:-1], sizes[2:], strict=True):
             layers += [make_activation("MLP", activation), Linear(features, out)]

@@ -27,8 +27,8 @@ class ResNetS(Module):
 
     def __init__(self, in_features: int, width: int, blocks: int, num_classes: int,
                  activation: Callable[[], Module] = ReLU, scale: float = 1.0, zero_init: bool = False):
-        if blocks < 0:
-            raise ValueError(f"ResNetS: blocks must not be negative, got {blocks}")
+        if not 0 <= blocks < 10_000:
+            raise ValueError(f"ResNetS: blocks must not be {'negative' if blocks < 0 else 'above 9,999'}, got {blocks}")
         self.project = Identity() if in_features == width else Linear(in_features, width)
         self.blocks = Sequential(*[Res(width, activation, scale, zero_init) for _ in range(blocks)])
         self.head = Linear(width, num_classes)

@@ -11,7 +11,7 @@ from tinygrad_like import Tensor, no_grad, ops
 from .. import init
 from ..dropout import Dropout
 from ..embedding import Embedding
-from ..module import Module
+from ..module import Module, modes_restored
 from ..norm import LayerNorm
 from ..position import SinusoidalEncoding
 from ..transformer import (
@@ -97,16 +97,15 @@ class Seq2Seq(Module):
 
         Stops when every sequence has had `end`, which fills a sequence that ended before the others.
         """
-        training = self.training
-        self.eval()
-        memory, hidden = self.encode(source)
         tokens = np.full((len(source), 1), start)
-        for _ in range(max_new_tokens):
-            best = self._decode(Tensor(tokens), memory, hidden).numpy()[:, -1].argmax(-1)
-            if end is not None:
-                best = np.where((tokens == end).any(1), end, best)
-            tokens = np.concatenate([tokens, best[:, None]], 1)
-            if end is not None and (tokens == end).any(1).all():
-                break
-        self.train(training)
+        with modes_restored(self):
+            self.eval()
+            memory, hidden = self.encode(source)
+            for _ in range(max_new_tokens):
+                best = self._decode(Tensor(tokens), memory, hidden).numpy()[:, -1].argmax(-1)
+                if end is not None:
+                    best = np.where((tokens == end).any(1), end, best)
+                tokens = np.concatenate([tokens, best[:, None]], 1)
+                if end is not None and (tokens == end).any(1).all():
+                    break
         return Tensor(tokens)

@@ -9,7 +9,7 @@ class Server(ThreadingHTTPServer):
     """Serves `files`, a dict from name to bytes, on this machine.
 
     ranges: whether it can send a part. breaks: after how many bytes each of the next answers breaks off.
-    requests: the name and the range asked for, one by one.
+    length: the Content-Length it states, None for the right one. requests: the name and the range of each.
     """
 
     daemon_threads = True
@@ -17,6 +17,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files, self.ranges, self.breaks, self.requests = {}, True, deque(), []
+        self.length = None
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
 
 
@@ -37,7 +38,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         else:
             self.send_response(200)
-        self.send_header("Content-Length", str(len(content) - start))
+        length = str(len(content) - start) if self.server.length is None else self.server.length
+        self.send_header("Content-Length", length)
         self.end_headers()
         stop = start + self.server.breaks.popleft() if self.server.breaks else None
         self.wfile.write(content[start:stop])

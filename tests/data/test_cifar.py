@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -87,8 +88,9 @@ def test_another_archive_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("content, message", [
-    (bytes(3073 * 2 - 1), "data_batch_3.bin holds 6145 bytes, which is no whole number of records of 3073"),
+    (bytes(3073 * 2 - 1), "data_batch_3.bin holds 6145 bytes, which is no whole number of records of 3073, from 1 to"),
     (b"", "holds 0 bytes"),
+    (bytes(3073 * 10_001), "holds 30733073 bytes"),
     (b"\x0a" + bytes(3072), "data_batch_3.bin is damaged: it has the label 10"),
 ])
 def test_damaged_records_are_refused(tmp_path, files, content, message):
@@ -97,3 +99,19 @@ def test_damaged_records_are_refused(tmp_path, files, content, message):
     (tmp_path / "data_batch_3.bin").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         load_cifar10(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["readme.html", "data_batch_2.bin"])
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, files, place):
+    """100 kB that unpack to 100 MB, in a file of the set or in another."""
+    records = {**files, place: np.zeros(100_000_000, np.uint8)}
+    (tmp_path / module.ARCHIVE).write_bytes(archive(records))
+    tracemalloc.start()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MOST_UNPACKED", 10_000_000)
+            with pytest.raises(ValueError, match="unpacks to more than 10000000 bytes|_2.bin holds 100000000"):
+                load_cifar10(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()

@@ -1,11 +1,14 @@
 """The embedded digits, and the stratified split."""
 
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygrad_like import manual_seed
+from tinygrad_like.data import digits as module
 from tinygrad_like.data import load_digits, stratified_split
 
 
@@ -18,6 +21,15 @@ def test_digits_are_the_uci_set():
     assert (images * 16).sum() == 561718  # every pixel, as in the original table
     assert labels[:10].tolist() == list(range(10))
     assert (images[0, 0, 0] * 16).tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
+
+
+def test_a_damaged_file_is_noticed(tmp_path, monkeypatch):
+    content = files("tinygrad_like.data").joinpath("digits.npz").read_bytes()
+    monkeypatch.setattr(module, "files", lambda package: tmp_path)
+    for damaged in b"", content[:-1], content[:1000] + b"?" + content[1001:]:
+        (tmp_path / "digits.npz").write_bytes(damaged)
+        with pytest.raises(ValueError, match="load_digits: .*digits.npz is damaged; install the package again"):
+            load_digits()
 
 
 @given(st.lists(st.integers(5, 40), min_size=1, max_size=6), st.floats(0.15, 0.85), st.integers(0, 2**32))

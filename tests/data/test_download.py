@@ -88,6 +88,26 @@ def test_the_next_mirror_is_tried(server, get):
     assert [name for name, _ in server.requests] == ["none/x", "wrong/x", "x"]
 
 
+@pytest.mark.parametrize("length", ["", "abc", "-5", "1e9", "nan", "6_0_0_000", "9" * 5000, "0x10", "600000, 600000",
+                                    "+ 3", "600001", "9" * 30])
+def test_a_length_that_is_wrong_is_no_obstacle(server, get, length):
+    server.length = length
+    assert get().read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("length", [None, "abc", "9" * 30])
+def test_what_never_ends_does_not_fill_the_disk(server, get, tmp_path, monkeypatch, length):
+    monkeypatch.setattr(module, "MOST", 1_000_000)
+    server.files["x"], server.length = bytes(5_000_000), length
+    with pytest.raises(ConnectionError, match="is not the file that was published"):
+        get()
+    assert left_behind(tmp_path / "new" / "folder" / "x") == []
+
+
+def test_an_address_that_makes_no_sense_is_a_failure_of_that_mirror(server, get):
+    assert get("http://[bad/", "nothing", server.url).read_bytes() == CONTENT
+
+
 def test_a_mirror_continues_what_another_began(server, get):
     server.files["slow/x"] = CONTENT
     server.breaks.extend([100_000, 0])

@@ -108,6 +108,39 @@ def test_epochs_differ_and_resume_exactly():
     assert numbers(noisy(0)) == second
 
 
+@pytest.mark.parametrize("prefetch", [0, 2])
+@pytest.mark.parametrize("made", [lambda x: x.astype("float16"), lambda x: x.astype(str), lambda x: x.astype(object)])
+def test_a_batch_that_no_tensor_can_hold_is_refused(made, prefetch):
+    loader = DataLoader(np.zeros((4, 2)), batch_size=2, transform=lambda x, generator: made(x), prefetch=prefetch)
+    with pytest.raises(TypeError, match="DataLoader: dtype .* is not supported; cast to one of"):
+        next(iter(loader))
+
+
+@pytest.mark.parametrize("made", [Tensor, np.ndarray.tolist, lambda x: x.astype(">f8"),
+                                  lambda x: x.view(type("Mine", (np.ndarray,), {}))])
+def test_a_transform_may_give_anything_like_an_array(made):
+    (batch,), = DataLoader(np.ones((4, 2)), batch_size=4, transform=lambda x, generator: made(x))
+    assert type(batch.data) is np.ndarray and batch.dtype is np.dtype("float64") and batch.tolist() == [[1, 1]] * 4
+
+
+def test_batches_of_no_rows_and_of_more_than_there_are():
+    assert list(DataLoader(np.zeros((0, 3)), batch_size=2, shuffle=True)) == []
+    assert [len(x) for x, in DataLoader(np.zeros((3, 2)), batch_size=5)] == [3]
+    last = DataLoader(np.zeros((3, 2)), batch_size=5, drop_last=True)
+    assert list(last) == [] and len(last) == 0
+
+
+def test_an_iteration_left_half_way_changes_no_other():
+    loader = DataLoader(np.arange(10.0), batch_size=3, shuffle=True, prefetch=2)
+    manual_seed(0)
+    whole = [x.tolist() for _ in range(2) for x, in loader]
+    manual_seed(0)
+    left = iter(loader)
+    first = [next(left)[0].tolist()]
+    second = [x.tolist() for x, in loader]
+    assert first + [x.tolist() for x, in left] + second == whole
+
+
 def test_nothing_is_drawn_where_nothing_is_left_to_chance():
     before = get_rng_state()
     list(DataLoader(X, Y, batch_size=4, prefetch=2))

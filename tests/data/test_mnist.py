@@ -98,3 +98,6 @@ def test_images_and_labels_must_belong_together(tmp_path, files):
     write(tmp_path, {NAMES[1]: files[NAMES[0]]})
     with pytest.raises(ValueError, match="expected uint8 with 1 axes. Are images and labels swapped?"):
         load_mnist(tmp_path)
+    write(tmp_path, files | {NAMES[2]: np.zeros((2, 5, 4), np.uint8)})
+    with pytest.raises(ValueError, match=r"load_mnist: .* have shape \(4, 5\), those in .* \(5, 4\)"):
+        load_mnist(tmp_path)

@@ -1,5 +1,6 @@
 """The demos run short: what they print, and what they leave on disk."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from demos import activations, augmentations, moons
+from demos import activations, augmentations, figures, moons
 from tinygrad_like import manual_seed
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -54,3 +55,38 @@ def test_augmentations(tmp_path, capsys):
 def test_mixed_labels_in_words():
     assert augmentations.in_words(np.array([0, 0.3, 0, 0.7])) == "70% 3, 30% 1"
     assert augmentations.in_words(np.array([0, 0, 1.0])) == "100% 2"
+
+
+@pytest.mark.parametrize("options, name", [
+    (["moons", "--steps", "0"], "--steps"), (["moons", "--lr", "nan"], "--lr"), (["moons", "--out", "."], "--out"),
+    (["neural_ode", "--steps", "0"], "--steps"), (["lesion", "--blocks", "0"], "--blocks"),
+    (["regularization", "--each", "2"], "--each"), (["uncertainty", "--p", "1"], "--p"),
+    (["scale_invariance", "--scales", "0"], "--scales"), (["gradient_depth", "--width", "x"], "--width"),
+    (["augmentations", "--data-dir", "."], "--data-dir"), (["augmentations", "--rows", "11"], "--rows"),
+    (["activations", "--range", "inf"], "--range"),
+])
+def test_options_that_make_no_sense_are_refused(options, name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        import_module(f"demos.{options[0]}").main(options[1:])
+    assert stop.value.code == 2 and f"error: argument {name}: " in capsys.readouterr().err
+
+
+def test_steps_given_twice_are_drawn_once(tmp_path, capsys):
+    moons.main(["--steps", "9", "5", "5", "--out", str(tmp_path / "figure.png")])
+    assert [line[:10] for line in capsys.readouterr().out.splitlines()[:-1]] == ["step     5", "step     9"]
+
+
+def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    with figures.style():
+        fig = figures.figure(1, 1)
+        figures.save(fig, tmp_path / "figure.png")
+        before = (tmp_path / "figure.png").read_bytes()
+
+        def full(path, **options):
+            path.write_bytes(before[:99])
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(fig, "savefig", full)
+        with pytest.raises(OSError, match=r"No space left on device: '.*figure.png'"):
+            figures.save(fig, tmp_path / "figure.png")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]

@@ -27,7 +27,7 @@ def test_filters_of_a_saved_net(tmp_path, capsys):
     assert maps["layer3"].shape == (16, 2, 2)
     with pytest.raises(SystemExit):
         filters.main(["--net", str(tmp_path / "mlp_digits_split0.safetensors")])
-    assert "its features are no images: use a resnet" in capsys.readouterr().err
+    assert "whose features are no images; use a resnet" in capsys.readouterr().err
 
 
 def test_feature_maps_are_what_the_layers_make():
@@ -41,3 +41,13 @@ def test_feature_maps_are_what_the_layers_make():
     np.testing.assert_allclose(maps["conv1"], y.numpy()[0], rtol=1e-5)
     np.testing.assert_allclose(maps["layer3"], model.features(Tensor(image[None])).numpy()[0], rtol=1e-4, atol=1e-5)
     assert isinstance(model, nn.ResNet)
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--image", "99999"], "argument --image: 99999 is beyond the last test image, 358"),
+    (["--epochs", "3", "--net", __file__], "argument --epochs: is for a net that is trained here"),
+])
+def test_options_that_make_no_sense_are_refused(options, message, capsys):
+    with pytest.raises(SystemExit):
+        filters.main(options)
+    assert message in capsys.readouterr().err

@@ -20,13 +20,13 @@ def test_prints_a_table_and_draws_it(tmp_path, capsys):
     assert (tmp_path / "new" / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_net_from_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(train, "figures", None)
+def test_a_net_from_disk(tmp_path, capsys, no_pictures):
     train.main(["--model", "resnet_s", "--width", "32", "--epochs", "1", "--out", str(tmp_path)])
     net = tmp_path / "resnet_s_digits_split0.safetensors"
     finetune.main(["--net", str(net), "--classes", "1", "7", "--examples", "3", "--seeds", "1", "--steps", "20",
                    "--out", str(tmp_path / "f.png")])
     assert (tmp_path / "f.png").exists()
+    assert "note: --net was trained on 1, 7 already" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("method", finetune.METHODS)
@@ -43,7 +43,17 @@ def test_what_each_method_trains(method):
     assert all(np.array_equal(before[name], t.numpy()) for name, t in trained.state_dict().items())
 
 
-def test_a_model_without_recipe(capsys):
+@pytest.mark.parametrize("options, message", [
+    (["--data", "mnist", "--model", "vit"], "there is no recipe for vit on mnist"),
+    (["--classes", "77"], "argument --classes: must be 2 to 8 of the numbers from 0 to 9"),
+    (["--classes", "3", "3"], "argument --classes: must be 2 to 8"),
+    (["--examples", "0"], "argument --examples: must be a whole number of at least 1"),
+    (["--examples", "1", "1000"], "argument --examples: must be at most 1"),
+    (["--model", "mlp", "--net", __file__], "argument --model: is for a net that is trained here"),
+    (["--data-dir", "."], "argument --data-dir: the digits come with the package"),
+    (["--out", "figure.pdf"], "must be a file whose name ends in .png"),
+])
+def test_options_that_make_no_sense_are_refused(options, message, capsys):
     with pytest.raises(SystemExit):
-        finetune.main(["--data", "mnist", "--model", "vit"])
-    assert "there is no recipe for vit on mnist" in capsys.readouterr().err
+        finetune.main(options)
+    assert message in capsys.readouterr().err

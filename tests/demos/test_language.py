@@ -60,8 +60,10 @@ def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch,
                     for run in ("whole", "parts"))
     assert all(np.array_equal(ours[name].numpy(), theirs[name].numpy()) for name in ours)
     capsys.readouterr()
-    with pytest.raises(SystemExit, match="error: .*other settings .steps: 12 then, 9 now"):
+    with pytest.raises(SystemExit, match="error: .*other settings .steps per evaluation: 4 then, 3 now"):
         language.main([*options, *out, "--resume", "--steps", "9"])
+    language.main([*options, *out, "--resume", "--steps", "16", "--evaluations", "4", "--length", "20"])  # one more
+    assert len((tmp_path / "parts" / "language.csv").read_text().splitlines()) == 5
 
 
 @pytest.mark.parametrize("context", [7, 8])
@@ -93,19 +95,18 @@ def test_writes_on_beyond_its_context():
     assert text[:8].tolist() == language.write(model, prompt, 5, 8, temperature=0).tolist()
 
 
-@pytest.mark.parametrize("options, message", [
-    (["--generate", "x", "--out", "nowhere"], "there is no file"),
-    (["--text", "nowhere.txt"], "nowhere.txt"),
-])
-def test_what_cannot_be_done_is_said(options, message):
-    with pytest.raises(SystemExit, match=f"error: .*{message}"):
-        language.main(options)
+def test_without_a_model_there_is_nothing_to_go_on_writing_with(tmp_path):
+    with pytest.raises(SystemExit, match="error: .*there is no file"):
+        language.main(["--generate", "x", "--out", str(tmp_path)])
 
 
 @pytest.mark.parametrize("options, message", [
-    (["--context", "1"], "--context 1 must be at least 2"),
+    (["--text", "nowhere.txt"], "argument --text: there is no file 'nowhere.txt'"),
+    (["--context", "1"], "argument --context: must be a whole number of at least 2"),
     (["--generate", ""], "at least one character"),
-    (["--d-model", "30"], "--d-model 30 must be a multiple of twice --heads 4"),
+    (["--d-model", "30"], "argument --d-model: must be a multiple of twice --heads 4"),
+    (["--temperature", "-1"], "argument --temperature: must be a number at least 0"),
+    (["--resume", "--out", "nowhere"], "there is no nowhere/language.ckpt to go on from"),
 ])
 def test_options_that_make_no_sense_are_refused(options, message, capsys):
     with pytest.raises(SystemExit):

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -5,17 +7,48 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("safetensors")
 pytest.importorskip("PIL")
 
-from PIL import Image
+import matplotlib
+from PIL import Image, ImageDraw, ImageFont
 
 from demos import predict, train
+from demos.recipes import DATA, Frame
 from tinygrad_like.data import load_digits
+
+FONTS = ["DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSerif", "DejaVuSansMono", "STIXGeneral",
+         "STIXGeneralItalic", "STIXGeneralBol", "cmr10", "cmss10", "cmtt10", "cmb10"]
 
 
 @pytest.fixture(scope="module")
 def net(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs")
-    train.main(["--model", "mlp", "--epochs", "25", "--out", str(out)])
+    train.main(["--model", "mlp", "--out", str(out)])
     return out / "mlp_digits_split0.safetensors"
+
+
+def printed_digit(digit, font, rng):
+    """A digit of a font somewhere in an image, both of any size, light on dark or dark on light, thin or thick."""
+    size = int(rng.choice([20, 40, 90, 200]))
+    stroke = int(rng.choice([0, 0, size // 30, size // 15]))
+    face = ImageFont.truetype(Path(matplotlib.get_data_path(), "fonts", "ttf", f"{font}.ttf"), size)
+    width, height = (int(n) for n in rng.integers(int(1.3 * size), 3 * size, 2))
+    image = Image.new("L", (width, height))
+    draw = ImageDraw.Draw(image)
+    left, top, right, bottom = draw.textbbox((0, 0), str(digit), face, stroke_width=stroke)
+    x, y = rng.integers(1, max(2, width - right + left - 1)), rng.integers(1, max(2, height - bottom + top - 1))
+    draw.text((int(x) - left, int(y) - top), str(digit), 255, face, stroke_width=stroke)
+    pixels = np.asarray(image)
+    return 255 - pixels if rng.random() < 0.5 else pixels
+
+
+def test_reads_digits_in_print(net, tmp_path):
+    """Of 13 people's handwriting it knows, and no print: ones with feet, sixes and nines with large bowls are hard."""
+    rng = np.random.default_rng(0)
+    digits = [(digit, font) for font in FONTS for digit in range(10)]
+    paths = [tmp_path / f"{digit}_{font}.png" for digit, font in digits]
+    for (digit, font), path in zip(digits, paths, strict=True):
+        Image.fromarray(printed_digit(digit, font, rng)).save(path)
+    read = predict.main(["--net", str(net), *map(str, paths)]).argmax(axis=1)
+    assert np.mean(read == [digit for digit, _ in digits]) > 0.66
 
 
 def test_reads_digits_from_files(net, tmp_path, capsys):
@@ -29,30 +62,79 @@ def test_reads_digits_from_files(net, tmp_path, capsys):
     assert probabilities.argmax(axis=1).tolist() == labels[:3].tolist()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith(f"{paths[0]}: {labels[0]} {probabilities[0].max():.1%}  ")
-    assert len(printed) == 3 and printed[2].count("%") == 3
+    assert len(printed) == 27 and printed[26].count("%") == 3
+    assert printed[8].startswith(f"{paths[0]}: {labels[0]} {probabilities[0].max():.1%}  ")
+    assert printed[:8] == predict.in_characters(pixels[0] / pixels[0].max()).splitlines()  # what it saw
 
 
-def test_ink_on_paper(net, tmp_path):
+@pytest.mark.parametrize("ink", ["auto", "dark"])
+def test_ink_on_paper(net, tmp_path, ink):
     images, labels = load_digits()
     Image.fromarray(255 - (255 * images[4, 0]).astype(np.uint8)).save(tmp_path / "x.png")
-    assert predict.main(["--net", str(net), "--invert", str(tmp_path / "x.png")]).argmax() == labels[4]
+    assert predict.main(["--net", str(net), "--ink", ink, str(tmp_path / "x.png")]).argmax() == labels[4]
 
 
-def test_shape_and_scale(tmp_path):
+def test_a_photograph_is_scaled_as_a_whole(tmp_path):
     colours = np.zeros((4, 6, 3), np.uint8)
     colours[:, :3, 0] = 255
     Image.fromarray(colours).save(tmp_path / "x.png")
-    image = predict.read_image(tmp_path / "x.png", (3, 4, 6))
+    image = predict.read_image(tmp_path / "x.png", (3, 4, 6), None)
     assert image.shape == (3, 4, 6) and image.dtype == np.float32
     assert image[0].tolist() == [[1, 1, 1, 0, 0, 0]] * 4 and not image[1:].any()
-    assert predict.read_image(tmp_path / "x.png", (3, 2, 2))[0].tolist() == [[1, 0], [1, 0]]
-    assert predict.read_image(tmp_path / "x.png", (1, 2, 2), invert=True)[0, :, 1].tolist() == [1, 1]
+    assert predict.read_image(tmp_path / "x.png", (3, 2, 2), None)[0].tolist() == [[1, 0], [1, 0]]
 
 
-def test_what_cannot_be_read(net, tmp_path):
+@pytest.mark.parametrize("data", ["digits", "mnist", "fashion"])
+@pytest.mark.parametrize("ink", [255, 0])
+def test_size_place_and_light_make_no_difference(tmp_path, data, ink):
+    frame, size = DATA[data].frame, 8 if data == "digits" else 28
+    shape = np.zeros((24, 12), bool)
+    shape[:4] = shape[:, :4] = True  # the Greek letter gamma
+    seen = []
+    for scale, top, left in ((1, 0, 1), (4, 30, 5), (3, 2, 60)):
+        paper = np.full((150, 170), 255 - ink, np.uint8)
+        drawing = np.kron(shape, np.ones((scale, scale), bool))
+        paper[top:top + 24 * scale, left:left + 12 * scale][drawing] = ink
+        Image.fromarray(paper).save(tmp_path / "x.png")
+        seen.append(predict.read_image(tmp_path / "x.png", (1, size, size), frame)[0])
+    for other in seen[1:]:
+        np.testing.assert_allclose(other, seen[0], atol=0.35)  # edges between pixels fall a little differently
+        assert abs(other - seen[0]).mean() < 0.03
+    rows = np.flatnonzero(seen[0].max(axis=1) > 0.4)
+    assert abs(rows[-1] + 1 - rows[0] - frame.rows) <= 1
+
+
+def test_what_is_drawn_fills_the_frame():
+    square = np.ones((10, 10), np.float32)
+    filled = predict.framed(square, 8, 8, Frame(8, 6, narrow=True))
+    np.testing.assert_allclose(filled[:, 1:7], 1, atol=0.3)
+    assert filled[:, [0, 7]].max() < 0.3
+    inner = predict.framed(square, 28, 28, Frame(20, 20))
+    assert inner[4:24, 4:24].min() == 1 and inner.sum() == 400
+    heavy = np.ones((10, 10), np.float32)
+    heavy[:, 5:] = 0.5
+    middle = (predict.framed(heavy, 28, 28, Frame(20, 20, by_mass=True)).sum(axis=0) * np.arange(28)).sum() / 300
+    assert middle == pytest.approx(13.5, abs=0.5)
+
+
+def test_drawings_on_nothing_are_on_white(tmp_path):
+    pixels = np.zeros((8, 8, 4), np.uint8)
+    pixels[2:6, 3:5, 3] = 255  # black where it is not transparent
+    Image.fromarray(pixels).save(tmp_path / "x.png")
+    image = predict.read_image(tmp_path / "x.png", (1, 8, 8), Frame(8, 6))
+    assert image[0, 2:6, 3:5].min() == 1 and image.sum() == 8
+
+
+def test_what_cannot_be_read(net, tmp_path, capsys):
     (tmp_path / "x.png").write_text("no image")
-    with pytest.raises(SystemExit, match="error: .*x.png"):
+    with pytest.raises(SystemExit, match="error: .*x.png cannot be read as an image"):
         predict.main(["--net", str(net), str(tmp_path / "x.png")])
-    with pytest.raises(SystemExit, match="error: .*there is no file"):
-        predict.main(["--net", str(tmp_path / "none"), str(tmp_path / "x.png")])
+    Image.new("L", (20, 20), 70).save(tmp_path / "x.png")
+    with pytest.raises(SystemExit, match="error: .*x.png shows nothing"):
+        predict.main(["--net", str(net), str(tmp_path / "x.png")])
+    for options, message in ((["--net", "none", str(tmp_path / "x.png")], "python -m demos.train makes"),
+                             ([str(tmp_path / "none.png")], "there is no file"),
+                             (["--top", "0", str(tmp_path / "x.png")], "argument --top")):
+        with pytest.raises(SystemExit):
+            predict.main(options)
+        assert message in capsys.readouterr().err

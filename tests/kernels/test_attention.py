@@ -105,6 +105,37 @@ def test_queries_that_see_no_key_give_exactly_0(causal):
     assert not dk[:, :, 7].any() and not dv[:, :, 7].any()
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_mask_may_hold_the_lowest_number_there_is(causal):
+    """Where all keys have it they share evenly, as equals do; only -inf hides a key, and all of them hide a query."""
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal((2, n, 9)).astype(np.float32) for n in (70, 150, 150, 70)]
+    mask, lowest = np.zeros((70, 150), np.float32), np.finfo(np.float32).min
+    mask[rng.random(mask.shape) < 0.5] = lowest
+    mask[5], mask[40:60] = lowest, lowest
+    mask[50, 1::2] = mask[6] = mask[41, 1:] = -np.inf
+    out, (dq, _, _) = check(arrays, mask, causal)
+    v = arrays[2]
+    np.testing.assert_allclose(out[:, 45], v[:, : 46 if causal else 150].mean(1), atol=1e-5)
+    np.testing.assert_allclose(out[:, 50], v[:, : 51 if causal else 150 : 2].mean(1), atol=1e-5)
+    np.testing.assert_allclose(out[:, 41], v[:, 0], atol=1e-6)
+    assert (out[:, 6] == 0).all() and (dq[:, 6] == 0).all()
+
+
+def test_dropout_where_only_the_values_have_several_heads():
+    """Its reference, and what it is for other dtypes, drops the same weights."""
+    shapes = (1, 2, 6, 4), (1, 2, 6, 4), (3, 2, 6, 4)
+    arrays = [np.random.default_rng(0).standard_normal(shape) for shape in shapes]
+    found = []
+    for dtype, create_graph in ("float32", False), ("float32", True), ("float64", False):
+        manual_seed(0)
+        inputs = [Tensor(x, dtype=dtype, requires_grad=True) for x in arrays]
+        y = ops.scaled_dot_product_attention(*inputs, dropout_p=0.5)
+        found.append([y, *(y * y).sum().gradient(*inputs, create_graph=create_graph)])
+    for other in found[1:]:
+        close([x.data for x in found[0]], [x.data for x in other])
+
+
 def test_broadcast_heads():
     rng = np.random.default_rng(0)
     q, key, v, g = (rng.standard_normal(s).astype(np.float32) for s in [
@@ -182,7 +213,7 @@ def test_memory_is_linear_in_the_length():
         peak(8192)
     short, long = peak(1024), peak(8192)
     assert long < 10 * short
-    assert long < 24 * 8192 * 16 * 4  # the scores alone would be 256 MiB
+    assert long < 24 * 8192 * 16 * 4  # the shares of one head are 16 arrays; the scores alone would be 256 MiB
 
 
 def test_output_lies_as_the_query_does():

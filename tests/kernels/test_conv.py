@@ -47,6 +47,7 @@ def check(x_shape, w_shape, stride, padding, dilation, groups, seed=0):
     dw = np.einsum("ngcijhw,ngohw->gocij", p, g_grouped).reshape(w_shape)
 
     x, w, bias, g = (np.float32(a) for a in (x, w, bias, g))
+    bias = np.repeat(bias, 2)[::2]
     arguments = stride, padding, dilation, groups
     close(conv.forward(x, w, bias, *arguments), y + bias[:, None, None])
     close(conv.weight_gradient(g, x, w_shape, *arguments), dw)
@@ -74,6 +75,8 @@ def test_sizes_that_run_on_threads():
     none = (0, 0), (0, 0)
     same = (1, 1), (1, 1)
     check((5, 16, 32, 32), (16, 16, 3, 3), (1, 1), same, (1, 1), 1)
+    check((5, 32, 16, 16), (32, 16, 3, 3), (1, 1), same, (1, 1), 2)
+    check((130, 16, 4, 4), (8, 16, 3, 3), (1, 1), same, (1, 1), 1)
     check((3, 32, 20, 20), (48, 32, 3, 3), (2, 2), same, (1, 1), 1)
     check((4, 8, 7, 7), (65, 8, 3, 3), (1, 1), same, (1, 1), 1)
     check((9, 64, 4, 4), (64, 64, 3, 3), (1, 1), same, (1, 1), 1)

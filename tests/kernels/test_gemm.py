@@ -261,7 +261,8 @@ def test_a_change_of_any_kernel_source_empties_the_cache(python, tmp_path):
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "one.py").write_text(ONE_KERNEL)
-    (package / "simd.py").write_text(Path(simd.__file__).read_text())
+    for name in ("cache.py", "simd.py"):
+        (package / name).write_text(Path(simd.__file__).with_name(name).read_text())
     code = f"""
 import json, sys
 sys.path.insert(0, {str(tmp_path)!r})
@@ -358,7 +359,8 @@ def test_linear_vjp_on_all_threads(m, features, out, rectified):
     g, y = random(m, out), np.maximum(random(m, out, seed=1), 0)
     x, weight, start = random(m, features, seed=2), random(out, features, seed=3), random(m, features, seed=4)
     check_linear_vjp(g, y if rectified else None, x, weight, [True, True, True], start)
-    y[:] = np.nan  # as what comes of a NaN in a ReLU: it is not positive
-    (dx, dw, db), call = gemm.linear_vjp_call(g, y, x, weight, [True, True, True])
-    gemm.run(call)
-    assert not dx.any() and not dw.any() and not db.any()
+    found, calls = zip(*[gemm.linear_vjp_call(g, gate, x, weight, [True, True, True])
+                         for gate in (np.full_like(y, np.nan), None)], strict=True)
+    gemm.run(*calls)
+    for got, open_ in zip(*found, strict=True):  # a NaN in a ReLU lets g through
+        np.testing.assert_allclose(got, open_, rtol=1e-5, atol=1e-5)

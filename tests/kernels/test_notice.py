@@ -5,7 +5,7 @@ import time
 from numba import njit
 from numba.core import event as events
 
-from tinygrad_like.kernels import notice
+from tinygrad_like.kernels import cache, notice
 
 
 @njit
@@ -37,6 +37,9 @@ def test_slow_ones_are_named_once_each(capsys, monkeypatch):
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("compiling ") and first.endswith(".slow (once; the result is kept on disk) ...")
     assert second.endswith(".slow ...")
+    monkeypatch.setattr(cache, "kept", False)
+    compiling(notice.Notice(), 0.3)
+    assert capsys.readouterr().err.endswith(".slow ...\n")
 
 
 def test_installing_twice_listens_once(monkeypatch):

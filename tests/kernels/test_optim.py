@@ -28,7 +28,7 @@ def test_sgd(shape, momentum, dampening, nesterov, decay, scale):
     exact, b, exact_b = x.astype(np.float64), np.zeros_like(x) if momentum else k.EMPTY, 0.0
     for t, g in enumerate(gradients):
         fresh = 1.0 if t == 0 else 1.0 - dampening
-        k.sgd([(x, g, b)], 0.1, momentum, fresh, decay, nesterov, scale)
+        k.sgd(k.Rows([(x, g, b)]), 0.1, momentum, fresh, decay, nesterov, scale)
         d = scale * g + decay * exact
         exact_b = momentum * exact_b + fresh * d
         exact -= 0.1 * (d if not momentum else d + momentum * exact_b if nesterov else exact_b)
@@ -46,7 +46,7 @@ def test_adam(shape, decay, decoupled, scale):
     exact, exact_m, exact_v = x.astype(np.float64), 0.0, 0.0
     lr, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
     for t, g in enumerate(gradients, 1):
-        k.adam([(x, g, m, v)], lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
+        k.adam(k.Rows([(x, g, m, v)]), lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
                0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0, scale)
         exact *= 1 - lr * decay if decoupled else 1
         d = scale * g + (0 if decoupled else decay) * exact
@@ -67,7 +67,7 @@ def test_rmsprop(shape, centered, momentum):
     exact, exact_v, exact_a, exact_b = x.astype(np.float64), 0.0, 0.0, 0.0
     lr, alpha, eps, decay = 0.01, 0.9, 1e-3, 0.1
     for g in gradients:
-        k.rmsprop([(x, g, v, a, b)], lr, alpha, eps, decay, momentum, 1.0)
+        k.rmsprop(k.Rows([(x, g, v, a, b)]), lr, alpha, eps, decay, momentum, 1.0)
         d = g + decay * exact
         exact_v = alpha * exact_v + (1 - alpha) * d**2
         exact_a = alpha * exact_a + (1 - alpha) * d if centered else 0.0
@@ -82,7 +82,7 @@ def test_gradients_are_only_read():
     g = gradients[0].copy()
     g.flags.writeable = False
     for _ in range(2):
-        k.adam([(x, g, np.zeros_like(x), np.zeros_like(x))], 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
+        k.adam(k.Rows([(x, g, np.zeros_like(x), np.zeros_like(x))]), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
     np.testing.assert_array_equal(g, gradients[0])
 
 
@@ -91,8 +91,46 @@ def test_one_call_updates_many_parameters():
     rows = [tuple(rng.random(shape, np.float32) for _ in range(4)) for shape in ((3, 4), (), (0, 2), (150, 200), (7,))]
     alone = [tuple(a.copy() for a in row) for row in rows]
     numbers = 0.1, 0.9, 0.999, 1.5, 1e-8, 0.1, 0.9, 1.0
-    k.adam(rows, *numbers)
+    k.adam(k.Rows(rows), *numbers)
     for row, expected in zip(rows, alone, strict=True):
-        k.adam([expected], *numbers)
+        k.adam(k.Rows([expected]), *numbers)
         for a, b in zip(row, expected, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def locked(a):
+    a.flags.writeable = False
+    return a
+
+
+@pytest.mark.parametrize("wrong", [
+    np.zeros((3, 4)), np.zeros((3, 4), ">f4"), np.zeros((4, 3), np.float32).T, np.zeros((3, 8), np.float32)[:, ::2],
+    np.zeros((4, 3), np.float32), np.zeros(3, np.float32), np.zeros((3, 4, 1), np.float32), np.zeros(12, np.float32),
+    np.zeros((3, 5), np.float32), np.zeros((0, 4), np.float32), np.zeros(0, np.float32), np.float32(0),
+    np.zeros((3, 4), np.float32).view(np.recarray), np.zeros(13, np.int8)[1:].view(np.float32).reshape(3, 1),
+    np.zeros(49, np.int8)[1:].view(np.float32).reshape(3, 4), [0.0] * 12, None, 3,
+])
+def test_rows_that_do_not_suit_are_known(wrong):
+    right = np.zeros((3, 4), np.float32)
+    good = (right,) * 4
+    for i in range(4):
+        assert not k.Rows([good, (*good[:i], wrong, *good[i + 1:])]).suited
+        assert not k.Rows([(*good[:i], wrong, *good[i + 1:]), good]).suited
+
+
+def test_rows_that_suit_are_known():
+    right, other = np.zeros((3, 4), np.float32), np.zeros((), np.float32)
+    good = (right, locked(np.zeros((3, 4), np.float32)), right, k.EMPTY)
+    assert k.Rows([good]).suited and k.Rows([good, (other, other, k.EMPTY, other), good]).suited
+    assert not k.Rows([(right, right, locked(np.zeros((3, 4), np.float32)), right)]).suited
+    assert not k.Rows([(good[1], right, right, right)]).suited
+    assert not k.Rows([(right, k.EMPTY, right, right)]).suited
+
+
+@pytest.mark.parametrize("shape", SIZES)
+def test_rows_tell_whether_they_were_updated(shape):
+    x, (g, *_) = start(shape)
+    rows = k.Rows([(x, g, k.EMPTY)])
+    assert not rows.begun
+    k.sgd(rows, 0.1, 0.0, 1.0, 0.0, False, 1.0)
+    assert rows.begun

@@ -20,7 +20,7 @@ def taps(x):
 def check(images, channels, rows, height, width):
     x, w, g = (rng.standard_normal(s).astype(np.float32) for s in (
         (images, channels, height, width), (rows, channels, 3, 3), (images, rows, height, width)))  # fmt: skip
-    bias = rng.standard_normal(rows).astype(np.float32)
+    bias = rng.standard_normal(2 * rows).astype(np.float32)[::2]
     expected = {
         "output": np.einsum("abnchw,ocab->nohw", taps(np.float64(x)), w) + bias[:, None, None],
         "input gradient": np.einsum("abnohw,ocab->nchw", taps(np.float64(g)), w[:, :, ::-1, ::-1]),
@@ -43,6 +43,14 @@ def test_random_sizes(images, channels, rows, height, width):
 @pytest.mark.parametrize("size", [(8, 16, 16, 32, 32), (9, 20, 24, 28, 28), (30, 64, 64, 8, 8), (2, 17, 40, 6, 64)])
 def test_sizes_that_run_on_threads(size):
     check(*size)
+
+
+@pytest.mark.parametrize("size", [16, 1])
+def test_a_bias_for_all_channels(size):
+    x, w = rng.standard_normal((8, 16, 8, 8), np.float32), rng.standard_normal((size * 16, 16, 3, 3), np.float32)
+    bias = np.full(1, 0.5, np.float32)
+    y = winograd.convolve(x, w, np.broadcast_to(bias, (len(w),)))
+    np.testing.assert_array_equal(y, winograd.convolve(x, w, np.full(len(w), 0.5, np.float32)))
 
 
 def test_one_thread_gives_the_same_output():

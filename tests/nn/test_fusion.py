@@ -8,7 +8,7 @@ import pytest
 
 import nn
 from nn import fusion
-from tinygrad_like import Tensor, detect_anomaly, no_grad
+from tinygrad_like import Tensor, detect_anomaly, no_grad, ops
 
 X = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
 
@@ -101,6 +101,40 @@ def test_a_hook_sees_its_module(kinds, hooked, names):
     np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
     handle.remove()
     assert ops_of(model(x)) == ops_of(expected)
+
+
+@pytest.mark.parametrize(("kinds", "changed", "names"), [
+    ("LRLRLR", lambda m: m[2], ["linear_relu", "linear", "mul", "relu", "linear_relu"]),
+    ("LRLRLR", lambda m: m[3], ["linear_relu", "relu", "mul", "linear_relu"]),
+    ("LRL", lambda m: m[2], ["linear_relu", "linear", "mul"]),
+    ("SSSS", lambda m: m[1], ["res_relu", "res_relu", "mul", "res_relu"]),
+    ("SSS", lambda m: m[1].mm2, ["res_relu", "add", "res_relu"]),
+    ("SSS", lambda m: m[2].activation, ["res_relu", "add"]),
+    ("BR", lambda m: m[0], ["batch_norm", "mul", "relu"]),
+    ("BR", lambda m: m[1], ["batch_norm", "relu", "mul"]),
+    ("LIR", lambda m: m[1], ["linear", "mul", "relu"]),
+])
+def test_a_forward_of_the_layers_own_is_called(kinds, changed, names, monkeypatch):
+    """On the layer, on its type, or around every call."""
+    model, x = row(*kinds), Tensor(X, requires_grad=True)
+    expected = ops_of(model(x))
+    layer, forward = changed(model), changed(model).forward
+    layer.forward = lambda x: forward(x) * 2
+    y = model(x)
+    assert len(expected) < len(names) == len(ops_of(y)) and ops_of(y) == names
+    del layer.forward
+    assert ops_of(model(x)) == expected
+
+    kind, seen = type(layer), []
+    for owner, name in ((kind, "forward"), (nn.Module, "__call__")):
+        old = getattr(owner, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, lambda self, x, old=old: seen.append(self) or old(*(
+                [x] if old is ops.relu else [self, x])))
+            model(x)
+        assert layer in seen
+        seen.clear()
+    assert ops_of(model(x)) == expected
 
 
 def test_in_anomaly_mode_every_block_is_an_op_of_its_own():

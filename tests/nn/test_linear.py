@@ -42,6 +42,13 @@ def test_linear_gradient():
     gradcheck(lambda x, w, b: nn.functional_call(layer, {"weight": w, "bias": b}, x), x, layer.weight, layer.bias)
 
 
+def test_one_number_for_several_sizes_is_an_error():
+    with pytest.raises(TypeError, match=r"Unflatten: unflattened_size=8 must be several sizes, as \(2, 4\)"):
+        nn.Unflatten(2, 8)
+    with pytest.raises(TypeError, match=r"Permute: dims=2 must be all axes in their new order"):
+        nn.Permute(2)
+
+
 def test_linear_errors():
     with pytest.raises(ValueError, match="Linear: in_features must be a positive integer, got 0"):
         nn.Linear(0, 2)

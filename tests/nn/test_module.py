@@ -124,6 +124,27 @@ def test_modules_in_a_plain_list_or_dict_are_an_error(held):
     assert list(m.parameters()) == []
 
 
+@pytest.mark.parametrize("fill", [
+    lambda m: m.held.append(nn.Linear(1, 1)), lambda m: m.held.append([nn.Linear(1, 1)]),
+    lambda m: m.held.append({"a": nn.Parameter([1.0])}), lambda m: m.by_name.update(a=nn.Linear(1, 1)),
+    lambda m: m.unique.add(nn.Linear(1, 1)),
+])
+@pytest.mark.parametrize("use", [lambda m: list(m.parameters()), lambda m: m.state_dict(), lambda m: m.eval(),
+                                 lambda m: m.zero_grad(), lambda m: list(nn.Sequential(m).parameters())])
+def test_modules_put_into_a_plain_list_later_are_an_error(fill, use):
+    class Hiding(nn.Module):
+        def __init__(self):
+            self.held, self.by_name, self.unique, self.numbers = [], {}, set(), [1, [2], {"a": Tensor([1.0])}]
+            self.numbers.append(self.numbers)
+            self.linear = nn.Linear(1, 1)
+
+    m = Hiding()
+    use(m)
+    fill(m)
+    with pytest.raises(TypeError, match=r"Hiding.\w+ cannot be a plain (list|dict|set): .* use nn.ModuleList"):
+        use(m)
+
+
 def test_delete():
     m = Net()
     del m.mean, m.second
@@ -312,6 +333,39 @@ def test_load_casts_to_the_modules_dtype_but_not_floats_to_integers():
     assert m.steps.item() == 3 and m.w.dtype == np.float32
     with pytest.raises(ValueError, match="dtype: steps is int64 here but float64"):
         m.load_state_dict({"steps": 0.5, "w": [1.0]})
+
+
+def test_layers_may_be_exchanged_by_their_state():
+    """The state shares the module's memory: to load one name must not change what another loads."""
+    m = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    first, second = (layer.weight.numpy().copy() for layer in m)
+    state = m.state_dict()
+    state["0.weight"], state["1.weight"] = state["1.weight"], state["0.weight"]
+    m.load_state_dict(state)
+    assert np.array_equal(m[0].weight.numpy(), second) and np.array_equal(m[1].weight.numpy(), first)
+
+
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda a: a[::-1][::-1], lambda a: a.astype(">f4"),
+                                    lambda a: a.astype("float64"), lambda a: a.tolist()])
+def test_values_of_any_layout_are_copied(change):
+    m = nn.Linear(3, 2)
+    memory, given = m.weight.data, change(np.arange(6, dtype="float32").reshape(2, 3))
+    m.load_state_dict({"weight": given}, strict=False)
+    assert m.weight.data is memory and m.weight.tolist() == [[0, 1, 2], [3, 4, 5]] and type(memory) is np.ndarray
+    given[0][0] = 9
+    assert m.weight.tolist()[0][0] == 0
+
+
+def test_what_cannot_be_written_is_found_before_anything_is():
+    m = nn.Linear(3, 2)
+    before = m.weight.numpy().copy()
+    m.register_buffer("wide", Tensor.zeros(2, 1).expand(2, 4))
+    m.register_buffer("twice", m.weight * 2)
+    state = {name: np.ones(t.shape) for name, t in m.state_dict().items()}
+    with pytest.raises(ValueError, match="nothing was loaded") as e:
+        m.load_state_dict(state)
+    assert "read-only: wide shows memory" in str(e.value) and "computed: twice was made by mul" in str(e.value)
+    assert np.array_equal(m.weight.numpy(), before)
 
 
 def test_one_name_of_a_tied_parameter_is_enough():

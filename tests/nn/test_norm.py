@@ -244,7 +244,12 @@ def test_folded_equals_unfolded_in_evaluation(bias):
                           nn.BatchNorm1d(3, affine=False))
     images = nn.Sequential(nn.Conv2d(3, 6, 3, bias=bias), nn.BatchNorm2d(6), nn.GELU(),
                            nn.Conv2d(6, 4, 3, stride=2, padding=1, groups=2, bias=bias), nn.BatchNorm2d(4))
-    for model, x in ((dense, some(10, 4)), (images, some(6, 3, 6, 6))):
+    back = nn.Sequential(nn.ConvTranspose2d(4, 6, 3, groups=2, bias=bias), nn.BatchNorm2d(6), nn.ReLU(),
+                         nn.ConvTranspose2d(6, 3, 2, stride=2, bias=bias), nn.BatchNorm2d(3))
+    signals = nn.Sequential(nn.Conv1d(2, 4, 3, bias=bias), nn.BatchNorm1d(4), nn.ConvTranspose1d(4, 6, 3, bias=bias),
+                            nn.BatchNorm1d(6))
+    cases = (dense, some(10, 4)), (images, some(6, 3, 6, 6)), (back, some(6, 4, 5, 5)), (signals, some(6, 2, 7))
+    for model, x in cases:
         drawn(model)
         folded = nn.fold_batch_norm(model, x[:2])
         np.testing.assert_allclose(folded(x).numpy(), model.eval()(x).numpy(), rtol=1e-4, atol=1e-4)
@@ -260,9 +265,6 @@ def test_what_cannot_be_folded_is_left_or_refused():
     assert isinstance(nn.fold_batch_norm(twice, some(3, 4))[1], nn.BatchNorm1d)
     sequence = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(3))  # (batch, 3, 5): channels are not the features
     assert isinstance(nn.fold_batch_norm(sequence, some(2, 3, 4))[1], nn.BatchNorm1d)
-
-    back = nn.Sequential(nn.ConvTranspose2d(4, 4, 3), nn.BatchNorm2d(4))  # whose weight has its inputs first
-    assert isinstance(nn.fold_batch_norm(back, some(2, 4, 5, 5))[1], nn.BatchNorm2d)
 
     class Forked(nn.Module):
         def __init__(self):

@@ -394,9 +394,12 @@ def test_masked_logits():
 
 SEEN = rng.random((5, 7)) < 0.7
 SEEN[:, 0] = True
+LOWEST = np.where(SEEN, 0.0, np.finfo(np.float32).min)  # what many programs write for -inf: it hides no row as a whole
+LOWEST[2] = LOWEST.min()
 ATTENTION = {
     "plain": {}, "causal": {"is_causal": True}, "scale": {"scale": 0.3}, "mask": {"attn_mask": SEEN},
     "mask of a batch": {"attn_mask": rng.random((2, 1, 1, 7)) < 0.9}, "added mask": {"attn_mask": some(3, 5, 7)},
+    "mask of the lowest number": {"attn_mask": LOWEST},
 }
 
 

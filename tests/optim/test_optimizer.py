@@ -1,8 +1,16 @@
 """What every optimizer shares: groups, steps, the learning rate, checkpoints, and messages that help."""
 
+import copy
+import pickle
+import re
+import sys
+from itertools import count
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import optim
 from optim import SGD, Adam, AdamW, Optimizer, RMSProp, schedule
 from tinygrad_like import Tensor, no_grad, ops
 
@@ -158,6 +166,232 @@ def test_zero_grad():
     assert a.grad is None
 
 
+# What happens to a parameter between two steps -----------------------------------------------------------------------
+
+
+def cast(p, dtype):
+    p.data = p.data.astype(dtype)
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+def test_state_follows_a_cast_there_and_back(cls, options):
+    (p,), (exact,) = make((5, 7)), make((5, 7), dtype="float64")
+    exact.data = p.data.astype("float64")
+    a, b = cls([p], lr=0.01, **options), cls([exact], lr=0.01, **options)
+    for n, dtype in enumerate(["float32", "float32", "float64", "float64", "float32", "float32"]):
+        cast(p, dtype)
+        run(a, [p], 1, first=n)
+        fill([exact], n)
+        exact.grad = Tensor(exact.grad.data.astype(dtype).astype("float64"))
+        b.step()
+        assert all(v.dtype == dtype for v in a.state[p].values() if isinstance(v, np.ndarray))
+    assert_close(p.data, exact.data)
+
+
+def swapped(p):
+    """Its values in new memory, in the other order."""
+    other = "C" if p.data.flags.f_contiguous else "F"
+    p.data = np.array(p.data, order=other)
+
+
+def within(p):
+    """Its values between others."""
+    wide = np.full((p.shape[0], 2 * p.shape[1]), 7, p.dtype)
+    wide[:, ::2] = p.data
+    p.data = wide[:, ::2]
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+@pytest.mark.parametrize("first", ["C", "F"])
+@pytest.mark.parametrize("move", [swapped, within], ids=lambda f: f.__name__)
+def test_the_layout_of_a_parameter_may_change(cls, options, first, move):
+    values = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
+    p, plain = (Tensor(np.array(values, order=order), requires_grad=True) for order in (first, "C"))
+    a, b = cls([p], lr=0.01, **options), cls([plain], lr=0.01, **options)
+    run(b, [plain], 6)
+    run(a, [p], 2)
+    move(p)
+    run(a, [p], 2, first=2)
+    p.data = p.data.copy()
+    run(a, [p], 2, first=4)
+    assert_close(p.data, plain.data)
+    if move is within:
+        assert p.data.base is None or (p.data.base[:, 1::2] == 7).all()
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
+def test_a_copy_of_parameters_and_optimizer_goes_on_alike(cls, options, again):
+    params = make((4, 6), (3,))
+    params[0].data = np.asfortranarray(params[0].data)
+    optimizer = cls(params, lr=0.01, **options)
+    run(optimizer, params, 2)
+    params2, optimizer2 = again((params, optimizer))
+    run(optimizer, params, 2, first=2)
+    run(optimizer2, params2, 2, first=2)
+    for p, q in zip(params, params2, strict=True):
+        assert_close(q.data, p.data)
+
+
+def read_only(a):
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda a: a.astype("float64"), read_only,
+                                    lambda a: np.repeat(a, 2, 1)[:, ::2], lambda a: a.astype(">f4"),
+                                    lambda a: a.view(type("Mine", (np.ndarray,), {}))])
+@pytest.mark.parametrize("cls, options", ALL)
+def test_state_set_by_hand_is_brought_into_form_once(cls, options, change):
+    (p,), (q,) = make((4, 6)), make((4, 6))
+    a, b = cls([p], lr=0.01, **options), cls([q], lr=0.01, **options)
+    run(a, [p], 2)
+    run(b, [q], 2)
+    for name, value in a.state[p].items():
+        if name != "step":
+            a.state[p][name] = change(value)
+    run(a, [p], 1, first=2)
+    found = {name: value for name, value in a.state[p].items() if name != "step"}
+    assert all(type(v) is np.ndarray and v.dtype == "float32" and v.flags.carray for v in found.values())
+    run(a, [p], 1, first=3)
+    assert all(a.state[p][name] is value for name, value in found.items())
+    run(b, [q], 2, first=2)
+    assert_close(p.data, q.data)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("data, message", [
+    (np.zeros((8, 9)), r"a parameter of shape \(8, 9\) has a gradient of shape \(4, 6\); they must be equal"),
+    (read_only(np.zeros((4, 6))), r"a parameter of shape \(4, 6\) shows memory that must not be written"),
+])
+def test_data_that_cannot_be_trained_is_refused(dtype, data, message):
+    p, q = make((4, 6), (2,))
+    fill([p, q], 0)
+    data = data.astype(dtype)
+    data.flags.writeable = "must not" not in message
+    p.data, before = data, q.data.copy()
+    optimizer = Adam([q, p], lr=0.1)
+    with pytest.raises(ValueError, match=f"Adam.step: {message}"):
+        optimizer.step()
+    assert np.array_equal(q.data, before) and not any(optimizer.state.values()) and optimizer.steps == 0
+
+
+@pytest.mark.parametrize("shape", [(8, 9), (6, 4), (24,), (4,), (0,)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("cls, options", [pair for pair in ALL if pair != (SGD, {})])
+def test_data_of_another_shape_is_refused_where_there_is_state(cls, options, dtype, shape):
+    p, q = make((4, 6), (2,))
+    optimizer = cls([q, p], lr=0.1, **options)
+    run(optimizer, [p, q], 1)
+    p.data = np.ones(shape, dtype)
+    fill([p, q], 1)
+    before, steps = q.data.copy(), optimizer.state[q].get("step")
+    with pytest.raises(ValueError, match=rf"of shape {re.escape(str(shape))} has \w+ of shape \(4, 6\); if its"):
+        optimizer.step()
+    assert (p.data == 1).all() and np.array_equal(q.data, before) and optimizer.state[q].get("step") == steps
+    optimizer.state[p].clear()
+    optimizer.step()
+    assert optimizer.steps == 2
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0, 3.0], 3.0, Tensor([1.0, 2.0, 3.0])])
+def test_state_that_is_no_array_is_refused(value):
+    (p,) = make((3,))
+    optimizer = SGD([p], lr=0.1, momentum=0.9)
+    run(optimizer, [p], 1)
+    optimizer.state[p]["momentum_buffer"] = value
+    with pytest.raises(ValueError, match=r"has momentum_buffer of type"):
+        optimizer.step()
+
+
+def test_a_gradient_that_is_no_tensor_is_refused():
+    (p,) = make((3,))
+    p.grad = np.ones(3, "float32")
+    with pytest.raises(TypeError, match="the gradient of a parameter of shape .* is a ndarray; it must be a Tensor"):
+        SGD([p], lr=0.1).step()
+
+
+@pytest.mark.parametrize("views", [lambda a: (a[:6], a[4:]), lambda a: (a, a), lambda a: (a[::2], a[:3])])
+def test_parameters_that_share_memory_are_refused(views):
+    a, b = (Tensor.from_numpy(view).requires_grad_() for view in views(np.zeros(10, "float32")))
+    with pytest.raises(ValueError, match=r"SGD: parameters of shapes .* share memory; make one of a copy"):
+        SGD([a, b], lr=0.1)
+    optimizer = SGD([a], lr=0.1)
+    with pytest.raises(ValueError, match="share memory"):
+        optimizer.add_param_group({"params": [b]})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_views_that_lie_between_each_other_are_parameters():
+    memory = np.zeros((2, 6), "float32")
+    a, b = (Tensor.from_numpy(memory[:, i::2]).requires_grad_() for i in (0, 1))
+    a.grad, b.grad = Tensor.ones(2, 3), Tensor.full((2, 3), 2.0)
+    SGD([a, b], lr=1.0).step()
+    assert memory.tolist() == [[-1, -2] * 3] * 2
+
+
+# Interrupts -----------------------------------------------------------------------------------------------------------
+
+
+PACKAGES = tuple(str(Path(optim.__file__).parents[1] / name) for name in ("optim", "tinygrad_like"))
+
+
+def interrupted(step, n):
+    """Call `step`, and raise KeyboardInterrupt at the n-th bytecode in the packages; returns whether there is one."""
+    left = count(n, -1)
+
+    def trace(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(PACKAGES):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and next(left) == 0:
+            raise KeyboardInterrupt
+        return trace
+
+    old = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        step()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(old)
+    return False
+
+
+@pytest.mark.parametrize("cls, options", [(SGD, dict(momentum=0.9, dampening=0.3)), (AdamW, {})])
+def test_an_interrupt_leaves_all_as_before_or_all_as_after(cls, options):
+    """At every bytecode: with kernels for two groups of options, and a formula for float64."""
+    def start():
+        params = make((3, 5), (2,)) + make((4,), dtype="float64")
+        optimizer = cls([{"params": params[:1]}, {"params": params[1:], "weight_decay": 0.1}], lr=0.1, **options)
+        return params, optimizer
+
+    def picture(params, optimizer):
+        return ([p.data.tolist() for p in params], optimizer.steps,
+                [{k: np.array(v).tolist() for k, v in optimizer.state[p].items()} for p in params])
+
+    params, optimizer = start()
+    fill(params, 0)
+    pictures = [picture(params, optimizer)]
+    for _ in range(2):
+        optimizer.step()
+        pictures.append(picture(params, optimizer))
+    seen = []
+    for n in count():
+        params, optimizer = start()
+        fill(params, 0)
+        if not interrupted(optimizer.step, n):
+            break
+        now = picture(params, optimizer)
+        assert now in pictures[:2], f"bytecode {n}"
+        seen.append(pictures.index(now))
+        optimizer.step()
+        assert picture(params, optimizer) == pictures[seen[-1] + 1]
+    assert seen == sorted(seen) and set(seen) == {0, 1} and len(seen) > 500
+
+
 # The learning rate --------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +507,17 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     (lambda tree: tree["state"][0].update(max_exp_avg_sq=np.zeros(3)),
      "max_exp_avg_sq of parameter 0 is nothing Adam keeps; it keeps exp_avg, exp_avg_sq"),
     (lambda tree: tree["param_groups"][0].update(eps=-1), "Adam: eps=-1 must be >= 0"),
+    (lambda tree: tree["state"][1].update(exp_avg=np.zeros(2, complex)), "exp_avg of parameter 1 is complex128, but"),
+    (lambda tree: tree["state"][1].update(exp_avg=["a", "b"]), "exp_avg of parameter 1 is <U1, but the parameter is f"),
+    (lambda tree: tree["state"][1].update(step=-1), "step of parameter 1 is -1, but it counts steps"),
+    (lambda tree: tree["state"][1].update(step=1.5), "step of parameter 1 is 1.5, but it counts steps"),
+    (lambda tree: tree.update(step="many"), r"not the form of a state_dict \(TypeError"),
+    (lambda tree: tree.update(step=float("inf")), r"not the form of a state_dict \(OverflowError"),
+    (lambda tree: tree.update(param_groups=3), "not the form of a state_dict"),
+    (lambda tree: tree.update(state=[]), "not the form of a state_dict"),
+    (lambda tree: tree["param_groups"][0].pop("params"), r"not the form of a state_dict \(KeyError\('params'\)\)"),
+    (lambda tree: tree["param_groups"][0].update(lr="fast"), "Adam: lr='fast' must be a number"),
+    (lambda tree: tree["param_groups"][0].update(betas=3), "not the form of a state_dict"),
     (lambda tree: tree["state"].update({7: {"step": 1}}), "state of parameter 7, but there are 2 parameters"),
 ])
 def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):

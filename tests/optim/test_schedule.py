@@ -85,6 +85,15 @@ def test_plateau_goes_on_from_its_state():
     assert start + rates(second, metrics[4:]) == whole
 
 
+@pytest.mark.parametrize("change", [{"scale": "x"}, {"scale": 2.0}, {"waited": -1}, {"cooling": "x"}])
+def test_a_state_that_does_not_fit_changes_nothing(change):
+    plateau = schedule.ReduceOnPlateau(1.0)
+    before = plateau.state_dict()
+    with pytest.raises(ValueError):
+        plateau.load_state_dict({**before, "best": 3.0, "waited": 2, **change})
+    assert plateau.state_dict() == before
+
+
 @pytest.mark.parametrize("make, message", [
     (lambda: schedule.ReduceOnPlateau(1.0, "up"), "mode='up' must be 'min' or 'max'"),
     (lambda: schedule.ReduceOnPlateau(1.0, factor=1.0), "factor=1.0 must lie between 0 and 1"),

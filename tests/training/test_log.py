@@ -1,5 +1,6 @@
 import csv
 import math
+import os
 import sys
 
 import pytest
@@ -48,6 +49,25 @@ def test_csv_is_there_at_once(tmp_path):
         assert [int(r["epoch"]) for r in written(path)] == list(range(1, epoch + 1))
     assert float(written(path)[0]["examples_per_second"]) == 12345.6
     log.close()
+
+
+def test_csv_gains_a_column_when_a_row_does(tmp_path):
+    with Log(tmp_path / "log.csv", quiet=True) as log:
+        log.begin(steps=4)
+        log.epoch({"epoch": 1, "loss": 0.5})
+        log.epoch({"epoch": 2, "accuracy": 0.9, "loss": 0.4})
+        log.epoch({"epoch": 3, "loss": 0.3})
+        assert list(written(tmp_path / "log.csv")[0]) == ["epoch", "loss", "accuracy"]
+        assert [tuple(r.values()) for r in written(tmp_path / "log.csv")] == [
+            ("1", "0.5", ""), ("2", "0.4", "0.9"), ("3", "0.3", "")]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said_with_the_name_of_the_file(tmp_path):
+    (tmp_path / "log.csv").symlink_to("/dev/full")
+    log = Log(tmp_path / "log.csv", quiet=True)
+    with pytest.raises(OSError, match=r"Log: .*log.csv could not be written \(No space left on device\)"):
+        log.epoch(row(1))
 
 
 def test_csv_of_a_resumed_run_has_the_rows_of_the_checkpoint_and_no_others(tmp_path):

@@ -1,11 +1,15 @@
+import os
+import signal
+
 import numpy as np
 import pytest
 
 import nn
 import optim
-from tinygrad_like import Tensor, is_grad_enabled, manual_seed
+from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
-from training import EarlyStopping, evaluating, fit, predict, train_epoch
+from tinygrad_like.random import generator
+from training import EarlyStopping, evaluating, fit, load_checkpoint, predict, save_checkpoint, train_epoch
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 6)).astype(np.float32)
@@ -59,6 +63,65 @@ def test_accumulated_batches_equal_one_big_batch(micro, accumulate, big):
     train_epoch(model, DataLoader(X, Y, batch_size=micro), criterion, optimizer, accumulate=accumulate)
     np.testing.assert_allclose(weights(model), plain(DataLoader(X, Y, batch_size=big)), atol=1e-6)
     assert optimizer.steps == -(-90 // big)
+
+
+WEIGHTS = Tensor([1.0, 5.0, 0.2])
+
+
+@pytest.mark.parametrize("criterion", [
+    nn.CrossEntropyLoss(ignore_index=1), nn.CrossEntropyLoss(weight=WEIGHTS),
+    nn.CrossEntropyLoss(weight=WEIGHTS, ignore_index=0, label_smoothing=0.1), nn.CrossEntropyLoss(reduction="sum"),
+    nn.Sequential(), nn.NLLLoss(weight=WEIGHTS, ignore_index=2)], ids=range(6))
+@pytest.mark.parametrize("micro", [10, 7])
+def test_accumulated_batches_equal_one_big_batch_for_any_share_of_labels(criterion, micro):
+    """Batches of which few labels count, or none, or which are smaller, count for less."""
+    if isinstance(criterion, nn.Sequential):  # probabilities
+        criterion, y = nn.CrossEntropyLoss(weight=WEIGHTS), np.eye(3, dtype="float32")[Y]
+    else:
+        y = np.sort(Y)
+    runs = []
+    for size, accumulate in ((micro, -(-90 // micro)), (90, 1)):
+        model, _, optimizer = setup(lr=0.01)
+        numbers = train_epoch(model, DataLoader(X, y, batch_size=size), criterion, optimizer, metrics={},
+                              accumulate=accumulate)
+        assert optimizer.steps == 1
+        runs.append((weights(model), numbers))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], atol=2e-6 if criterion.reduction == "mean" else 2e-5)
+    if criterion.reduction == "mean":
+        assert runs[0][1] == pytest.approx(runs[1][1], rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", [nn.MSELoss(), nn.KLDivLoss("batchmean"), nn.KLDivLoss(), nn.L1Loss("sum"),
+                                       nn.BCEWithLogitsLoss()], ids=range(5))
+def test_accumulated_batches_of_numbers_equal_one_big_batch(criterion):
+    """Also where examples differ in length from batch to batch."""
+    rng, model = np.random.default_rng(1), nn.Linear(4, 4)
+    batches = [(Tensor(rng.random((n, length, 4), np.float32)), Tensor(rng.random((n, length, 4), np.float32)))
+               for n, length in ((3, 2), (2, 2), (1, 2))]
+    whole = tuple(Tensor(np.concatenate([b[i].data for b in batches])) for i in range(2))
+    gradients = []
+    for loader in (batches, [whole]):
+        train_epoch(model, loader, criterion, optim.SGD(model.parameters(), lr=0), metrics={}, accumulate=3)
+        gradients.append([p.grad.numpy() for p in model.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_labels_that_are_all_ignored():
+    model, _, optimizer = setup()
+    criterion = nn.CrossEntropyLoss(ignore_index=0)
+    before = weights(model)
+    zeros = [(Tensor(X[:4]), Tensor.zeros(4, dtype="int64"))] * 2
+    numbers = train_epoch(model, zeros, criterion, optimizer, accumulate=2)
+    assert np.isnan(numbers["loss"]) and np.array_equal(weights(model), before)
+
+
+def test_no_batches():
+    model, criterion, optimizer = setup()
+    with pytest.raises(ValueError, match="the loader gave no batch; .* drop_last=True has none if"):
+        train_epoch(model, DataLoader(X, Y, batch_size=100, drop_last=True), criterion, optimizer)
+    with pytest.raises(ValueError, match="predict: x has no rows"):
+        predict(model, X[:0])
 
 
 def test_accumulation_by_hand():
@@ -193,14 +256,48 @@ def test_fit_resumes_to_the_bit(tmp_path, kind):
     assert len(expected[1]) == (3 if kind == "stopped" else 8)
 
 
+def test_out_of_memory_in_evaluation_leaves_the_model_as_it_was():
+    model, criterion, optimizer = setup()
+    ema = optim.EMA(model, 0.5)
+
+    def evaluate(model):
+        with evaluating(model):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fit(model, DataLoader(X, Y, batch_size=20), criterion, optimizer, 2, evaluate=evaluate, ema=ema)
+    assert model.training and is_grad_enabled()
+    assert np.array_equal(weights(model), plain(DataLoader(X, Y, batch_size=20)))  # its own, not the average
+    assert len(fit(model, DataLoader(X, Y, batch_size=20), criterion, optimizer, 1, ema=ema)) == 1
+
+
+def test_fit_refuses_a_checkpoint_that_is_not_its_own(tmp_path):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup()
+    loader = DataLoader(X, Y, batch_size=30)
+    for parts in {}, {"rows": 3, "settings": {}}, {"rows": [], "settings": None}:
+        save_checkpoint(tmp_path / "c", model=model, optimizer=optimizer, **parts)
+        manual_seed(7)
+        before = get_rng_state()
+        with pytest.raises(ValueError, match=f"fit: {tmp_path}/c is a checkpoint, but not one that fit has written"):
+            fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c")
+        assert get_rng_state() == before
+
+
 def test_fit_refuses_a_checkpoint_of_other_settings(tmp_path):
     pytest.importorskip("safetensors")
     for resume in (None, tmp_path / "c"):
         model, criterion, optimizer = setup()
         loader = DataLoader(X, Y, batch_size=30)
         fit(model, loader, criterion, optimizer, 1, checkpoint=tmp_path / "c", resume=resume, settings={"lr": 0.1})
+    manual_seed(5)
+    before = get_rng_state()
     with pytest.raises(ValueError, match="other settings .lr: 0.1 then, 0.2 now; width: None then, 3 now"):
         fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "c", settings={"lr": 0.2, "width": 3})
+    save_checkpoint(tmp_path / "other", model=model, optimizer=optimizer)
+    with pytest.raises(ValueError, match="other is a checkpoint, but not one that fit has written"):
+        fit(model, loader, criterion, optimizer, 1, resume=tmp_path / "other")
+    assert get_rng_state() == before
 
 
 def test_bad_input():
@@ -214,3 +311,144 @@ def test_bad_input():
         fit(model, loader, criterion, optimizer, 1, monitor="accuracy", stopper=EarlyStopping(model))
     with pytest.raises(ValueError, match="monitor=None"):
         fit(model, loader, criterion, optimizer, 1, stopper=EarlyStopping(model))
+
+
+class CtrlC:
+    """Press it before some batches of a loader: twice, if a number is there twice."""
+
+    def __init__(self, loader, *before):
+        self.loader, self.before, self.given = loader, before, 0
+
+    def __len__(self):
+        return len(self.loader)
+
+    def __iter__(self):
+        for batch in self.loader:
+            for _ in range(self.before.count(self.given)):
+                signal.raise_signal(signal.SIGINT)
+            self.given += 1
+            yield batch
+
+
+class Drawn:
+    """Five batches, each chosen by the package's generator when it is asked for."""
+
+    def __len__(self):
+        return 5
+
+    def __iter__(self):
+        for _ in range(5):
+            rows = generator.integers(90, size=20)
+            yield Tensor(X[rows]), Tensor(Y[rows])
+
+
+@pytest.mark.parametrize("loader", [DataLoader(X, Y, batch_size=20, shuffle=True), Drawn()])
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("batch", [0, 1, 4, 8, 9])
+def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, accumulate, loader):
+    pytest.importorskip("safetensors")
+
+    def run(*pressed, resume=None):
+        model, criterion, optimizer = setup(optim.schedule.cosine(0.1, 12))
+        model = nn.Sequential(nn.Dropout(0.3), model)  # draws random numbers within each step
+        rows = fit(model, CtrlC(loader, *pressed), criterion, optimizer, 3, accumulate=accumulate,
+                   checkpoint=tmp_path / "c", resume=resume)
+        return weights(model), [(row["loss"], row["train_accuracy"], row["lr"]) for row in rows]
+
+    expected = run()
+    with pytest.raises(KeyboardInterrupt):
+        run(batch)
+    saved = load_checkpoint(tmp_path / "c")
+    assert len(saved["rows"]) * 5 + saved["begun"]["batches"] == batch + 1 + (accumulate == 2 and batch % 5 in (0, 2))
+    manual_seed(99)
+    resumed = run(resume=tmp_path / "c")
+    assert np.array_equal(resumed[0], expected[0]) and resumed[1] == expected[1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_the_last_epochs_evaluation_is_not_lost(tmp_path):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup()
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, checkpoint=tmp_path / "c",
+            evaluate=lambda m: signal.raise_signal(signal.SIGINT) or {"score": 1.0})
+    assert len(load_checkpoint(tmp_path / "c")["rows"]) == 1
+
+
+def test_ctrl_c_twice_stops_at_once_and_leaves_the_last_epochs_checkpoint(tmp_path):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup()
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, CtrlC(DataLoader(X, Y, batch_size=30), 4, 4), criterion, optimizer, 3, checkpoint=tmp_path / "c")
+    saved = load_checkpoint(tmp_path / "c")
+    assert len(saved["rows"]) == 1 and "begun" not in saved
+
+
+def test_ctrl_c_within_saving_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup()
+    rename, seen = os.replace, []
+
+    def interrupted(*args):
+        seen.append(args)
+        if len(seen) == 2:  # the second epoch's is about to take its place
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        rename(*args)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, checkpoint=tmp_path / "c")
+    assert len(load_checkpoint(tmp_path / "c")["rows"]) == 1
+
+
+def test_a_handler_of_ones_own_is_left_alone():
+    seen, before = [], signal.signal(signal.SIGINT, lambda *args: seen.append(args))
+    try:
+        model, criterion, optimizer = setup()
+        assert len(fit(model, CtrlC(DataLoader(X, Y, batch_size=30), 1), criterion, optimizer, 2)) == 2
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(seen) == 1
+
+
+def test_a_run_that_is_over_goes_on(tmp_path):
+    pytest.importorskip("safetensors")
+    path = tmp_path / "c"
+    model, criterion, optimizer = setup()
+    fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, checkpoint=path)
+    model, criterion, optimizer = setup()
+    assert len(fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, resume=path)) == 3
+    with pytest.raises(ValueError, match="has had 2 epochs; epochs=1 must be no less"):
+        fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, resume=path)
+
+
+def test_a_loss_that_is_no_number_names_the_op_and_keeps_the_weights(tmp_path):
+    pytest.importorskip("safetensors")
+    model, _, optimizer = setup()
+    calls = []
+
+    def criterion(logits, y):
+        calls.append(y)
+        loss = nn.functional.cross_entropy(logits, y)
+        return loss if len(calls) < 5 else loss / (0 * loss)
+
+    message = r"the loss is inf: div made the first infinity.*learning rate.*c is from the epoch before"
+    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=message):
+        fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, checkpoint=tmp_path / "c")
+    saved = load_checkpoint(tmp_path / "c", model=model)
+    assert len(saved["rows"]) == 1 and np.isfinite(weights(model)).all()
+
+
+def test_weights_that_are_no_longer_finite_are_not_saved(tmp_path):
+    pytest.importorskip("safetensors")
+    model, criterion, optimizer = setup(lr=1e30)
+    with pytest.raises(FloatingPointError, match=r"fit: 0.weight is no longer finite after the last step of epoch 1"):
+        fit(model, [(Tensor(1e12 * X), Tensor(Y))], criterion, optimizer, 3, checkpoint=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_batch_that_is_not_finite_is_named():
+    model, criterion, optimizer = setup()
+    with pytest.raises(FloatingPointError, match="the loss is nan: the batch itself is not finite"):
+        train_epoch(model, [(Tensor(X * np.nan), Tensor(Y))], criterion, optimizer)

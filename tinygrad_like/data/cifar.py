@@ -22,6 +22,8 @@ MIRRORS = (
 )
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 RECORD = 1 + 3 * 32 * 32
+MOST_RECORDS = 10_000  # in a file: as many as were published
+MOST_UNPACKED = 200_000_000  # bytes; that archive unpacks to 184e6
 
 
 def load_cifar10(folder: str | os.PathLike | None = None, *, download: bool = True
@@ -50,7 +52,9 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
             if missing := [name for name in BATCHES if name not in present]:
                 raise FileNotFoundError(f"load_cifar10: folder {str(place)!r} has {present[0]} but lacks "
                                         f"{', '.join(missing)}; unpack all of {ARCHIVE} there")
-            yield from ((place / name, (place / name).read_bytes()) for name in BATCHES)
+            for path in (place / name for name in BATCHES):
+                _check_size(path, path.stat().st_size)
+                yield path, path.read_bytes()
             return
     archive = folder / ARCHIVE
     if not archive.is_file():
@@ -60,12 +64,16 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
                                     f"{ARCHIVE}, or what it unpacks to; get it from {' or '.join(MIRRORS)}, or leave "
                                     "that to download=True")
         download(folder, {ARCHIVE: SHA256}, MIRRORS)
+    found = {}
     try:
-        with gzip.open(archive) as unzipped:
-            with tarfile.open(fileobj=unzipped, mode="r|") as tar:  # read in place: nothing is unpacked to the disk
-                found = {Path(member.name).name: tar.extractfile(member).read()  # type: ignore[union-attr]
-                         for member in tar if member.isfile() and Path(member.name).name in BATCHES}
-            unzipped.read()  # to the very end, where the checksum is
+        with _Bounded(archive) as unpacked:
+            with tarfile.open(fileobj=unpacked, mode="r|") as tar:  # read in place: nothing is unpacked to the disk
+                for member in tar:
+                    if member.isfile() and (name := Path(member.name).name) in BATCHES:
+                        _check_size(archive / name, member.size)
+                        found[name] = tar.extractfile(member).read()  # type: ignore[union-attr]
+            while unpacked.read(1 << 20):  # to the very end, where the checksum is
+                pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"load_cifar10: {archive} is damaged ({error}); delete it, and get it again") from None
     if missing := [name for name in BATCHES if name not in found]:
@@ -74,10 +82,24 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
     yield from ((archive / name, found[name]) for name in BATCHES)
 
 
+class _Bounded(gzip.GzipFile):
+    """Breaks off when it unpacks to more than the archive can hold: a megabyte may become a gigabyte."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        content = super().read(size)
+        if self.tell() > MOST_UNPACKED:
+            raise OSError(f"it unpacks to more than {MOST_UNPACKED} bytes")
+        return content
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size % RECORD or not 0 < size <= MOST_RECORDS * RECORD:
+        raise ValueError(f"load_cifar10: {path} holds {size} bytes, which is no whole number of records of {RECORD}, "
+                         f"from 1 to {MOST_RECORDS}; delete it, and get it again")
+
+
 def _records(path: Path, content: bytes) -> np.ndarray:
-    if not content or len(content) % RECORD:
-        raise ValueError(f"load_cifar10: {path} holds {len(content)} bytes, which is no whole number of records of "
-                         f"{RECORD}; delete it, and get it again")
+    _check_size(path, len(content))
     records = np.frombuffer(content, np.uint8).reshape(-1, RECORD)
     if records[:, 0].max() > 9:
         raise ValueError(f"load_cifar10: {path} is damaged: it has the label {records[:, 0].max()}, but there are 10 "

@@ -25,6 +25,7 @@ except ImportError:
 VARIABLE = "TINYGRAD_LIKE_DATA"
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 18
+MOST = 1 << 30  # bytes: what is longer cannot be what was asked for, and should not fill the disk
 
 
 def data_folder(name: str) -> Path:
@@ -52,14 +53,14 @@ def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Seq
     folder.mkdir(parents=True, exist_ok=True)
     for name, digest in digests.items():
         failures = []
-        with _alone(folder):
+        with alone(folder):
             for mirror in mirrors:
                 if (folder / name).exists():
                     break
                 try:
                     _fetch(mirror + name, folder / f"{name}.part", digest)
                     os.replace(folder / f"{name}.part", folder / name)
-                except (OSError, http.client.HTTPException) as error:
+                except (OSError, http.client.HTTPException, ValueError) as error:  # the last: an address makes no sense
                     failures.append(f"\n  {mirror}{name}: {_reason(error)}")
         if len(failures) == len(mirrors):
             missing = [other for other in digests if not (folder / other).exists()]
@@ -99,14 +100,13 @@ def _append(url: str, part: Path, start: int) -> None:
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
         if response.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0  # the server sends all of it, whatever it was asked
-        length = response.headers.get("Content-Length")
-        total = None if length is None else start + int(length)
+        total = None if response.length is None else start + response.length  # None also where the header is no number
         with part.open("r+b" if start else "wb") as file, _progress(part.stem, start, total) as update:
             file.seek(start)
-            while chunk := response.read(CHUNK):
+            while file.tell() <= MOST and (chunk := response.read(CHUNK)):
                 file.write(chunk)
                 update(len(chunk))
-            if total is not None and file.tell() < total:
+            if total is not None and file.tell() < min(total, MOST):
                 raise ConnectionError(f"the connection broke off after {file.tell():,} of {total:,} bytes")
 
 
@@ -128,8 +128,8 @@ def _progress(name: str, start: int, total: int | None) -> Iterator[Callable]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let other processes wait that want the same files: two that write to one would spoil it."""
+def alone(folder: Path) -> Iterator[None]:
+    """Let others wait, here or in other processes, that want to write to the same files: two would spoil them."""
     if fcntl is None:
         yield
         return

@@ -10,33 +10,63 @@ import gzip
 import math
 import os
 import zlib
-from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
+# Bytes that a gzip file may unpack to, whatever its header says: the largest set in this format, EMNIST, has 0.55e9.
+MOST = 600_000_000
+CHUNK = 1 << 20
+DEFLATE = 1032  # bytes that one of deflate's can become
+
 
 def read_idx(path: str | os.PathLike) -> np.ndarray:
     """The array stored in one IDX file, in the machine's byte order.
 
-    Raises FileNotFoundError, or ValueError if the file is not IDX, or is shorter or longer than its header says.
+    Raises FileNotFoundError, or ValueError if the file is not IDX, is shorter or longer than its header says, or
+    unpacks to more than 600 MB.
     """
-    content = Path(path).read_bytes()
-    if content[:2] == b"\x1f\x8b":  # by content, not by name: some tools unpack and keep the .gz
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        packed = file.read(2) == b"\x1f\x8b"  # by content, not by name: some tools unpack and keep the .gz
+        file.seek(0)
+        if not packed:
+            return _read(path, file, size)
         try:
-            content = gzip.decompress(content)
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                return _read(path, unpacked, min(DEFLATE * size, MOST))
         except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"read_idx: {path} is a damaged gzip file ({error}); delete it, and get it "
                              "again") from None
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _TYPES:
-        raise ValueError(f"read_idx: {path} is no IDX file: it begins with {content[:4].hex(' ') or 'nothing'}, not "
+
+
+def _read(path: str | os.PathLike, file: IO[bytes] | gzip.GzipFile, most: int) -> np.ndarray:
+    """The array of a file that holds at most so many bytes: no header makes us ask for more memory than that."""
+    start = file.read(4)
+    if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _TYPES:
+        raise ValueError(f"read_idx: {path} is no IDX file: it begins with {start.hex(' ') or 'nothing'}, not "
                          "with 00 00, an element type (08, 09, 0b, 0c, 0d or 0e) and the number of axes")
-    start = 4 + 4 * content[3]
-    shape = tuple(int(n) for n in np.frombuffer(content[4:start].ljust(start - 4, b"\0"), ">u4"))
-    dtype = np.dtype(_TYPES[content[2]])
-    expected = start + math.prod(shape) * dtype.itemsize
-    if len(content) != expected:
-        raise ValueError(f"read_idx: {path} holds {len(content)} bytes, but its header (shape {shape}, {dtype.name}) "
-                         f"makes it {expected}; delete it, and get it again")
-    return np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
+    lengths = file.read(4 * start[3])
+    if len(lengths) < 4 * start[3]:
+        raise ValueError(f"read_idx: {path} ends within its header; delete it, and get it again")
+    shape, dtype = tuple(np.frombuffer(lengths, ">u4").tolist()), np.dtype(_TYPES[start[2]])
+    count = math.prod(shape) * dtype.itemsize
+    expected = 4 + len(lengths) + count
+    header = f"its header (shape {shape}, {dtype.name}) makes it {expected}; delete it, and get it again"
+    if expected > most:
+        raise ValueError(f"read_idx: {path} holds at most {most} bytes, but {header}")
+    try:
+        array = np.empty(shape, dtype)
+    except ValueError as error:  # too many axes, or too long ones beside one of length 0
+        raise ValueError(f"read_idx: {path} is of no use: NumPy has no arrays of shape {shape} ({error})") from None
+    elements, done = array.reshape(-1).view(np.uint8).data, 0
+    while chunk := file.read(min(count - done, CHUNK)):
+        elements[done:done + len(chunk)] = chunk
+        done += len(chunk)
+    if done < count:
+        raise ValueError(f"read_idx: {path} holds {4 + len(lengths) + done} bytes, but {header}")
+    if file.read(1):  # at the end, gzip compares its checksum
+        raise ValueError(f"read_idx: {path} holds more bytes, but {header}")
+    return array.astype(dtype.newbyteorder("="), copy=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..dtypes import as_dtype
 from ..tensor import Tensor, wrap
 
 
@@ -31,7 +32,8 @@ class DataLoader:
     from it makes the order and a generator for each batch. So batches depend on `manual_seed` alone, whatever prefetch
     is and whatever the loop draws meanwhile; to resume between epochs, restore what `get_rng_state` returned there.
 
-    Raises ValueError for no arrays, arrays of different lengths, or a batch size below 1.
+    Raises ValueError for no arrays, arrays of different lengths, or a batch size below 1; in the loop, TypeError for a
+    batch of a dtype that a Tensor cannot have.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
@@ -41,9 +43,9 @@ class DataLoader:
         if not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
                              f"{[x.shape for x in self.arrays]}")
-        if batch_size < 1 or prefetch < 0:
-            raise ValueError(f"DataLoader: batch_size={batch_size} must be at least 1, and prefetch={prefetch} not "
-                             "negative")
+        if not all(isinstance(n, int | np.integer) for n in (batch_size, prefetch)) or batch_size < 1 or prefetch < 0:
+            raise ValueError(f"DataLoader: batch_size={batch_size!r} must be a positive integer, and "
+                             f"prefetch={prefetch!r} one that is not negative")
         if mix is not None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
@@ -68,7 +70,7 @@ class DataLoader:
                 batch[0] = self.transform(batch[0], generator)
             if self.mix is not None:
                 batch[:2] = self.mix(*batch[:2], generator)
-        return tuple(wrap(x) for x in batch)
+        return tuple(map(_tensor, batch))
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")
@@ -82,3 +84,9 @@ class DataLoader:
                 del batch  # else it would live until the next is ready
         finally:
             worker.shutdown(cancel_futures=True)
+
+
+def _tensor(x: Any) -> Tensor:
+    """What an array or a transform gave, as a Tensor. Raises TypeError for a dtype it cannot have."""
+    x = x.data if isinstance(x, Tensor) else np.asarray(x)
+    return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))

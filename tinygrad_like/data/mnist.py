@@ -64,8 +64,12 @@ def _load(who: str, folder: str | os.PathLike, mirrors: tuple[str, ...], digests
                                 f"{' or '.join(mirrors)}, or leave that to download=True")
     if missing:
         download(folder, missing, mirrors)
-    train_images, train_labels, test_images, test_labels = (_path(folder, name) for name in digests)
-    return *_read(who, train_images, train_labels), *_read(who, test_images, test_labels)
+    paths = [_path(folder, name) for name in digests]
+    x, y, x_test, y_test = *_read(who, *paths[:2]), *_read(who, *paths[2:])
+    if x.shape[1:] != x_test.shape[1:]:
+        raise ValueError(f"{who}: the images in {paths[0]} have shape {x.shape[2:]}, those in {paths[2]} "
+                         f"{x_test.shape[2:]}; take both from the same data set")
+    return x, y, x_test, y_test
 
 
 def _path(folder: Path, name: str) -> Path:

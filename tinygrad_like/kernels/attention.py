@@ -24,7 +24,7 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .gemm import _aligned, _at, _ceil, _from, _Matrix, _matrix, _pack_columns, _size
+from .gemm import _ZERO, _aligned, _at, _ceil, _fits, _from, _Matrix, _matrix, _pack_columns, _size
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -37,6 +37,8 @@ from .simd import (
     function,
     inner,
     integer,
+    is_array,
+    is_row_by_row,
     kernel,
     lanes_before,
     load,
@@ -56,7 +58,8 @@ _LINE = 4 * COLUMNS  # bytes of a row of a panel
 
 _wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
 
-_LOWEST = np.float32(-3.4e38)  # the maximum of nothing: finite, since inf - inf would be NaN
+# The maximum of nothing: finite, since inf - inf would be NaN; and no number that a mask may hold is lower but -inf.
+_LOWEST = np.finfo(np.float32).min
 
 U = np.uint32
 
@@ -472,6 +475,36 @@ def _laid_out_like(x, shape):
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
+@kernel()
+def _fit(q, k, v, mask, out, g, dq, dk, dv, sample, exact):
+    """Whether the arrays with these ids are what `attention` and, if there is a g, `attention_backward` ask for."""
+    for x in q, k, v, out:
+        if not is_array(x, sample, exact):
+            return False
+    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
+    fit = (_fits(out, sample, exact, length, width, out, False) and is_row_by_row(out, g == 0)
+           and _fits(q, sample, exact, length, size, out, False) and _fits(k, sample, exact, total, size, out, False)
+           and _fits(v, sample, exact, total, width, out, False)
+           and (mask == 0 or _fits(mask, sample, exact, length, total, out, True)))
+    for x, rows, columns in (g, length, width), (dq, length, size), (dk, total, size), (dv, total, width):
+        if fit and x:
+            fit = _fits(x, sample, exact, rows, columns, out, False) and is_row_by_row(x, x != g)
+            for axis in range(3, ndim_of(out) + 1):
+                fit = fit and _size(x, axis) == _size(out, axis)
+    return fit
+
+
+def _check(*arrays):
+    """Kernels read arrays by their ids and believe what stands there; arguments as of `_fit`, or None."""
+    ids = [0 if x is None else id(x) for x in arrays]
+    if not _fit(*ids, id(_ZERO), 1):  # or it is only that one is of a subclass, such as np.memmap
+        given = [x for x in arrays if x is not None]
+        if any(not isinstance(x, np.ndarray) for x in given) or not _fit(*ids, id(_ZERO), 0):
+            raise ValueError("attention: arrays do not fit, or are not aligned float32: " + ", ".join(
+                f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in given) + "; if one was exchanged "
+                "after forward, such as by an assignment to a Tensor's data, run forward again")
+
+
 def _work(q, k, v, heads):
     return heads * q.shape[-2] * k.shape[-2] * (q.shape[-1] + v.shape[-1])
 
@@ -490,6 +523,7 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     if k.shape[-2] == 0:
         out[...] = 0
     elif out.size:
+        _check(q, k, v, mask, out, None, None, None, None)
         bias = 0 if mask is None else id(mask)
         run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), bias, id(out), stats,
             _parts(heads, length), int(causal), float(scale), *_threshold_and_factor(dropout_p), seed)
@@ -506,6 +540,7 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
         for d in (dq, dk, dv):
             d[...] = 0
         return dq, dk, dv
+    _check(q, k, v, mask, out, g, dq, dk, dv)
     parts = _parts(heads, length)
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
     run(_backward_task, _work(q, k, v, heads) >= _GRAIN, id(g), id(q), id(k), id(v), 0 if mask is None else id(mask),

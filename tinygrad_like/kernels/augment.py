@@ -14,6 +14,7 @@ Arrays are flat, images channel by channel and row by row: their shape goes besi
 import numpy as np
 from numba import njit
 
+from ..dtypes import FLOAT64, INT64
 from .simd import kernel
 from .tasks import flat
 from .vectormath import HALF, INNER, ONE, F
@@ -259,8 +260,11 @@ def run(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarra
 
     where f is the first number; the results are kept within 0 ... 1.
     """
+    codes, numbers = codes.astype(INT64), numbers.astype(FLOAT64)
+    if codes.ndim != 2 or len(codes) != len(images) or numbers.shape != (*codes.shape, 6):
+        raise ValueError(f"augmentation: images {images.shape} need codes (batch, instructions) and numbers "
+                         f"(batch, instructions, 6), got {codes.shape} and {numbers.shape}")
     out = np.empty(images.shape, np.float32)
     if out.size:
-        _run(flat(images), *images.shape[1:], np.ascontiguousarray(codes, np.int64).ravel(),
-             np.ascontiguousarray(numbers, np.float64).ravel(), out.ravel())
+        _run(flat(images), *images.shape[1:], flat(codes, INT64), flat(numbers, FLOAT64), out.ravel())
     return out

@@ -42,7 +42,7 @@ from .simd import (
     make_dots,
     make_tile,
 )
-from .tasks import run
+from .tasks import plain, run
 
 PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
@@ -137,7 +137,7 @@ def _images(plan, x, buffer, bundle):
 
 @inner
 def _pack(plan, image, first, last, panel):
-    """panel[k, j] = image[tap[k] + pixel[j]], for the runs of a tile."""
+    """panel[k, j] = image[tap[k] + pixel[j]], for these runs of a tile."""
     for k in range(plan.c.size):
         for n in range(first, last):
             here, there = image + plan.tap[k] + plan.runs[n, 1], panel + 4 * (COLUMNS * k + plan.runs[n, 0])
@@ -145,18 +145,17 @@ def _pack(plan, image, first, last, panel):
 
 
 @inner
-def _unpack(plan, tile, rows, columns, first, last, out):
-    """Copy a tile's runs to where they are in out."""
+def _unpack(plan, tile, rows, first, last, out):
+    """Copy these runs of a tile to where they are in out."""
     for n in range(first, last):
         column, offset, length = plan.runs[n, 0], plan.runs[n, 2], plan.runs[n, 3]
-        if column < columns:
-            for i in range(rows):
-                here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
-                if plan.out_pixel == 8:
-                    copy_apart(here, there, length)
-                else:
-                    for j in range(length):
-                        copy_float(here + 4 * j, there + j * plan.out_pixel)
+        for i in range(rows):
+            here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
+            if plan.out_pixel == 8:
+                copy_apart(here, there, length)
+            else:
+                for j in range(length):
+                    copy_float(here + 4 * j, there + j * plan.out_pixel)
 
 
 @kernel()
@@ -183,6 +182,8 @@ def _correlate(plan, x, w, start, out, task, tasks):
         if columns <= 0:
             continue
         first, last = plan.tile_runs[tile], plan.tile_runs[tile + 1]
+        while plan.runs[last - 1, 0] >= columns:  # of images that the last bundle lacks
+            last -= 1
         for group in range(plan.groups):
             image = images + group * group_bytes
             if plan.direct:
@@ -209,7 +210,7 @@ def _correlate(plan, x, w, start, out, task, tasks):
                 else:
                     _wide_tile(*arguments)
                 if not plan.compact:
-                    _unpack(plan, scratch_at, min(left, ROWS), columns, first, last, target)
+                    _unpack(plan, scratch_at, min(left, ROWS), first, last, target)
 
 
 # The weight gradient
@@ -389,7 +390,7 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
     return plans, len(plans) == len(axes[0]) * len(axes[1])
 
 
-# What the ops call. Arrays are contiguous; padding is a pair for each axis.
+# What the ops call. padding is a pair for each axis.
 
 _ZERO = np.zeros((1, COLUMNS), np.float32)
 
@@ -401,6 +402,13 @@ def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Sha
             and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS)  # fmt: skip
 
 
+def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
+                    dilation: Shape) -> None:  # fmt: skip
+    if g.shape != (expected := output_shape(x, w, stride, padding, dilation)):
+        raise ValueError(f"convolution: images {x} and weights {w} have an output of shape {expected}, and so must its "
+                         f"gradient, which has shape {g.shape}")
+
+
 def _start(bias: np.ndarray | None) -> np.ndarray:
     return _ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
 
@@ -408,6 +416,7 @@ def _start(bias: np.ndarray | None) -> np.ndarray:
 def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
             dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The convolution of x, (batch, in, height, width), with w, (out, in / groups, kh, kw), plus a bias (out,)."""
+    x, w = plain(x), plain(w)
     if _suits_winograd(x.shape, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(x, w, bias)
     plan = forward_plan(x.shape, w.shape, stride, padding, dilation, groups)
@@ -419,6 +428,8 @@ def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape
 def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Shape, stride: Shape,
                    padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of images of shape x from that of the output; plus a bias, for the transposed convolution."""
+    _check_gradient(g, x, w.shape, stride, padding, dilation)
+    g, w = plain(g), plain(w)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
@@ -433,6 +444,8 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
 def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of weights of shape w from that of the output."""
+    _check_gradient(g, x.shape, w, stride, padding, dilation)
+    g, x = plain(g), plain(x)
     if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
         return winograd.weight_gradient(x, g)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)

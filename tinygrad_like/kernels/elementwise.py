@@ -64,7 +64,7 @@ def _with_row(op, a, b, out):
     elif op == KEEP_POSITIVE:
         for k in range(m):
             for i in range(n):
-                out[k, i] = a[k, i] if b[i] > ZERO else ZERO
+                out[k, i] = ZERO if b[i] <= ZERO else a[k, i]
 
 
 @njit(**INNER)
@@ -136,7 +136,7 @@ def _combine(op: int, ufunc: Callable, a: Operand, b: Operand, out: np.ndarray |
             repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
             if repeat == 1 or repeat >= SHORTEST:
                 y, row = flat_out(out, a.shape)
-                run(_arithmetic_task, True, op, a.ravel(), b.ravel(), repeat, row)
+                run(_arithmetic_task, True, op, flat(a), flat(b), repeat, row)
                 return y
     return ufunc(a, b, out=out)
 
@@ -179,7 +179,7 @@ def relu(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 def keep_positive(g: np.ndarray, x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """np.where(x > 0, g, 0): relu's VJP, where x may be relu's input or its output"""
+    """np.where(x <= 0, 0, g): relu's VJP, where x may be relu's input or its output"""
     if g.shape != x.shape:
         raise ValueError(f"keep_positive: g has shape {g.shape}, x {x.shape}; they must agree")
     y, row = flat_out(out, x.shape)
@@ -249,7 +249,8 @@ def gelu_tanh(x):
 @njit(**SCALAR)
 def gelu_tanh_slope(x):
     """The derivative of gelu_tanh."""
-    s, d = _tanh_form(F(-20) if x < F(-20) else (F(20) if x > F(20) else x))  # beyond, s (1 - s) = 0 meets d = inf
+    x = F(-20) if x < F(-20) else (F(20) if x > F(20) else x)  # beyond, s (1 - s) = 0 would meet x d = inf
+    s, d = _tanh_form(x)
     return s + x * d * (s * (ONE - s))
 
 

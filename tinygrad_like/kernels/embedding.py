@@ -7,9 +7,10 @@ the order of the sorted index.
 
 import numpy as np
 
+from ..dtypes import INT64
 from . import threads
 from .simd import floats_at, inner, kernel
-from .tasks import flat, run
+from .tasks import flat, flat_out, run
 
 PARALLEL_FROM = 1 << 16
 
@@ -76,10 +77,11 @@ def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: in
     Rows whose index is `skipped` are left out. Returns the table. Raises IndexError for a row that is not there.
     """
     if rows.size:
+        index = flat(index.astype(INT64), INT64)  # a copy: nobody can change it after it was found to be in range
         if index.min() < 0 or index.max() >= len(table):
             raise IndexError(f"add_rows: the index has {index.min()} to {index.max()}, but the table rows 0 to "
                              f"{len(table) - 1}")
-        large, rest = rows.size >= PARALLEL_FROM, (rows.size // index.size, skipped, table.reshape(-1))
+        large, rest = rows.size >= PARALLEL_FROM, (rows.size // index.size, skipped, flat_out(table, table.shape)[1])
         if table.size == len(table):
             sums = np.bincount(index, rows.ravel(), len(table))
             sums[skipped] *= skipped < 0

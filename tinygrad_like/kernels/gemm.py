@@ -30,6 +30,9 @@ from .simd import (
     floats_of,
     inner,
     integer_at,
+    is_array,
+    is_contiguous,
+    is_row_by_row,
     kernel,
     make_copy,
     make_gated_copy,
@@ -136,8 +139,6 @@ def product_call(
 ) -> Call:
     """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
 
-    Unchecked: for callers that know shapes and types, at 1 us more than the arithmetic.
-
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
     Turned: b is given as its transpose, (..., n, k).
@@ -149,7 +150,7 @@ def product_call(
 
 def linear_vjp_reference(g, y, x, weight, start=0.0):
     """What `linear_vjp_call` asks for."""
-    kept = g if y is None else np.where(y > 0, g, 0)
+    kept = g if y is None else np.where(y <= 0, 0, g)
     return start + kept @ weight, kept.T @ x, kept.sum(0)
 
 
@@ -165,9 +166,9 @@ def linear_vjp_call(
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
 
     x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
-    the positive part: of g, only what meets a y > 0 counts. y None: no positive part was taken. wanted: which of the
-    three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may be
-    start. Unchecked, as `product` is.
+    the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of
+    the three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may
+    be start.
 
     All is done in one parallel region, and g is gated while it is packed, so that no gated g is written.
     """
@@ -220,6 +221,20 @@ def _size(x, axis):
 @inner
 def _stride(x, axis):
     return stride_of(x, ndim_of(x) - axis) if _size(x, axis) > 1 else 0
+
+
+@inner
+def _fits(x, sample, exact, rows, columns, out, broadcasts):
+    """Whether x is the id of an array (..., rows, columns), of which axes before these broadcast to those of out, and
+    if x `broadcasts` its rows and columns too."""
+    if not is_array(x, sample, exact) or ndim_of(x) > max(2, ndim_of(out)):
+        return False
+    for axis in range(1, ndim_of(out) + 1):
+        size = _size(x, axis)
+        wanted = columns if axis == 1 else rows if axis == 2 else _size(out, axis)
+        if size != wanted and (size != 1 or (axis <= 2 and not broadcasts)):
+            return False
+    return True
 
 
 @inner
@@ -488,7 +503,7 @@ def _task(task, tasks, a, a_turned, b, b_turned, out, start, rectify, gate, skip
 
 @inner
 def _sum_columns(g, y, out, task, tasks):
-    """A share of out[j] = sum_i g[i, j], or, if there is a y, the sum of those with y[i, j] > 0."""
+    """A share of out[j] = sum_i g[i, j], or, if there is a y, the sum of those without y[i, j] <= 0."""
     total = floats_of(out)
     g, y = floats_of(g), floats_of(y if y else g)
     gated = y.ctypes.data != g.ctypes.data
@@ -501,7 +516,7 @@ def _sum_columns(g, y, out, task, tasks):
             g_i, y_i = g[i * n + first : i * n + last], y[i * n + first : i * n + last]
             if gated:
                 for j in range(partial.size):
-                    partial[j] += g_i[j] if y_i[j] > np.float32(0) else np.float32(0)
+                    partial[j] += np.float32(0) if y_i[j] <= np.float32(0) else g_i[j]
             else:
                 for j in range(partial.size):
                     partial[j] += g_i[j]
@@ -536,6 +551,45 @@ def _share(call, counts, task, tasks):
 
 
 @inner
+def _unfit(call, sample, exact):
+    """Whether the arrays of a Call are not what `product_call` and `linear_vjp_call` ask for."""
+    a, b, out, start = integer_at(call, 0), integer_at(call, 1), integer_at(call, 2), integer_at(call, 3)
+    turned, skip, total = integer_at(call, 4), integer_at(call, 6), integer_at(call, 7)
+    x, dw, y, db = integer_at(call, 8), integer_at(call, 9), integer_at(call, 10), integer_at(call, 11)
+    if not is_array(a, sample, exact):
+        return True
+    m, k = _size(a, 2), _size(a, 1)
+    if out:
+        if not is_array(out, sample, exact) or not is_row_by_row(out, True):
+            return True
+        n = _size(out, 1)
+        if not (_fits(out, sample, exact, m, n, out, False) and _fits(a, sample, exact, m, k, out, False)
+                and _fits(b, sample, exact, n if turned else k, k if turned else n, out, False)
+                and _fits(start, sample, exact, m, n, out, True) and is_row_by_row(start, False)
+                and (start == sample or _size(start, 1) == n)):
+            return True
+        if skip and not (
+            _fits(skip, sample, exact, m, n, out, False) and is_row_by_row(skip, False)
+            and _fits(total, sample, exact, m, n, out, False) and is_row_by_row(total, True)
+            and ndim_of(skip) == ndim_of(total) == ndim_of(out)
+        ):
+            return True
+    if x:
+        if not is_array(x, sample, exact):
+            return True
+        n = _size(x, 1)
+        if not (_fits(x, sample, exact, m, n, a, False) and ndim_of(a) == 2 and is_contiguous(a)):
+            return True
+        if y and not (_fits(y, sample, exact, m, k, a, False) and ndim_of(y) == 2 and is_contiguous(y)):
+            return True
+        if dw and not (_fits(dw, sample, exact, k, n, dw, False) and is_row_by_row(dw, True)):
+            return True
+        if db and not (_fits(db, sample, exact, 1, k, db, False) and ndim_of(db) == 1 and is_row_by_row(db, True)):
+            return True
+    return False
+
+
+@inner
 def _multiplications(out, k):
     """In a product with out as its result."""
     for axis in range(1, ndim_of(out) + 1):
@@ -544,10 +598,13 @@ def _multiplications(out, k):
 
 
 @kernel()
-def _calls(board, share, call, calls, workers):
-    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel."""
+def _calls(board, share, call, calls, workers, sample, exact):
+    """Some Calls whose numbers follow each other, one after another, with `_share` in parallel. Returns how many were
+    done: it stops at the first that does not fit."""
     counts = np.empty(2 * LINE // 8 * workers, np.int64)  # for each of two products
-    for _ in range(calls):
+    for number in range(calls):
+        if _unfit(call, sample, exact):
+            return number
         a, out, dw = integer_at(call, 0), integer_at(call, 2), integer_at(call, 9)
         work = _multiplications(out, _size(a, 1)) if out else 0
         work += _multiplications(dw, _size(a, 2)) if dw else 0
@@ -557,17 +614,35 @@ def _calls(board, share, call, calls, workers):
         region(board, code, record, tasks, tasks)
         counts[0] = 0  # they live until here
         call += _BYTES
+    return calls
 
 
 def run(*calls: Call) -> None:
     """Do what Calls say, one after another. Between two of them Python would take longer than it seems: its code is no
-    longer in the cache after a product, and the threads would have to be called together again."""
+    longer in the cache after a product, and the threads would have to be called together again.
+
+    Raises ValueError for arrays that are not what `product_call` and `linear_vjp_call` ask for.
+    """
+    done = _run(calls, 1)
+    if done < len(calls):
+        arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
+                  for call in calls]  # fmt: skip
+        if all(isinstance(x, np.ndarray) for x in sum(arrays, [])):  # one is of a subclass, such as np.memmap
+            done += _run(calls[done:], 0)
+        if done < len(calls):
+            given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays[done])
+            raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
+                             "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+
+
+def _run(calls: Sequence[Call], exact: int) -> int:
+    """How many of the Calls were done before one that does not fit."""
     global _address
     numbers = b"".join([call[0] for call in calls])
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
-        _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), threads.gather())
+        return _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), threads.gather(), id(_ZERO), exact)
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

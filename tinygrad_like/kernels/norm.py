@@ -170,6 +170,8 @@ def _constant(value: float, n: int) -> np.ndarray:
 
 
 def _parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
+        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
     return (_constant(1.0, n) if weight is None else flat(weight)), (_constant(0.0, n) if bias is None else flat(bias))
 
 
@@ -186,10 +188,17 @@ def rows(
     return y, stats
 
 
+def _check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
+    """What was saved may have been exchanged since."""
+    if g.shape != x.shape or g.size != size:
+        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
+
+
 def rows_backward(
     g: np.ndarray, x: np.ndarray, n: int, weight: np.ndarray | None, stats: np.ndarray, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """dx, and the gradients of weight and bias as rows of n."""
+    _check_gradient(g, x, stats.shape[1] * n)
     count = stats.shape[1]
     block = max(1, min(BLOCK, count // 8))
     dx, sums = np.empty(x.shape, np.float32), np.empty((-(-count // block), 2 * n), np.float32)
@@ -253,7 +262,7 @@ def _sums(g, x, centre, scale, shift, floor):
     total, slope = F(0), F(0)
     for i in range(g.size):
         d = _minus(x[i], centre)
-        gi = g[i] if d * scale + shift > floor else F(0)
+        gi = F(0) if d * scale + shift <= floor else g[i]
         total += gi
         slope += gi * d
     return total, slope
@@ -263,7 +272,7 @@ def _sums(g, x, centre, scale, shift, floor):
 def _sums_and_dskip(g, x, y, centre, floor, dskip):
     total, slope = F(0), F(0)
     for i in range(g.size):
-        gi = g[i] if y[i] > floor else F(0)
+        gi = F(0) if y[i] <= floor else g[i]
         dskip[i] = gi
         total += gi
         slope += gi * _minus(x[i], centre)
@@ -274,7 +283,7 @@ def _sums_and_dskip(g, x, y, centre, floor, dskip):
 def _dx(g, x, centre, scale, shift, floor, level, slope, dx):
     for i in range(g.size):
         d = x[i] - centre
-        gi = g[i] if d * scale + shift > floor else F(0)
+        gi = F(0) if d * scale + shift <= floor else g[i]
         dx[i] = scale * gi - level - slope * d
 
 
@@ -341,7 +350,7 @@ def _affine_columns(x, skip, centre, scale, shift, floor, y):
 @njit(**LOOP)
 def _mask(g, y, floor, masked):
     for i in range(g.size):
-        masked[i] = g[i] if y[i] > floor else F(0)
+        masked[i] = F(0) if y[i] <= floor else g[i]
 
 
 @njit(**LOOP)
@@ -477,7 +486,7 @@ def groups(
     batch, channels = x.shape[:2]
     y, given = np.empty(x.shape, np.float32), stats is not None
     if stats is None:
-        stats = np.empty((2, batch * groups or channels))
+        stats = np.empty((2, batch * groups if groups else channels))
     layout = _layout(x, groups)
     short = not groups and layout[1] < SHORT
     run(_columns_task if short else _groups_task, x.size >= PARALLEL_FROM, flat(x),
@@ -491,6 +500,7 @@ def groups_backward(
     groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
+    _check_gradient(g, x, g.size)
     channels, layout, large = x.shape[1], _layout(x, groups), x.size >= PARALLEL_FROM
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
     sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))
@@ -502,6 +512,6 @@ def groups_backward(
     else:
         run(_groups_backward_task, large, *arrays, weight, bias, floor, given, *layout, *rest)
     if groups:
-        sums = sums.reshape(2, -1, channels).sum(1)
+        sums = sums.reshape(2, len(x), channels).sum(1)
     dweight, dbias = sums.astype(np.float32)
     return dx, dweight, dbias, dskip

@@ -8,6 +8,8 @@ import time
 
 from numba.core import event as events
 
+from . import cache
+
 AFTER = 1.0  # seconds
 
 
@@ -37,7 +39,7 @@ class Notice(events.Listener):
             self.total += time.perf_counter() - self.begun
 
     def _say(self, name: str) -> None:
-        first = "" if self.said else " (once; the result is kept on disk)"
+        first = "" if self.said or not cache.kept else " (once; the result is kept on disk)"
         self.said = True
         print(f"compiling {name}{first} ...", file=sys.stderr, flush=True)
 

@@ -3,18 +3,17 @@
 Each is the formula of the optimizer of that name in `optim`; NumPy would pass over memory once for every arithmetic
 operation. `scale` multiplies the gradient: 1, -1 to climb, or a factor that clips it.
 
-One call updates all parameters, since to start the threads for each would cost more than many an update. `rows` has
-the arrays of one parameter in each row, in the order of the formula: contiguous, and of one shape; one that is not used
-is EMPTY.
+One call updates all parameters, since to start the threads for each would cost more than many an update. `Rows` has the
+arrays of one parameter in each row, in the order of the formula; one that is not used is EMPTY.
 """
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
 from . import threads
-from .simd import floats_of, inner, kernel
+from .simd import floats_of, inner, is_array, is_contiguous, is_row_by_row, kernel, ndim_of, size_of
 from .tasks import run
 from .vectormath import F
 
@@ -22,7 +21,43 @@ PARALLEL_FROM = 16384
 ZERO = F(0)
 EMPTY = np.empty(0, np.float32)
 
-Rows = Sequence[tuple[np.ndarray, ...]]
+class Rows:
+    """The arrays of several parameters, a tuple of them for each, and a table of their ids: what tasks take."""
+
+    def __init__(self, rows: Sequence[tuple[np.ndarray, ...]]):
+        self.rows, width = rows, len(rows[0])
+        ids = chain(map(id, chain.from_iterable(rows)), repeat(0, width))  # the last row is for `begun`
+        self.table = np.fromiter(ids, np.int64, width * (len(rows) + 1)).reshape(-1, width)
+
+    @property
+    def suited(self) -> bool:
+        """Whether every row is of float32 arrays in C order and of one shape, which may be written but for the second.
+
+        Tasks rely on it. It takes any objects, and so little time that it can be asked at every step.
+        """
+        return _suited(self.table, id(EMPTY))
+
+    @property
+    def begun(self) -> bool:
+        """Whether an update of these rows has taken place, or takes place in another thread."""
+        return bool(self.table[-1, 0])
+
+
+@kernel()
+def _suited(table, empty):
+    for row in table[:-1]:
+        x = row[0]
+        for i in range(row.size):
+            a = row[i]
+            if a == empty and i > 1:
+                continue
+            if not (is_array(a, empty, 1) and is_contiguous(a) and is_row_by_row(a, i != 1)
+                    and ndim_of(a) == ndim_of(x)):
+                return False
+            for axis in range(ndim_of(a)):
+                if size_of(a, axis) != size_of(x, axis):
+                    return False
+    return True
 
 
 @inner
@@ -35,7 +70,8 @@ def _share(array, task, tasks):
 @kernel(fastmath={"contract"})
 def _sgd_task(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
     lr, momentum, fresh, decay, scale = F(lr), F(momentum), F(fresh), F(decay), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         if b.size == 0:
             for i in range(x.size):
@@ -56,7 +92,8 @@ def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tas
     new1, new2 = F(1.0 - beta1), F(1.0 - beta2)  # of doubles: in float32, 1 - 0.999 has lost four digits
     lr, beta2, root, eps = F(lr), F(beta2), F(root), F(eps)
     decay, keep, scale = F(decay), F(keep), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
         m, v = _share(row[2], task, tasks), _share(row[3], task, tasks)
         for i in range(x.size):
@@ -71,7 +108,8 @@ def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tas
 def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
     new = F(1.0 - alpha)
     lr, alpha, eps, decay, momentum, scale = F(lr), F(alpha), F(eps), F(decay), F(momentum), F(scale)
-    for row in table:
+    table[-1, 0] = 1
+    for row in table[:-1]:
         x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         a, b = _share(row[3], task, tasks), _share(row[4], task, tasks)
         for i in range(x.size):
@@ -90,9 +128,8 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
 
 
 def _run(task, rows: Rows, *numbers) -> None:
-    large = sum(row[0].size for row in rows) >= PARALLEL_FROM
-    table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64).reshape(len(rows), -1)
-    run(task, large, table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
+    large = sum([row[0].size for row in rows.rows]) >= PARALLEL_FROM
+    run(task, large, rows.table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
 
 
 def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,

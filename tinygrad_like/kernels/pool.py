@@ -15,6 +15,7 @@ from .vectormath import INF, INNER, SCALAR, F
 PARALLEL_FROM = 32768
 MOST_TAPS = 256  # in a window, as numbered by one byte
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
+UINT8 = np.dtype(U8)
 
 Axis = tuple[int, int, int, int, int]  # kernel, stride, padding, dilation, number
 
@@ -172,7 +173,9 @@ def _put_task(g, index, offsets, h, w, windows, x, task, tasks):
                 _put_2x2(g_i, index_i, image[start : start + w], image[start + w : start + 2 * w])
             else:
                 for j in range(ow):
-                    image[start + j * sw + offsets[index_i[j]]] += g_i[j]
+                    at = start + j * sw + offsets[index_i[j]]
+                    if 0 <= at < image.size:
+                        image[at] += g_i[j]
 
 
 def max_forward(
@@ -189,12 +192,24 @@ def max_forward(
     return y, index
 
 
+def _check_gradient(g: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> None:
+    if g.shape != (expected := (*shape[:-2], rows[4], columns[4])):
+        raise ValueError(f"pooling: the gradient has shape {g.shape}, but images {shape} have windows {expected}")
+
+
 def max_backward(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> np.ndarray:
-    """Zeros of `shape`, with every g added where its window has the tap `index`: on the plane, that must be."""
+    """Zeros of `shape`, with every g added where its window has the tap `index`: on the plane, that must be.
+
+    An index that is no tap, or that of another shape, writes nowhere else.
+    """
+    _check_gradient(g, shape, rows, columns)
     x = np.empty(shape, np.float32)
     h, w = shape[-2:]
-    offsets = (np.arange(rows[0])[:, None] * (rows[3] * w) + np.arange(columns[0]) * columns[3]).ravel()
-    run(_put_task, x.size >= PARALLEL_FROM, flat(g), index.ravel(), offsets, h, w, np.array(rows + columns), x.ravel())
+    offsets = np.full(256, -(1 << 62))  # for every uint8; what is no tap is far before the plane
+    offsets[: rows[0] * columns[0]] = (
+        np.arange(rows[0])[:, None] * (rows[3] * w) + np.arange(columns[0]) * columns[3]).ravel()
+    run(_put_task, x.size >= PARALLEL_FROM, flat(g), flat(index, UINT8), offsets, h, w, np.array(rows + columns),
+        x.ravel())
     return x
 
 
@@ -308,6 +323,7 @@ def sum_forward(x: np.ndarray, rows: Axis, columns: Axis) -> np.ndarray:
 
 def sum_backward(g: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> np.ndarray:
     """Zeros of `shape`, with every g added to its whole window."""
+    _check_gradient(g, shape, rows, columns)
     x = np.empty(shape, np.float32)
     run(_spread_task, x.size >= PARALLEL_FROM, flat(g), *shape[-2:], np.array(rows + columns), x.ravel())
     return x

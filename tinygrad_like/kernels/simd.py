@@ -19,10 +19,8 @@ Nearly everything here is an intrinsic: Python that writes LLVM instructions int
 Addresses are integers, offsets and strides count bytes, as in NumPy. Bounds are not checked, but kept.
 """
 
-import hashlib
 from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 
 from llvmlite import ir
 from numba import carray, njit, types
@@ -30,7 +28,9 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-# The machine that numba compiles for. It is part of the key of numba's cache: no other host runs this one's kernels.
+from . import cache
+
+# The machine that numba compiles for.
 _TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
 _FEATURES = set(_features.split(","))
 ARM, X86 = _TRIPLE.startswith(("aarch64", "arm64")), _TRIPLE.startswith(("x86_64", "i386", "i686"))
@@ -48,10 +48,6 @@ def _register_tile() -> tuple[int, int, int]:
 FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
 
-# numba keeps what it compiled on disk for as long as the file of the function is the same. But a kernel contains
-# functions of other files, such as this one: the sources of all kernels must be the same.
-_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
-
 # For functions that only kernels call: no code to call them from Python or C is compiled.
 inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -61,11 +57,8 @@ def kernel(**options) -> Callable:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable) -> Callable:
-        try:
-            dispatcher = njit(cache=True, **options)(function)
-        except RuntimeError:  # there is no directory that can be written to
-            return njit(**options)(function)
-        dispatcher._cache._cache_file._source_stamp = _SOURCES
+        dispatcher = njit(**options)(function)
+        cache.attach(dispatcher)
         return dispatcher
 
     return decorate
@@ -102,9 +95,9 @@ def load(b, address, kind, mask=None):
 
 
 def load_open(b, address, gate, kind, mask=None):
-    """The value at an address where that at the gate is positive, 0 elsewhere; lanes outside the mask are 0."""
+    """The value at an address, but 0 where that at the gate is <= 0, and in lanes outside the mask."""
     zero = ir.Constant(kind, [0.0] * kind.count)
-    return b.select(b.fcmp_ordered(">", load(b, gate, kind, mask), zero), load(b, address, kind, mask), zero)
+    return b.select(b.fcmp_ordered("<=", load(b, gate, kind, mask), zero), zero, load(b, address, kind, mask))
 
 
 def store(b, value, address, mask=None):
@@ -222,6 +215,8 @@ def function(emit: Callable, result: types.Type, *arguments: types.Type) -> tupl
 # no more than passing an integer; the caller keeps the array alive. NumPy's ABI keeps the fields where they are.
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
+_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
+_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 
 
 @intrinsic
@@ -276,6 +271,40 @@ def _pointer(typing, address):
 
 
 @inner
+def count_of(array):
+    """How many numbers it holds."""
+    count = 1
+    for axis in range(ndim_of(array)):
+        count *= size_of(array, axis)
+    return count
+
+
+@inner
+def is_array(x, sample, exact):
+    """Whether x is the id of an aligned array of float32, as the sample is, and, if exact, of no subclass.
+
+    Only then are its fields where the functions above look for them.
+    """
+    return ((not exact or integer_at(x + _TYPE, 0) == integer_at(sample + _TYPE, 0))
+            and integer_at(x + _DTYPE, 0) == integer_at(sample + _DTYPE, 0)
+            and integer_at(x + _FLAGS, 0) & _ALIGNED != 0)
+
+
+@inner
+def is_row_by_row(x, writable):
+    """Whether the numbers of a row of this array lie together; and may be written to, if they have to."""
+    last = ndim_of(x) - 1
+    return ((last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0)
+            and (not writable or integer_at(x + _FLAGS, 0) & _WRITABLE != 0))
+
+
+@inner
+def is_contiguous(x):
+    """Whether this array lies in C order, without gaps."""
+    return integer_at(x + _FLAGS, 0) & _C_ORDER != 0
+
+
+@inner
 def floats_at(address, count):
     """So many float32 from an address on, as an array."""
     return carray(_pointer(address), (count,))
@@ -284,10 +313,7 @@ def floats_at(address, count):
 @inner
 def floats_of(array):
     """The contiguous float32 array with this id, as one row."""
-    size = 1
-    for axis in range(ndim_of(array)):
-        size *= size_of(array, axis)
-    return floats_at(data_of(array), size)
+    return floats_at(data_of(array), count_of(array))
 
 
 @intrinsic
@@ -440,7 +466,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 
 
 def make_gated_copy(floats: int) -> Callable:
-    """``copy(source, gate, target, count)``: target[i] = source[i] if gate[i] > 0 else 0, for i < count <= floats.
+    """``copy(source, gate, target, count)``: target[i] = 0 if gate[i] <= 0 else source[i], for i < count <= floats.
 
     Of source and gate, no more is read; in the target the rest becomes 0.
     """
@@ -464,7 +490,7 @@ def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
     """``copy(source, gate, target, pitch, following)``: cut one line of rows * panels numbers into panels.
 
     target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
-    Gated: only where the number `gate` bytes behind that of the source is positive, else 0. What comes after a panel's
+    Gated: 0 where the number `gate` bytes behind that of the source is <= 0. What comes after a panel's
     numbers is overwritten, up to the next power of two; a caller that copies line by line writes it next. The line at
     `following` bytes from this one is fetched into the cache: the machine does not foresee such long steps.
     """

@@ -9,6 +9,7 @@ import functools
 import numpy as np
 from numba import njit
 
+from ..dtypes import INT64
 from .reduce import PIECE, _max, _sum
 from .simd import kernel
 from .tasks import flat, flat_out, run
@@ -227,7 +228,8 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
 
 
 @kernel()
-def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, task, tasks):
+def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, wrong, task, tasks):
+    """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
     rows, n = labels.size, x.size // labels.size
     block = max(1, BLOCK // n)
     mean_weight = 0.0
@@ -242,9 +244,11 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
         _exp(dx[first * n : last * n])
         for row in range(first, last):
             out, label = dx[row * n : (row + 1) * n], labels[row]
-            if label == ignored:
+            if label == ignored or not 0 <= label < n:
                 for i in range(n):
                     out[i] = F(0)
+                if label != ignored:
+                    wrong[0] = row + 1
                 continue
             g_row = scale * g[row if g.size > 1 else 0]
             at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
@@ -261,8 +265,19 @@ def _ones(classes: int) -> np.ndarray:
     return np.ones(classes, np.float32)
 
 
-def _labels_and_weight(labels: np.ndarray, weight: np.ndarray | None, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    return labels.astype(np.int64, copy=False).ravel(), _ones(classes) if weight is None else flat(weight)
+def _labels_and_weight(
+    x: np.ndarray, labels: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    rows, classes = x.shape
+    if labels.size != rows or (weight is not None and weight.size != classes):
+        raise ValueError(f"cross_entropy: logits {x.shape} need {rows} labels and {classes} weights, got "
+                         f"{labels.shape} and {'none' if weight is None else weight.shape}")
+    return flat(labels.astype(INT64, copy=False), INT64), _ones(classes) if weight is None else flat(weight)
+
+
+def _out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
+    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
+                      f"ignore_index is {ignore_index}")
 
 
 def cross_entropy(
@@ -282,15 +297,14 @@ def cross_entropy(
     losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
     if x.size == 0:
         return losses, stats, 0.0, 0.0
-    labels, weight = _labels_and_weight(labels, weight, classes)
+    labels, weight = _labels_and_weight(x, labels, weight)
     totals = np.empty((-(-rows // max(1, BLOCK // classes)), 3))
     run(_cross_entropy_task, x.size >= PARALLEL_FROM, flat(x), labels, weight, ignore_index, float(label_smoothing),
         losses, stats, totals)
     sum_losses, sum_weights, wrong = (totals[0] if len(totals) == 1 else totals.sum(0)).tolist()
     if wrong:
-        label = labels[(labels != ignore_index) & ((labels < 0) | (labels >= classes))][0]
-        raise IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                         f"ignore_index is {ignore_index}")
+        wrong = (labels != ignore_index) & ((labels < 0) | (labels >= classes))
+        raise _out_of_range(labels[wrong][0], classes, ignore_index)
     return losses, stats, sum_losses, sum_weights
 
 
@@ -305,10 +319,18 @@ def cross_entropy_backward(
     scale: float = 1.0,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all."""
+    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all.
+
+    Raises IndexError for a label out of range.
+    """
     dx, row = flat_out(out, x.shape)
     if x.size:
-        labels, weight = _labels_and_weight(labels, weight, x.shape[1])
+        labels, weight = _labels_and_weight(x, labels, weight)
+        if g.size not in (1, len(x)) or stats.shape[1] != len(x):
+            raise ValueError(f"cross_entropy: {g.size} cotangents for logits {x.shape}")
+        wrong = np.zeros(1, np.int64)
         run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
-            ignore_index, float(label_smoothing), stats, row)
+            ignore_index, float(label_smoothing), stats, row, wrong)
+        if wrong[0]:  # they were in range once, but may be an array of the user's
+            raise _out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
     return dx

@@ -87,10 +87,27 @@ def run(task: Dispatcher, large: bool, *arguments, tasks: int | None = None) -> 
         _spread(threads.board, address, plan, rest, tasks or PER_THREAD * workers, workers)
 
 
-def flat(x: np.ndarray) -> np.ndarray:
-    """x as one contiguous row of float32; a copy if x is not contiguous."""
-    if x.dtype is not FLOAT32:
-        raise TypeError(f"this kernel is for float32 arrays, got {x.dtype}")
+def plain(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
+    """x, or a copy of it, as kernels take it: C-contiguous, aligned and writable, of this dtype.
+
+    Read-only arrays are of another type for numba, which would compile a kernel anew for each mixture of the two.
+    """
+    if type(x) is np.ndarray and x.dtype is dtype and x.flags.carray:
+        return x
+    x = np.asarray(x)  # of a subclass
+    if x.dtype != dtype:
+        raise TypeError(f"this kernel is for {dtype} arrays, got {x.dtype}")
+    if x.dtype is dtype and x.flags.carray:
+        return x
+    y = np.empty(x.shape, dtype)
+    y[...] = x
+    return y
+
+
+def flat(x: np.ndarray, dtype: np.dtype = FLOAT32) -> np.ndarray:
+    """`plain` x as one row."""
+    if x.dtype is not dtype or not x.flags.carray:
+        x = plain(x, dtype)
     return x.ravel()
 
 
@@ -98,7 +115,7 @@ def flat_out(out: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray
     """`out`, or a new array, of this shape; and the same memory as one row."""
     if out is None:
         out = np.empty(shape, np.float32)
-    elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.c_contiguous:
-        raise ValueError(f"out must be a C-contiguous float32 array of shape {shape}, got {out.dtype} {out.shape} with "
-                         f"strides {out.strides}")
+    elif out.shape != shape or out.dtype is not FLOAT32 or not out.flags.carray:
+        raise ValueError(f"out must be a writable C-contiguous float32 array of shape {shape}, got {out.dtype} "
+                         f"{out.shape} with strides {out.strides}")
     return out, out.ravel()

@@ -13,6 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
+from .simd import kernel
+
 F, I = np.float32, np.int32  # noqa: E741
 
 # "contract" allows a * b + c in one instruction. Nothing else may be relaxed: `exp` lives by the rounding of x + BIG.
@@ -149,13 +151,13 @@ def erf(x):
     return _unit(x * p / q)
 
 
-@njit(error_model="numpy", cache=True)
+@kernel()
 def _erf_float32(x, y):
     for i in range(x.size):
         y[i] = erf(x[i])
 
 
-@njit(error_model="numpy", cache=True)
+@kernel()
 def _erf_float64(x, y):
     for i in range(x.size):
         y[i] = math.erf(x[i])

@@ -47,7 +47,7 @@ from .simd import (
     procedure,
     store,
 )
-from .tasks import run
+from .tasks import plain, run
 
 ELEMENTS = 16  # of a transformed tile
 PARALLEL_FROM, SMALL_WEIGHTS = 100_000, 20_000
@@ -360,8 +360,7 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
     rows = w.shape[1] if turned else w.shape[0]
     u = np.empty((ELEMENTS, rows, channels), np.float32)
     run(_transform_weights, w.size >= SMALL_WEIGHTS, w, turned, u)
-    if bias is None:
-        bias = np.zeros(rows, np.float32)
+    bias = np.zeros(rows, np.float32) if bias is None else plain(bias)
     out = np.empty((images, rows, height, width), np.float32)
     large = x.size * rows >= PARALLEL_FROM
     run(_convolve, large, x, u, bias, *_edges(height, width), out, _together(images, height, width, COLUMNS))

@@ -8,8 +8,8 @@ recorded, or on arrays, and is then just its forward.
 from .elementwise import (
     add, plus, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan,
     asin, acos, atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, share, clip, where, sign, floor,
-    ceil, round, trunc, floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_not, isnan, isinf,
-    isfinite, cast, clone, contiguous, identity,
+    ceil, round, trunc, floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not,
+    isnan, isinf, isfinite, cast, clone, contiguous, identity,
 )
 from .index import (
     take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, embedding, add_rows, one_hot, argsort,
@@ -52,3 +52,11 @@ from .conv import (
 from .attention import (
     scaled_dot_product_attention, self_attention, attention_weights, rotate_halves,
 )
+
+# The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
+import types as _types
+from ..errors import named as _named
+
+for _name, _op in list(globals().items()):
+    if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__) and _op is not plus:
+        globals()[_name] = _named(_op)

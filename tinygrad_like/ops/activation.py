@@ -26,9 +26,9 @@ def relu(x):
 
 @primitive
 def keep_positive(g, x):
-    """g where x > 0, else 0: relu's VJP, which is linear in g and its own adjoint."""
+    """0 where x <= 0, else g, also where x is NaN: relu's VJP, which is linear in g and its own adjoint."""
     # Not maximum(x, 0)'s rule, which would pass half of g at x = 0.
-    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.where(x > 0, g, 0)
+    return kernels.elementwise.keep_positive(g, x) if kernels.worth(g) and kernels.worth(x) else np.where(x <= 0, 0, g)
 
 
 relu.vjp(x=lambda g, out: keep_positive(g, out))  # out > 0 exactly where x > 0, and out is needed anyway
@@ -147,6 +147,7 @@ def _gelu_kernel(approximate):
 def _(g, x, approximate):
     if kernels.worth(g, LEAST) and kernels.worth(x, LEAST):
         return [kernels.elementwise.backward(_gelu_kernel(approximate), g, x)]
+    x = np.clip(x, -40, 40)  # where the slope is 0 or 1 already, and no power of x overflows
     if approximate == "tanh":
         c = math.sqrt(2 / math.pi)
         t = np.tanh(c * (x + 0.044715 * (x * x * x)))

@@ -45,7 +45,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     except ValueError:
         raise ValueError(f"{who}: the leading axes of q {q.shape}, k {k.shape} and v {v.shape} do not broadcast"
                          ) from None
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
     return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale, seed=_seed(dropout_p))
 
@@ -62,7 +62,7 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
         raise ValueError(f"{who}: qkv must be (..., T, 3 E) with E a multiple of num_heads={num_heads}, "
                          f"got shape {qkv.shape}")
     *batch, length, width = qkv.shape
-    scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else float(scale)
+    scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
     return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
                            seed=_seed(dropout_p))
@@ -93,8 +93,10 @@ def _seed(dropout_p) -> int:
 
 def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
-    if dropout_p:
-        weights = mul(weights, kernels.attention.dropout_factors(weights.shape, dropout_p, seed).astype(q.dtype))
+    if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
+        heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
+        factors = kernels.attention.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
+        weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
 
 

@@ -98,7 +98,7 @@ def fold(x, *, output_size, kernel_size, dilation=1, padding=0, stride=1):
     x (batch, channels * kh * kw, patches) -> (batch, channels, *output_size). Raises ValueError if x has not as many
     rows and patches as the sizes say.
     """
-    size = _pair("fold", "output_size", output_size, 1)
+    size = _pair("fold", "output_size", output_size, 0)
     kernel, stride, margins, dilation, out = _geometry("fold", size, kernel_size, stride, padding, dilation)
     taps = math.prod(kernel)
     if x.ndim != 3 or x.shape[1] % taps or x.shape[2] != math.prod(out):
@@ -150,7 +150,6 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     if x.dtype is not FLOAT32 or x.size == 0:
         return conv2d_reference(x, weight, bias, stride, padding, dilation, groups)
     _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return kernels.conv.forward(x, weight, bias, stride, margins, dilation, groups)
 
 
@@ -159,7 +158,6 @@ def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
     _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return [
         kernels.conv.input_gradient(g, weight, None, x.shape, stride, margins, dilation, groups) if wanted[0] else None,
         kernels.conv.weight_gradient(g, x, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
@@ -239,7 +237,6 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
                                                         dilation)  # fmt: skip
     shape = (x.shape[0], weight.shape[1] * groups, *size)
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return kernels.conv.input_gradient(x, weight, bias, shape, stride, margins, dilation, groups)
 
 
@@ -248,7 +245,6 @@ def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wan
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
     _, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    g, x, weight = np.ascontiguousarray(g), np.ascontiguousarray(x), np.ascontiguousarray(weight)
     return [kernels.conv.forward(g, weight, None, stride, margins, dilation, groups) if wanted[0] else None,
             kernels.conv.weight_gradient(x, g, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
             _channel_sums(g) if wanted[2] else None]
@@ -291,6 +287,8 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
         raise ValueError(f"{who}: input has {x.shape[1]} channels in {groups} groups but weight expects "
                          f"{weight.shape[0]} (weight shape (in, out / groups, kh, kw) = {weight.shape})")
     _check_bias(who, weight, bias, weight.shape[1] * groups)
+    if 0 in x.shape[2:] or 0 in weight.shape[2:]:
+        raise ValueError(f"{who}: the input {x.shape} and the weight {weight.shape} must have pixels")
     stride, dilation = _pair(who, "stride", stride, 1), _pair(who, "dilation", dilation, 1)
     extra, kernel = _pair(who, "output_padding", output_padding, 0), weight.shape[2:]
     if any(e >= s for e, s in zip(extra, stride, strict=True)):  # conv2d would map the output to a larger image than x
@@ -310,6 +308,8 @@ def _check_operands(who, x, weight, bias, groups):
                          f"got shapes {x.shape} and {weight.shape}")
     if not isinstance(groups, int) or groups < 1:
         raise ValueError(f"{who}: groups must be a positive integer, got {groups!r}")
+    if 0 in weight.shape[:2]:
+        raise ValueError(f"{who}: a convolution needs channels on both sides, got a weight of shape {weight.shape}")
     for name, operand in ("weight", weight), ("bias", bias):
         if operand is not None and operand.dtype is not x.dtype:
             raise TypeError(f"{who}: the input is {x.dtype} but the {name} {operand.dtype}; cast one of them")

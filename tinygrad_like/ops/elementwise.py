@@ -1,6 +1,10 @@
 """Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
 Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input.
+
+Outside an op's domain, and of NaN, the output is NaN. Of the gradient each rule decides there as PyTorch's: it is the
+formula of the slope, which is NaN as well, or what the formula still gives, as the logarithms' 1 / x; and an op that
+picks one of its inputs (maximum, relu, max ...) counts NaN as picked. Where this differs, the docstring says so.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ def plus(total, c, owned: bool):
     if type(total) is Placed:
         total, c, owned = c, total, False
     if type(c) is Placed:
-        total = total if owned else np.array(total)
+        # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
+        total = total if owned and isinstance(total, np.ndarray) else np.array(total)
         total[c.index] += c.value
         return total
     if kernels.worth(total, LARGE) and kernels.worth(c, LARGE):
@@ -131,7 +136,7 @@ def expm1(x):
     return np.expm1(x)
 
 
-expm1.vjp(x=lambda g, out: g * (out + 1))
+expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of e^x far below 0
 
 
 @primitive
@@ -249,7 +254,10 @@ cosh.vjp(x=lambda g, x: g * sinh(x))
 @primitive
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
-    return kernels.vectormath.erf_array(np.asarray(x))  # NumPy has none
+    x = np.asarray(x)
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"erf: takes real numbers, got {x.dtype}")
+    return kernels.vectormath.erf_array(x)  # NumPy has none
 
 
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
@@ -267,7 +275,7 @@ def sqrt(x):
 
 
 # Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
-sqrt.vjp(x=lambda g, out: where(out > 0, g * 0.5 / where(out > 0, out, 1.0), 0.0))
+sqrt.vjp(x=lambda g, out: where(eq(out, 0), 0.0, g * 0.5 / where(eq(out, 0), 1.0, out)))
 
 
 @primitive
@@ -276,32 +284,37 @@ def rsqrt(x):
     return np.true_divide(1, np.sqrt(x))
 
 
-rsqrt.vjp(x=lambda g, out: g * (-0.5 * (out * out * out)))
+rsqrt.vjp(x=lambda g, out: g * (-0.5 * out * (out * out)))  # out^3 would overflow first
 
 
 @primitive
 def pow(a, b):
-    """a^b. The gradient with respect to b is 0 where a <= 0, where a^b has no logarithm."""
+    """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
     return np.power(a, b)
 
 
 # b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
-pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), b - 1)),
-        b=lambda g, a, out: g * (where(a > 0, out, 0.0) * _log_if_positive(a)))
+pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b))),
+        b=lambda g, a, b, out: g * (out * _log_base(a, b)))
 
 
-def _log_if_positive(a):
-    """log a where a > 0, else 0. Of a number it is a number, which leaves out's dtype as it is."""
-    if isinstance(a, int | float):
-        return math.log(a) if a > 0 else 0.0
-    return log(where(a > 0, a, 1.0))
+def _less_one(b):
+    """b - 1; of small integers or booleans as float32, since of int64 it would make float64 of the power."""
+    return (cast(b, dtype=FLOAT32) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
+
+
+def _log_base(a, b):
+    """log a, but 0 where 0^b is constant. Of a number it is a number, which leaves out's dtype as it is."""
+    if isinstance(a, int | float) and a != 0:
+        return math.log(a) if a > 0 else math.nan
+    return log(where(logical_and(eq(a, 0), ge(b, 0)), 1.0, a))
 
 
 @primitive
 def abs(x):
-    """|x|, with gradient 0 at 0."""
+    """|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0)."""
     return np.absolute(x)
 
 
@@ -322,8 +335,9 @@ def minimum(a, b):
 
 @primitive
 def share(a, b, extreme):
-    """How much of the cotangent belongs to a: 1 where only a is the extreme, 1/2 where both are, else 0."""
-    return np.where(np.equal(a, extreme), np.where(np.equal(b, extreme), 0.5, 1.0), 0.0).astype(np.result_type(a, b))
+    """How much of the cotangent belongs to a: 1/2 where a and b are equal, 0 where only b is the extreme, else 1."""
+    # Of two where one is NaN neither equals the other nor the extreme, NaN: both get all of it, as in PyTorch.
+    return np.where(np.equal(a, b), 0.5, np.not_equal(b, extreme)).astype(np.result_type(a, b))
 
 
 maximum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
@@ -334,7 +348,7 @@ minimum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
 
 @primitive
 def clip(x, *, min=None, max=None):
-    """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside."""
+    """x limited to [min, max]; the gradient is 1 inside and at the limits, 0 outside and of NaN."""
     if min is None and max is None:
         raise ValueError("clip: give min, max or both")
     return np.clip(x, min, max)
@@ -468,6 +482,12 @@ def logical_and(a, b):
 def logical_or(a, b):
     """a or b of booleans; bit by bit for integers."""
     return np.bitwise_or(a, b)
+
+
+@primitive
+def logical_xor(a, b):
+    """Either a or b of booleans, not both; bit by bit for integers."""
+    return np.bitwise_xor(a, b)
 
 
 @primitive

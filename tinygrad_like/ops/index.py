@@ -19,6 +19,8 @@ from .elementwise import where
 @primitive
 def take(x, *, index):
     """x[index], for an index as `plain_index` returns it. A view if the index is made of slices and integers."""
+    if type(index) is not tuple:
+        raise TypeError(f"take: the index must be a tuple, as plain_index makes it, got {type(index).__name__}")
     return x[index]
 
 
@@ -92,6 +94,14 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
                     raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
                                      f"(shape {shape})")
             axis += 1
+    arrays = [i for i in index if isinstance(i, np.ndarray)]
+    if len(arrays) > 1:
+        shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise IndexError(f"getitem: index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they "
+                             "are taken element by element (a mask counts as the list of its True)") from None
     return index
 
 
@@ -139,7 +149,7 @@ def scatter(x, index, src, *, axis):
     overwritten.
     """
     place = _along("scatter", x.shape, index, axis, src)
-    shape = np.shape(place[0])
+    shape = place[0].shape if place else ()
     order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     last = np.full(x.shape, -1)
     last[place] = order
@@ -149,11 +159,11 @@ def scatter(x, index, src, *, axis):
 
 def _source(src, x, place):
     """A number stands for a src full of it."""
-    return np.full(np.shape(place[0]), src, x.dtype) if isinstance(src, int | float) else src
+    return np.full(place[0].shape if place else (), src, x.dtype) if isinstance(src, int | float) else src
 
 
 def _along(who, shape, index, axis, src=None) -> tuple:
-    axis = one_axis(who, axis, len(shape))
+    axis = one_axis(who, axis, len(shape), scalar=True)
     index = np.array(index)
     if index.dtype.kind not in "iu":
         raise TypeError(f"{who}: index must hold integers, got {index.dtype}")
@@ -163,9 +173,10 @@ def _along(who, shape, index, axis, src=None) -> tuple:
                          f"it needs as many axes, and none but axis {axis} may be longer")
     if src is not None and np.ndim(src) and src.shape != index.shape:
         raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; they must agree")
-    if index.size and (index.min() < -shape[axis] or index.max() >= shape[axis]):
-        bad = index.min() if index.min() < -shape[axis] else index.max()
-        raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {shape[axis]} (shape {shape})")
+    n = shape[axis] if shape else 1
+    if index.size and (index.min() < -n or index.max() >= n):
+        bad = index.min() if index.min() < -n else index.max()
+        raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")
     grid = np.indices(index.shape, sparse=True) if index.ndim else ()
     return tuple(index if a == axis else np.broadcast_to(g, index.shape) for a, g in enumerate(grid))
 
@@ -188,16 +199,25 @@ def embedding(index, weight, *, padding_idx=None):
     rows = len(weight)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise ValueError(f"embedding: padding_idx={padding_idx} is out of range for a table of {rows} rows")
+    _check_rows(index, rows)
+    return weight.take(index, axis=0)
+
+
+def _check_rows(index, rows):
     if index.size and (index.min() < 0 or index.max() >= rows):
         place = np.argwhere((index < 0) | (index >= rows))[0]
         raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
                          f"for a table of {rows} rows (0 to {rows - 1})")
-    return weight.take(index, axis=0)
 
 
 @primitive
 def add_rows(x, index, *, rows, padding_idx=None):
-    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
+    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`.
+
+    The index may lie in memory that was changed after `embedding` checked it, or is being changed: a copy is checked.
+    """
+    index = np.array(index)
+    _check_rows(index, rows)
     out = np.zeros((rows, x.shape[-1]), x.dtype)
     skipped = -1 if padding_idx is None else padding_idx % rows
     if kernels.worth(x):
@@ -218,7 +238,7 @@ def one_hot(index, *, num_classes=-1):
     """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
     if index.dtype.kind not in "iu":
         raise TypeError(f"one_hot: needs integers, got {index.dtype}")
-    n = int(index.max(initial=-1)) + 1 if num_classes == -1 else num_classes
+    n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes
     if index.size and (index.min() < 0 or index.max() >= n):
         raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
                          f"for {n} classes")
@@ -230,7 +250,9 @@ def one_hot(index, *, num_classes=-1):
 @primitive
 def argsort(x, *, axis=-1, descending=False):
     """The indices that sort x along `axis`; equal values keep their order."""
-    axis = one_axis("argsort", axis, x.ndim)
+    axis = one_axis("argsort", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return np.zeros((), np.int64)
     if descending:  # sort the reversed array, so that equal values keep their order after turning it round
         return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
     return np.argsort(x, axis=axis, kind="stable")
@@ -238,17 +260,18 @@ def argsort(x, *, axis=-1, descending=False):
 
 def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
-    axis = one_axis("sort", axis, x.ndim)
+    axis = one_axis("sort", axis, x.ndim, scalar=True)
     order = argsort(x, axis=axis, descending=descending)
     return gather(x, order, axis=axis), order
 
 
 def topk(x, k: int, axis=-1, largest=True):
     """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
-    n = x.shape[one_axis("topk", axis, x.ndim)]
+    axis = one_axis("topk", axis, x.ndim, scalar=True)
+    n = x.shape[axis] if x.ndim else 1
     if not 0 <= k <= n:
         raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
     order = argsort(x, axis=axis, descending=largest)
-    first = take(order, index=(slice(None),) * (axis % x.ndim) + (slice(0, k),))
+    first = take(order, index=(slice(None),) * axis + (slice(0, k),)) if x.ndim else order
     return gather(x, first, axis=axis), first
 

@@ -141,7 +141,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
-    losses = softplus.forward(-input)
+    wide = np.result_type(*[x for x in (input, target, weight, pos_weight) if x is not None])
+    losses = softplus.forward(-input).astype(wide, copy=False)  # in place, the input alone would decide the dtype
     if pos_weight is not None:
         losses *= 1 + (pos_weight - 1) * target
     losses += (1 - target) * input

@@ -134,7 +134,7 @@ def _linear_vjp(g, y, x, weight, wanted, skip=None, dx=None):
     """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples. And what is left to
     run.
 
-    y: None, or the output of a ReLU; of g, then, only what meets a y > 0 counts.
+    y: None, or the output of a ReLU; of g, then, what meets a y <= 0 does not count.
     skip: None, or what reaches x on another way, which is added to dL/dx.
     dx: None, or an array to write dL/dx to, if it has the shape of x; it may be skip.
     """

@@ -57,16 +57,16 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
     """
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
     if x.dtype is not FLOAT32:
-        return layer_norm_reference(x, weight, bias, shape, eps), Residuals(stats=None)
-    y, stats = kernels.norm.rows(x, math.prod(shape), weight, bias, eps)
-    return y, Residuals(stats=stats)
+        return layer_norm_reference(x, weight, bias, shape, eps), Residuals(stats=None, length=None)
+    y, stats = kernels.norm.rows(x, length := math.prod(shape), weight, bias, eps)
+    return y, Residuals(stats=stats, length=length)
 
 
 @layer_norm.joint_vjp
-def _(g, x, weight, bias, stats):
+def _(g, x, weight, bias, stats, length):
     if stats is None:
         return NotImplemented
-    dx, dweight, dbias = kernels.norm.rows_backward(g, x, x.size // max(stats.shape[1], 1), weight, stats)
+    dx, dweight, dbias = kernels.norm.rows_backward(g, x, length, weight, stats)
     return [dx, None if weight is None else dweight.reshape(weight.shape),
             None if bias is None else dbias.reshape(bias.shape)]
 
@@ -85,16 +85,16 @@ def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
     """
     shape = _trailing("rms_norm", x, weight, None, normalized_shape)
     if x.dtype is not FLOAT32:
-        return rms_norm_reference(x, weight, shape, eps), Residuals(stats=None)
-    y, stats = kernels.norm.rows(x, math.prod(shape), weight, None, _rms_eps(x, eps), centred=False)
-    return y, Residuals(stats=stats)
+        return rms_norm_reference(x, weight, shape, eps), Residuals(stats=None, length=None)
+    y, stats = kernels.norm.rows(x, length := math.prod(shape), weight, None, _rms_eps(x, eps), centred=False)
+    return y, Residuals(stats=stats, length=length)
 
 
 @rms_norm.joint_vjp
-def _(g, x, weight, stats):
+def _(g, x, weight, stats, length):
     if stats is None:
         return NotImplemented
-    dx, dweight, _ = kernels.norm.rows_backward(g, x, x.size // max(stats.shape[1], 1), weight, stats, centred=False)
+    dx, dweight, _ = kernels.norm.rows_backward(g, x, length, weight, stats, centred=False)
     return [dx, None if weight is None else dweight.reshape(weight.shape)]
 
 

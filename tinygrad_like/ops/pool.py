@@ -368,9 +368,10 @@ def _each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
     except TypeError:
         instead = "; give size instead" if name == "scale_factor" else ""
         raise TypeError(f"{who}: {name} must be made of integers, got {value!r}{instead}") from None
-    if len(numbers) != rank or min(numbers) < least:
+    if len(numbers) != rank or min(numbers) < least or max(numbers) >= 1 << 31:
         wanted = "a number" if rank == 1 else "a number or a pair of numbers"
-        raise ValueError(f"{who}: {name} must be {wanted}, at least {least}, got {value!r}")
+        limit = " and below 2^31" if max(numbers, default=0) >= 1 << 31 else ""
+        raise ValueError(f"{who}: {name} must be {wanted}, at least {least}{limit}, got {value!r}")
     return numbers
 
 

@@ -174,18 +174,21 @@ def nonempty(who, x, axis):
     return axis
 
 
+def _position_axis(who, x, axis):
+    nonempty(who, x, axis)
+    return None if axis is None else one_axis(who, axis, x.ndim, scalar=True)
+
+
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
     """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    nonempty("argmax", x, axis)
-    return np.argmax(x, axis=axis if axis is None else one_axis("argmax", axis, x.ndim), keepdims=keepdim)
+    return np.argmax(x, axis=_position_axis("argmax", x, axis), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
     """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    nonempty("argmin", x, axis)
-    return np.argmin(x, axis=axis if axis is None else one_axis("argmin", axis, x.ndim), keepdims=keepdim)
+    return np.argmin(x, axis=_position_axis("argmin", x, axis), keepdims=keepdim)
 
 
 @primitive
@@ -240,8 +243,10 @@ def _(g, x, axis, keepdim):
 @primitive
 def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
-    axis = one_axis("cumsum", axis, x.ndim)
-    return kernels.reduce.cumsum(x, axis) if x.dtype is FLOAT32 and x.size >= 64 else np.cumsum(x, axis=axis)
+    axis = one_axis("cumsum", axis, x.ndim, scalar=True)
+    if x.dtype is FLOAT32 and x.size >= 64:
+        return kernels.reduce.cumsum(x, axis)
+    return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
 
 
 cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))

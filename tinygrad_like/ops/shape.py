@@ -47,10 +47,10 @@ def inverse(axes) -> tuple[int, ...]:
 
 def transpose(x, axis0=1, axis1=0):
     """Swap two axes."""
-    order = list(range(x.ndim))
-    a, b = one_axis("transpose", axis0, x.ndim), one_axis("transpose", axis1, x.ndim)
+    order = list(range(x.ndim or 1))
+    a, b = one_axis("transpose", axis0, x.ndim, scalar=True), one_axis("transpose", axis1, x.ndim, scalar=True)
     order[a], order[b] = order[b], order[a]
-    return permute(x, axes=tuple(order))
+    return permute(x, axes=tuple(order[: x.ndim]))
 
 
 @primitive
@@ -112,6 +112,10 @@ flip.vjp(x=lambda g, axis: flip(g, axis=axis))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
+    try:
+        shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
+    except TypeError:
+        raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
     if axis is not None and np.size(shifts) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")

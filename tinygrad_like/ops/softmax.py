@@ -20,7 +20,9 @@ LEAST = 256  # numbers from which the kernels beat NumPy
 @primitive
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
-    axis = one_axis("softmax", axis, x.ndim)
+    axis = one_axis("softmax", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return softmax.forward(x.reshape(1))[0]
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.softmax(x)
     e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
@@ -30,7 +32,9 @@ def softmax(x, *, axis=-1):
 @primitive
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
-    axis = one_axis("log_softmax", axis, x.ndim)
+    axis = one_axis("log_softmax", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return log_softmax.forward(x.reshape(1))[0]
     if axis == x.ndim - 1 and kernels.worth(x, LEAST):
         return kernels.softmax.log_softmax(x)
     x = x - _top("log_softmax", x, axis)
@@ -99,6 +103,10 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
         raise ValueError(f"{who}: the logits need an axis of classes, got a 0-d Tensor")
     axis = 0 if input.ndim == 1 else 1
     classes = input.shape[axis]
+    if classes == 0:
+        raise ValueError(f"{who}: logits of shape {input.shape} have no classes (axis {axis})")
+    if not isinstance(ignore_index, int | np.integer) or not -(1 << 63) <= ignore_index < 1 << 63:
+        raise ValueError(f"{who}: ignore_index must be an integer of 64 bits, got {ignore_index!r}")
     if target.dtype.kind == "f":
         if target.shape != input.shape:
             raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; "

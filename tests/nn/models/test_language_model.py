@@ -72,6 +72,10 @@ def test_generating_runs_without_dropout_and_leaves_the_mode():
     net.eval()
     net.generate(tokens(2, 4), 2)
     assert not net.training
+    net.layers[1].train()
+    with pytest.raises(ValueError, match="which has 40"):
+        net.generate(tokens(1, 38), 5)
+    assert net.layers[1].training and not net.layers[0].training
 
 
 def test_the_output_layer_is_tied():

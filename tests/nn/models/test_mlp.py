@@ -40,6 +40,9 @@ def test_gradient():
 
 
 def test_errors():
+    for sizes in (5, None):
+        with pytest.raises(ValueError, match=rf"MLP: sizes .* at least 2, got {sizes}"):
+            nn.MLP(sizes)
     with pytest.raises(ValueError, match=r"MLP: sizes .* at least 2, got \[3\]"):
         nn.MLP([3])
     with pytest.raises(TypeError, match="MLP: activation must make a Module"):

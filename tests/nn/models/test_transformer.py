@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 import nn
 import optim
@@ -39,3 +40,15 @@ def test_it_learns_to_reverse():
     correct = (found[:, 1:5] == words[:, ::-1]).all(1) & (found[:, 5] == END)
     assert found.shape[1] <= 9 and correct.mean() >= 0.9
     assert net.training
+
+
+def test_generating_leaves_the_mode_of_each_module_also_after_an_error():
+    net = nn.Seq2Seq(12, 12, 8, 2, 1, 16)
+    net.transformer.encoder.eval()
+    modes = [m.training for m in net.modules()]
+    net.generate(Tensor([[3, 4]]), START, END, max_new_tokens=2)
+    assert [m.training for m in net.modules()] == modes and set(modes) == {True, False}
+    for bad, start in (([[30, 4]], START), ([[3, 4]], 99)):  # in the encoder, and in the decoder
+        with pytest.raises(IndexError):
+            net.generate(Tensor(bad), start, END)
+        assert [m.training for m in net.modules()] == modes

@@ -1,0 +1,253 @@
+"""What the demos share on the command line: arguments checked before any work, errors of one line, Ctrl-C.
+
+A demo is a parser and a function of what it has read:
+
+    def make_parser():
+        parser = cli.parser("moons", __doc__)
+        parser.add_argument("--points", type=cli.whole(2), default=400)
+        return parser
+
+    @cli.command(make_parser)
+    def main(args): ...                 # is called as main() or main(["--points", "100"])
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tinygrad_like import set_num_threads
+from tinygrad_like.kernels import threads
+
+try:
+    import fcntl
+except ImportError:  # Windows has none: runs are not kept apart there
+    fcntl = None  # type: ignore[assignment]
+
+EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "safetensors": "safetensors", "tqdm": "tqdm"}
+INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C has ended
+
+
+def parser(name: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
+    """A parser for `python -m demos.<name>`, with the option that all demos have."""
+    made = argparse.ArgumentParser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
+                                   allow_abbrev=False, formatter_class=_Formatter)
+    made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
+    return made
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Adds the default where there is one and the help does not tell it."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        told = action.default in (None, False) or "(default" in (action.help or "")
+        return action.help if told else super()._get_help_string(action)
+
+
+def command(make_parser: Callable[[], argparse.ArgumentParser],
+            parse: Callable[[Sequence[str] | None], argparse.Namespace] | None = None) -> Callable:
+    """Make a function of arguments, read by `parse` if there is one, a program: what goes wrong is said in one line."""
+    def wrap(run: Callable[[argparse.Namespace], Any]) -> Callable[..., Any]:
+        @wraps(run)
+        def main(argv: Sequence[str] | None = None) -> Any:
+            reader, traceback = make_parser(), "--traceback" in (sys.argv if argv is None else argv)
+            try:
+                args = parse(argv) if parse is not None else reader.parse_args(argv)
+                _need_extra()
+                if getattr(args, "threads", None) is not None:
+                    set_num_threads(args.threads)
+                return run(args)
+            except argparse.ArgumentError as error:
+                reader.error(str(error))
+            except KeyboardInterrupt as stop:
+                if argv is None:  # a program, which ends here: pressed again, it is not to be interrupted in that
+                    signal.signal(signal.SIGINT, signal.SIG_IGN)
+                print("\ninterrupted" + f": {stop}" * bool(str(stop)), file=sys.stderr, flush=True)
+                raise SystemExit(INTERRUPTED) from None
+            except BrokenPipeError:  # as by `| head`: whoever read the output has seen enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else flushing it at exit fails again
+                raise SystemExit(1) from None
+            except (ArithmeticError, ImportError, MemoryError, OSError, ValueError) as error:
+                if traceback:
+                    raise
+                raise SystemExit(f"error: {_in_words(error)}") from None
+
+        return main
+
+    return wrap
+
+
+def refuse(option: str, message: str) -> NoReturn:
+    """Say, as argparse does, what is wrong with an argument; for what only shows beside others, or beside the data."""
+    raise argparse.ArgumentError(None, f"argument {option}: {message}")
+
+
+def _need_extra() -> None:
+    missing = [package for module, package in EXTRA.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise ImportError(f"the demos need {', '.join(missing)}: pip install '.[demos]'")
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "out of memory" + f" ({error})" * bool(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
+# Types of arguments ---------------------------------------------------------------------------------------------------
+
+
+def whole(least: int = 0, most: int | None = None) -> Callable[[str], int]:
+    """A whole number from `least` to `most`."""
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
+        return int(text)
+
+    return read
+
+
+def number(*, above: float = -math.inf, least: float = -math.inf, below: float = math.inf,
+           most: float = math.inf) -> Callable[[str], float]:
+    """A finite number within these bounds."""
+    words = [f"{word} {bound:g}" for word, bound in (("above", above), ("at least", least), ("below", below),
+                                                     ("at most", most)) if math.isfinite(bound)]
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and above < value < below and least <= value <= most):
+            raise argparse.ArgumentTypeError(f"must be a number {' and '.join(words)}, not {text!r}")
+        return value
+
+    return read
+
+
+RATE = number(above=0, most=10)  # of learning: with more, weights overflow in a few steps
+
+
+def thread_count(text: str) -> int:
+    return whole(1, threads.config.NUMBA_NUM_THREADS)(text)
+
+
+def file(text: str) -> Path:
+    """A file to be read."""
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text!r}")
+    return Path(text)
+
+
+def folder(text: str) -> Path:
+    """A folder that is there, or can be made."""
+    path = Path(text)
+    if path.exists() and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a folder, but {text!r} is a file")
+    _writable(path)
+    return path
+
+
+def picture(text: str) -> Path:
+    """A PNG file to be written."""
+    path = Path(text)
+    if path.suffix.lower() != ".png" or path.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file whose name ends in .png, not {text!r}")
+    _writable(path.parent)
+    return path
+
+
+def _writable(path: Path) -> None:
+    """What is missing of the path must be possible to make."""
+    there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise argparse.ArgumentTypeError(f"{str(there)!r} is a file, so there can be no folder {str(path)!r}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"nothing may be written in {str(there)!r}")
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def need_checkpoint(resume: object, path: Path) -> None:
+    """Refuse --resume where there is no checkpoint to go on from."""
+    if resume and not path.exists():
+        refuse("--resume", f"there is no {path} to go on from; leave the option out to begin")
+
+
+@contextmanager
+def claim(paths: Sequence[Path], resumed: bool = False) -> Iterator[None]:
+    """For one program alone to write path.csv, path.ckpt and so on, for each path: it holds path.lock meanwhile.
+
+    Ctrl-C leaves with what to do to go on. resumed: checkpoints that are there belong to what is going on.
+    Raises ValueError if another program has a lock; the system gives locks back however a program ends.
+    """
+    checkpoints = [path.with_suffix(".ckpt") for path in paths]
+    before = [None if resumed else _version(checkpoint) for checkpoint in checkpoints]
+    with ExitStack() as stack:
+        for path in paths:
+            stack.enter_context(_locked(path.with_suffix(".lock"), path))
+        try:
+            yield
+        except KeyboardInterrupt:
+            saved = [checkpoint for checkpoint, old in zip(checkpoints, before, strict=True)
+                     if _version(checkpoint) not in (None, old)]
+            raise KeyboardInterrupt(f"{saved[-1]} is saved; the same command with --resume goes on" if saved else
+                                    "nothing had been saved yet; start again") from None
+
+
+@contextmanager
+def _locked(lock: Path, path: Path) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with lock.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise ValueError(f"another run, process {file.read().strip()}, is writing {path}.*; wait for it, or "
+                                 "give another --out") from None
+            try:
+                mine = os.path.samestat(os.fstat(file.fileno()), lock.stat())
+            except FileNotFoundError:
+                mine = False
+            if not mine:  # it was removed, by the run that had it, between opening and locking
+                continue
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            try:
+                yield
+            finally:
+                lock.unlink()
+            return
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino
+
+
+def progress(**options: Any) -> Any:
+    """tqdm's bar, on a terminal only."""
+    from tqdm import tqdm
+
+    return tqdm(leave=False, disable=None, **options)

@@ -1,0 +1,201 @@
+"""What the demos share: arguments, messages of one line, Ctrl-C, locks, and that nothing else is installed."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from demos import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMOS = sorted(p.stem for p in (ROOT / "demos").glob("*.py") if "__main__" in p.read_text())
+ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def program(run, **types):
+    def make_parser():
+        parser = cli.parser("test", "A test.")
+        for name, kind in types.items():
+            parser.add_argument(f"--{name}", type=kind)
+        return parser
+
+    return cli.command(make_parser)(run)
+
+
+@pytest.mark.parametrize("kind, good, bad, message", [
+    (cli.whole(1), ["1", "12"], ["0", "-1", "1.5", "x", ""], "must be a whole number of at least 1, not "),
+    (cli.whole(1, 3), ["1", "3"], ["0", "4"], "must be a whole number from 1 to 3, not "),
+    (cli.number(above=0, most=10), ["10", "1e-9"], ["0", "11", "nan", "inf", "x"], "a number above 0 and at most 10"),
+    (cli.number(least=0, below=1), ["0", "0.9"], ["1", "-0.1"], "a number at least 0 and below 1, not "),
+])
+def test_numbers(kind, good, bad, message):
+    assert [kind(text) for text in good] == [float(text) for text in good]
+    for text in bad:
+        with pytest.raises(argparse.ArgumentTypeError, match=message):
+            kind(text)
+
+
+def test_files_and_folders(tmp_path):
+    (tmp_path / "f").write_text("")
+    assert cli.file(str(tmp_path / "f")) == tmp_path / "f"
+    assert cli.folder(str(tmp_path / "new" / "er")) == tmp_path / "new" / "er"
+    assert cli.picture(str(tmp_path / "new" / "p.png")) == tmp_path / "new" / "p.png"
+    for kind, path, message in ((cli.file, "g", "there is no file"), (cli.folder, "f", "must be a folder"),
+                                (cli.folder, "f/g", "is a file, so there can be no folder"),
+                                (cli.picture, "p.pdf", "ends in .png"), (cli.picture, "f/p.png", "is a file, so")):
+        with pytest.raises(argparse.ArgumentTypeError, match=message):
+            kind(str(tmp_path / path))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("error, message", [
+    (ValueError("wrong"), "error: wrong"), (OSError(28, "No space left on device", "x.csv"), "error: x.csv: No space"),
+    (MemoryError(), "error: out of memory"), (FloatingPointError("nan"), "error: nan"),
+])
+def test_errors_are_one_line_unless_more_is_wanted(error, message):
+    def run(args):
+        raise error
+
+    with pytest.raises(SystemExit, match=message):
+        program(run)([])
+    with pytest.raises(type(error)):
+        program(run)(["--traceback"])
+
+
+def test_a_mistake_in_the_program_keeps_its_traceback():
+    with pytest.raises(TypeError):
+        program(lambda args: len(3))([])
+
+
+def test_refused_as_argparse_does(capsys):
+    with pytest.raises(SystemExit) as stop:
+        program(lambda args: cli.refuse("--x", "is too large"))([])
+    assert stop.value.code == 2 and capsys.readouterr().err.endswith("error: argument --x: is too large\n")
+
+
+def test_one_run_at_a_time(tmp_path):
+    path = tmp_path / "new" / "mlp"
+    with cli.claim([path]):
+        with pytest.raises(ValueError, match=rf"another run, process {os.getpid()}, is writing .*mlp\.\*"):
+            with cli.claim([path]):
+                pass
+        with cli.claim([tmp_path / "new" / "other"]):
+            pass
+    with cli.claim([path]):  # nor does a lock that a killed run has left keep anyone out
+        pass
+    assert not list((tmp_path / "new").iterdir())
+    path.with_suffix(".lock").write_text("1\n")
+    with cli.claim([path]):
+        pass
+
+
+def test_interrupts_say_how_to_go_on(tmp_path, capsys):
+    def run(args):
+        with cli.claim([tmp_path / "a", tmp_path / "b"], args.resume is not None):
+            if args.save is not None:
+                (tmp_path / f"{args.save}.ckpt").write_text("x")
+            raise KeyboardInterrupt
+
+    for options, message in (([], "nothing had been saved yet"), (["--save", "a"], "a.ckpt is saved; the same command"),
+                             ([], "nothing had been saved yet"), (["--resume", "1"], "a.ckpt is saved"),
+                             (["--save", "b"], "b.ckpt is saved")):
+        with pytest.raises(SystemExit) as stop:
+            program(run, save=str, resume=str)(options)
+        printed = capsys.readouterr().err
+        assert stop.value.code == 130 and message in printed and len(printed.strip().splitlines()) == 1
+
+
+NO_EXTRAS = """
+import runpy, sys
+for name in ("matplotlib", "PIL", "tqdm", "safetensors", "tensorboardX"):
+    sys.modules[name] = None
+options, demos = sys.argv[1].split(), sys.argv[2:]
+for demo in demos:
+    sys.argv = [demo, *options]
+    try:
+        runpy.run_module(f"demos.{demo}", run_name="__main__", alter_sys=True)
+        print("ended well")
+    except SystemExit as stop:
+        print("ended with", stop.code)
+"""
+
+
+def test_help_and_what_is_missing_without_the_extras(tmp_path):
+    rest = [demo for demo in DEMOS if demo != "predict"]  # it wants images
+    helps, missing = (
+        subprocess.run([sys.executable, "-c", NO_EXTRAS, options, *demos], env=ENV, cwd=tmp_path, capture_output=True,
+                       text=True, check=True).stdout
+        for options, demos in (("--help", DEMOS), ("", rest)))
+    assert helps.count("usage: python -m demos.") == len(DEMOS) == helps.count("ended with 0\n")
+    line = "ended with error: the demos need matplotlib, pillow, safetensors, tqdm: pip install '.[demos]'"
+    assert missing.splitlines() == [line] * len(rest)
+    assert not list(tmp_path.iterdir())
+
+
+def interrupted(options, ready, cwd, presses=1):
+    """Start a demo, send Ctrl-C once its output so far and its files are `ready`; its exit code and all it printed."""
+    with (cwd / "printed").open("w+") as printed:
+        process = subprocess.Popen([sys.executable, "-u", "-m", *options], cwd=cwd, env=ENV, stdout=printed,
+                                   stderr=subprocess.STDOUT)
+        try:
+            end = time.monotonic() + 120
+            while not ready((cwd / "printed").read_text()):
+                assert process.poll() is None and time.monotonic() < end, (cwd / "printed").read_text()
+                time.sleep(0.01)
+            for _ in range(presses):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.05)
+            return process.wait(120), (cwd / "printed").read_text()
+        finally:
+            process.kill()
+
+
+RUN = ["demos.train", "--model", "mlp", "--epochs", "30", "--augment", "randaugment", "--ema", "0.9"]
+
+
+def finished(out):
+    from demos.recipes import load_net
+
+    return {name: w.numpy() for name, w in load_net(out / "mlp_digits_split0.safetensors")[0].state_dict().items()}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+@pytest.mark.parametrize("moment, presses", [("import", 1), ("first step", 2), ("an epoch", 1), ("at once", 2)])
+def test_ctrl_c(tmp_path, moment, presses):
+    pytest.importorskip("matplotlib")
+    ready = {"import": lambda text: time.sleep(0.3) or True, "first step": lambda text: "parameters" in text,
+             "an epoch": lambda text: text.count("\n") > 6, "at once": lambda text: text.count("\n") > 6}[moment]
+    code, printed = interrupted([*RUN, "--out", "run"], ready, tmp_path, presses)
+    assert code == 130 and "Traceback" not in printed
+    last = printed.strip().splitlines()[-1]
+    assert last.startswith("interrupted") and printed.count("interrupted") == 1
+    saved = (tmp_path / "run" / "mlp_digits_split0.ckpt").exists()
+    assert ("run/mlp_digits_split0.ckpt is saved; the same command with --resume goes on" in last) == saved
+    assert not list(tmp_path.glob("run/*.lock"))
+    if moment == "an epoch":
+        assert saved
+        for out, more in (("run", ["--resume"]), ("whole", [])):
+            subprocess.run([sys.executable, "-m", *RUN, "--out", out, *more], cwd=tmp_path, env=ENV, check=True,
+                           capture_output=True)
+        ours, theirs = finished(tmp_path / "run"), finished(tmp_path / "whole")
+        assert all((ours[name] == theirs[name]).all() for name in ours)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk")
+def test_a_full_disk_is_said_in_one_line(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "moons.png.new").symlink_to("/dev/full")
+    (tmp_path / "run" / "mlp_digits_split0.ckpt.new").symlink_to("/dev/full")
+    for options in (["demos.moons", "--steps", "1", "--out", "moons.png"], [*RUN, "--out", "run"]):
+        ended = subprocess.run([sys.executable, "-m", *options], cwd=tmp_path, env=ENV, capture_output=True, text=True)
+        said = [line for line in ended.stderr.splitlines() if not line.startswith("compiling ")]
+        assert ended.returncode == 1 and len(said) == 1
+        assert said[0].startswith("error: ") and "No space left on device" in said[0]

@@ -1,0 +1,57 @@
+"""Trained nets on disk."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("safetensors")
+
+from demos import recipes
+from demos.recipes import MODELS, load_net
+from tinygrad_like import Tensor
+from training import save_weights
+
+NET = {"model": "mlp", "shape": [1, 8, 8], "classes": recipes.DIGITS, "width": 16, "depth": 2}
+
+
+def save(path, net, width=16, depth=2):
+    built = {**NET, **net} if isinstance(net, dict) else NET
+    name = built["model"] if built["model"] in ("mlp", "vit", "resnet_s", "resnet8") else "mlp"
+    model = MODELS[name].build((1, 8, 8), 10, width, depth)
+    save_weights(model, path, {"net": net if isinstance(net, str) else json.dumps(built)})
+    return model.eval()
+
+
+@pytest.mark.parametrize("name, width, depth", [
+    ("mlp", 1, 1), ("mlp", 300, 1), ("mlp", 16, 9), ("resnet_s", 1, 1), ("resnet_s", 64, 3), ("resnet8", 1, 1),
+    ("resnet8", 8, 2), ("vit", 16, 1), ("vit", 32, 4),
+])
+def test_a_net_of_any_size_comes_back(tmp_path, name, width, depth):
+    model = save(tmp_path / "n", {"model": name, "width": width, "depth": depth}, width, depth)
+    loaded, net = load_net(tmp_path / "n")
+    x = Tensor.randn(2, 1, 8, 8)
+    assert np.array_equal(loaded(x).numpy(), model(x).numpy()) and net["width"] == width
+
+
+@pytest.mark.parametrize("net", [
+    "", "[]", "null", "3", "{}", "[" * 100_000, "NaN", {"model": "unknown"}, {"model": ["mlp"]}, {"model": None},
+    {"shape": []}, {"shape": [1, 8]}, {"shape": 3}, {"shape": [1, 8, -8]}, {"shape": [1, 8, 8.0]}, {"shape": None},
+    {"shape": [1, 4096, 4096]}, {"classes": 3}, {"classes": [1]}, {"classes": None}, {"width": -1}, {"width": "16"},
+    {"width": 1.5}, {"width": 4096}, {"width": 10**30}, {"depth": 4096}, {"depth": [2]}, {"width": 10**5, "depth": 1},
+    {"model": "vit", "width": 8}, {"model": "vit", "shape": [1, 0, 8]}, {"model": "resnet8", "width": 1000},
+    {"model": "resnet_s", "depth": 1000}, {"width": 4000, "depth": 1},
+], ids=str)
+def test_a_description_that_makes_no_sense_is_refused(tmp_path, net):
+    save(tmp_path / "n", net)
+    with pytest.raises(ValueError, match=f"{tmp_path}/n has a description of its net that makes no sense"):
+        load_net(tmp_path / "n")
+
+
+def test_weights_of_something_else_are_refused(tmp_path):
+    save_weights(MODELS["mlp"].build((1, 8, 8), 10, 4, 1), tmp_path / "n")
+    with pytest.raises(ValueError, match="does not say what net its weights are of"):
+        load_net(tmp_path / "n")
+    save(tmp_path / "n", {"width": 15})
+    with pytest.raises(ValueError, match="the state does not fit"):
+        load_net(tmp_path / "n")

@@ -1,0 +1,557 @@
+"""Ops and kernels on memory that lies between pages which no one may touch; a program of its own, since who does dies.
+
+    python tests/kernels/guarded.py --cases 300 --threads 2 --seed 0
+
+Every array ends right before such a page or begins right behind one: operands, in any layout; what NumPy makes for
+results; and, inside kernels, what numba allocates. New memory is full of NaN. Results are compared with those of the
+same op in float64, which runs in NumPy. The name of each case is printed before it runs, so the last one is to blame.
+"""
+
+import argparse
+import ctypes
+import faulthandler
+import importlib
+import mmap
+import os
+import sys
+import traceback
+
+import llvmlite.binding
+import numpy as np
+from numba import njit
+from numba.core import event
+from numba.core.runtime import _nrt_python
+
+import optim
+from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like.data import augment as augmentation
+from tinygrad_like.kernels import threads
+
+PAGE = mmap.PAGESIZE
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+rng = np.random.default_rng()
+FLOAT32 = np.dtype(np.float32)
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def block(size):
+    """So many bytes of 255, which is NaN, at the end or the beginning of pages between two that are forbidden."""
+    room = -(-max(size, 1) // PAGE) * PAGE
+    pages = mmap.mmap(-1, room + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    for forbidden in base, base + PAGE + room:
+        if libc.mprotect(forbidden, PAGE, 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    memory = np.frombuffer(pages, np.uint8, room, PAGE)
+    memory[:] = 255
+    return memory[:size] if rng.random() < 0.3 else memory[room - size :]
+
+
+def array(shape, dtype=float, strides=None):
+    """A new array of these strides, in a block that holds nothing else."""
+    shape, dtype = tuple(np.atleast_1d(shape).tolist()) if shape != () else (), np.dtype(dtype)
+    if strides is None:
+        strides = tuple(dtype.itemsize * int(np.prod(shape[i + 1 :], dtype=int)) for i in range(len(shape)))
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    size = 0 if 0 in shape else dtype.itemsize + sum(map(abs, steps))
+    return np.ndarray(shape, dtype, block(size), -sum(s for s in steps if s < 0) if size else 0, strides)
+
+
+def placed(x, layout="C"):
+    """A copy of x between forbidden pages, its axes in another order in memory, or apart, backwards or repeated."""
+    order = list(range(x.ndim))
+    if layout == "F":
+        order.reverse()
+    elif layout == "any":
+        rng.shuffle(order)
+    strides, step = [0] * x.ndim, x.itemsize
+    for axis in reversed(order):
+        apart = int(rng.choice([1, 1, 2, 3])) if layout == "any" else 1
+        strides[axis] = step * apart * (int(rng.choice([1, 1, -1])) if layout == "any" else 1)
+        step *= apart * max(x.shape[axis], 1)
+    if layout == "expanded":  # of the same number throughout the axis, see `values`
+        strides[0] = 0
+    y = array(x.shape, x.dtype, strides)
+    y[...] = x
+    y.flags.writeable = layout != "read-only"
+    return y
+
+
+class Guarded:
+    """While it lasts, NumPy's new arrays lie between forbidden pages; but not those of numba's compiler."""
+
+    real = {name: getattr(np, name) for name in ("empty", "zeros", "full", "empty_like")}
+    depth = 0
+
+    @staticmethod
+    def _empty(shape, dtype=float, order="C"):
+        return array(shape, dtype)
+
+    @staticmethod
+    def _zeros(shape, dtype=float, order="C"):
+        return Guarded._full(shape, 0, dtype)
+
+    @staticmethod
+    def _full(shape, value, dtype=None, order="C"):
+        x = array(shape, np.asarray(value).dtype if dtype is None else dtype)
+        x[...] = value
+        return x
+
+    @staticmethod
+    def _empty_like(x, dtype=None, order="K", subok=True, shape=None):
+        like = Guarded.real["empty_like"](x, dtype, order, subok, shape)
+        return array(like.shape, like.dtype, like.strides)
+
+    def __enter__(self):
+        for name in self.real:
+            setattr(np, name, getattr(self, "_" + name))
+
+    def __exit__(self, *error):
+        for name, function in self.real.items():
+            setattr(np, name, function)
+
+
+class Unguarded(event.Listener):
+    """Numba compiles np.empty, and no function of ours that has taken its place."""
+
+    def __init__(self):
+        self.before = []
+
+    def on_start(self, _):
+        self.before.append({name: getattr(np, name) for name in Guarded.real})
+        Guarded().__exit__()
+
+    def on_end(self, _):
+        for name, function in self.before.pop().items():
+            setattr(np, name, function)
+
+
+blocks = {}
+release_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@release_type
+def release(address):
+    del blocks[address]
+
+
+# The third function of numba's NRT_api_functions makes memory of someone else's into what compiled code refers to.
+api = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p))(_nrt_python.c_helpers["get_api"])()
+manage = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, release_type)(api[2])
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
+def allocate(size, align):
+    """In place of numba's allocator, for np.empty in a kernel."""
+    memory = block(-(-size // 4) * 4)
+    address = memory.ctypes.data
+    blocks[address] = memory
+    return manage(address, release)
+
+
+def guard_kernels(parallel):
+    """Have kernels allocate between forbidden pages, and run for the smallest of arrays, on all threads."""
+    njit(lambda: np.empty(1))()  # from now on numba knows NumPy's functions by what they are now
+    for name in "MemInfo_alloc_safe_aligned", "MemInfo_alloc_aligned":
+        llvmlite.binding.add_symbol("NRT_" + name, ctypes.cast(allocate, ctypes.c_void_p).value)
+    worth = kernels.worth
+    kernels.worth = lambda x, least=0: worth(x, 1)
+    importlib.import_module("tinygrad_like.ops.matmul").LEAST = 0
+    importlib.import_module("tinygrad_like.ops.elementwise").LARGE = 1
+    names = "attention augment conv dropout elementwise embedding gemm norm optim pool reduce softmax winograd"
+    for name in names.split():
+        module = getattr(kernels, name)
+        for constant in "PARALLEL_FROM", "FUNCTIONS_PARALLEL_FROM", "SMALL_WEIGHTS":
+            if hasattr(module, constant) and (parallel or name == "elementwise"):
+                setattr(module, constant, 1)
+    if parallel:
+        kernels.attention._GRAIN = 1
+    for module in kernels.gemm, importlib.import_module("tinygrad_like.ops.matmul"):
+        module.empty = lambda shape, dtype=FLOAT32: np.empty(shape, dtype)
+
+    def tables(f):
+        """The plans, and what else is made once and kept, as copies between forbidden pages."""
+        def guarded(x):
+            if isinstance(x, np.ndarray):
+                return placed(x)
+            if isinstance(x, tuple | list):
+                parts = [guarded(part) for part in x]
+                return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+            return x
+        return lambda *arguments: guarded(f(*arguments))
+
+    kernels.conv.forward_plan, kernels.conv.backward_plans = map(
+        tables, (kernels.conv.forward_plan, kernels.conv.backward_plans))  # fmt: skip
+    kernels.winograd._edges = tables(kernels.winograd._edges)
+    pool = importlib.import_module("tinygrad_like.ops.pool")
+    pool._first_taps = tables(pool._first_taps)
+
+
+# Cases: a name, a function of arrays that gives arrays, and the arrays ------------------------------------------------
+
+SIZES = 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 47, 48, 63, 65
+kept = {}  # what a case's second run must find as its first did
+
+
+def size(most=65, least=1):
+    return int(rng.choice([n for n in SIZES if least <= n <= most]))
+
+
+def pick(*choices):
+    return choices[rng.integers(len(choices))]
+
+
+def sizes(n, most=33):
+    return tuple(size(most) for _ in range(n))
+
+
+def values(*shape):
+    return rng.standard_normal(shape)
+
+
+def cotangent(shape, dtype, guard, layouts=("C", "F", "any", "read-only")):
+    if shape not in kept:
+        kept[shape] = np.random.default_rng(0).standard_normal(shape)
+    g = kept[shape].astype(dtype)
+    return placed(g, pick(*layouts)) if guard else g
+
+
+def differentiated(f):
+    """f of Tensors, as a function of arrays that gives the output and all gradients."""
+
+    def run(guard, *arrays):
+        inputs = [Tensor.from_numpy(x).requires_grad_() for x in arrays]
+        y = f(*inputs)
+        if y.requires_grad:
+            y.backward(Tensor.from_numpy(cotangent(y.shape, y.dtype, guard)))
+        return [y.data, *(x.grad.data for x in inputs if x.grad is not None)]
+
+    return run
+
+
+def index(guard, x):
+    return Tensor.from_numpy(placed(x, pick("C", "any", "read-only")) if guard else x)
+
+
+def elementwise():
+    name = pick("relu", "leaky_relu", "sigmoid", "tanh", "silu", "gelu", "softplus", "elu", "erf", "square")
+    return name, differentiated(getattr(ops, name)), [values(*sizes(pick(1, 2, 3)))]
+
+
+def arithmetic():
+    name, shape = pick("add", "sub", "mul", "div"), sizes(pick(1, 2, 3))
+    other = pick(shape, shape[-1:], (*shape[:-1], 1), (1,) * len(shape), (1, *shape[1:]))
+    pair = [values(*shape), 2 + rng.random(other)]
+    if name in ("add", "mul") and rng.random() < 0.3:
+        pair.reverse()
+    return name, differentiated(getattr(ops, name)), pair
+
+
+def sums():
+    n = pick(1, 2, 3)
+    axis = pick(None, 0, -1, *(tuple(range(i)) for i in range(1, n + 1)), *(tuple(range(i, n)) for i in range(n)))
+    name = pick("sum", "mean", "max")
+    shape = sizes(n)
+    if rng.random() < 0.3:
+        n, shape, axis = 2, (int(rng.integers(1, 700)), size(40)), pick(0, 1, None)
+    if n == 3 and rng.random() < 0.3:
+        axis = 1
+    elif rng.random() < 0.2:
+        name, axis = "cumsum", int(rng.integers(n))
+    return f"{name} over {axis}", differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [values(*shape)]
+
+
+def variance():
+    return "var", differentiated(lambda x: ops.var(x, axis=0)), [values(size(33, 2), size())]
+
+
+def softmax():
+    name = pick("softmax", "log_softmax", "logsumexp")
+    return name, differentiated(lambda x: getattr(ops, name)(x, axis=-1)), [values(*sizes(pick(1, 2, 3)))]
+
+
+def cross_entropy():
+    rows, classes = int(rng.integers(1, 200)), pick(1, 2, 3, 10, 16, 17, 33, 300)
+    options = {"label_smoothing": pick(0.0, 0.1), "reduction": pick("mean", "sum", "none")}
+    labels, weight = rng.integers(0, classes, rows), rng.random(classes) + 0.5
+    labels[rng.random(rows) < 0.2] = -100
+    labels = labels.astype(pick(np.int64, np.int32))
+
+    def run(guard, x, w):
+        return differentiated(lambda x: ops.cross_entropy(x, index(guard, labels), Tensor.from_numpy(w), **options))(
+            guard, x)
+
+    return f"cross_entropy {options}", run, [values(rows, classes), weight]
+
+
+def norm_of_rows():
+    x, n = sizes(pick(1, 2, 3), 130), pick(1, 2)
+    shape = x[-n:]
+    if rng.random() < 0.4:
+        return "rms_norm", differentiated(lambda x, w: ops.rms_norm(x, w, eps=1e-3)), [values(*x), values(*shape)]
+    return "layer_norm", differentiated(lambda x, w, b: ops.layer_norm(x, w, b, eps=1e-3)), [
+        values(*x), values(*shape), values(*shape)]
+
+
+def norm_of_channels():
+    groups, each = pick(1, 2, 3), pick(1, 2, 5, 8)
+    channels, spatial = groups * each, pick((), sizes(1), sizes(2, 17))
+    x = values(size(9, 2), channels, *spatial)
+    parameters = [values(channels), values(channels)]
+    kind = pick("group_norm", "batch_norm", "batch_norm_relu", "skip", "running")
+    if kind == "group_norm":
+        return kind, differentiated(lambda x, w, b: ops.group_norm(x, w, b, num_groups=groups, eps=1e-2)), [
+            x, *parameters]
+    if kind == "running":
+        def run(guard, x, w, b, mean, var):
+            mean, var = Tensor.from_numpy(mean), Tensor.from_numpy(var)
+            return differentiated(lambda x, w, b: ops.batch_norm(x, w, b, mean, var, eps=1e-2))(guard, x, w, b)
+        return kind, run, [x, *parameters, values(channels), 1 + rng.random(channels)]
+    if kind == "skip":
+        return kind, differentiated(lambda x, w, b, s: ops.batch_norm_relu(x, w, b, skip=s, eps=1e-2)), [
+            x, *parameters, values(*x.shape)]
+    return kind, differentiated(lambda x, w, b: getattr(ops, kind)(x, w, b, eps=1e-2)), [x, *parameters]
+
+
+def matmul():
+    m, k, n = size(), pick(size(), 130, 600), size()
+    batches = pick(((), ()), ((3,), (3,)), ((2, 3), (3,)), ((), (2,)), ((2, 1), (1, 3)))
+    return "matmul", differentiated(ops.matmul), [values(*batches[0], m, k) / 8, values(*batches[1], k, n) / 8]
+
+
+def product_into():
+    """The product that adds to what there is, or writes where it is told."""
+    m, k, n = size(), size(), size()
+
+    def run(guard, a, b, out):
+        out = placed(out, pick("C", "any")) if guard else out.copy()
+        if a.dtype == FLOAT32:
+            return [kernels.gemm.matmul(a, b, out=out, accumulate=True)]
+        return [out + a @ b]
+
+    return "product into", run, [values(m, k), values(k, n), values(m, n)]
+
+
+def linear():
+    rows, widths = size(pick(9, 65)), [size() for _ in range(pick(2, 3, 4))]
+    x = values(*pick((rows,), (2, rows)), widths[0])
+    arrays = [a for i, o in zip(widths, widths[1:], strict=False) for a in (values(o, i) / i**0.5, values(o))]
+    kind = pick("linear", "linear_relu", "open", "res_relu")
+    if kind == "linear":
+        return kind, differentiated(ops.linear), [x, *arrays[: pick(1, 2)]]
+    if kind == "res_relu":
+        hidden = [size() for _ in range(pick(1, 2))]
+        n = widths[0]
+        blocks = [(values(h, n) / n**0.5, values(h), values(n, h) / h**0.5, values(n)) for h in hidden]
+        return kind, differentiated(ops.res_relu), [x, *sum(map(list, blocks), [])]
+    return kind, differentiated(lambda *xs: ops.linear_relu(*xs, last=kind != "open")), [x, *arrays]
+
+
+def convolution():
+    groups = pick(1, 1, 1, 2, 3)
+    small = rng.random() < 0.3
+    i, o = groups * pick(1, 2, 3, 5, 16, 17), groups * pick(1, 2, 7, 8, 9, 17, 33)
+    if pick(0, 0, 0, 1):
+        groups, i = pick(4, 9), 0
+        i, o = groups, groups
+    kernel = (1, 1) if rng.random() < 0.2 else (3, 3) if rng.random() < 0.4 else sizes(2, 4)
+    stride, dilation, padding = pick((1, 1), (2, 2), (3, 1)), pick((1, 1), (1, 1), (2, 1)), pick((0, 0), (1, 1), (2, 1))
+    image = [max(1, d * (k - 1) + 1 - 2 * p) + int(rng.choice([0, 1, 3, 5, 7, 15, 16] if not small else [0, 1, 2]))
+             for k, d, p in zip(kernel, dilation, padding, strict=True)]
+    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    x, b = pick(1, 2, 3, 5, 9, 17, 130 if small else 4), values(o)
+    if rng.random() < 0.3:
+        w, f = values(i, o // groups, *kernel), ops.conv_transpose2d
+    else:
+        w, f = values(o, i // groups, *kernel), ops.conv2d
+    return f"{f.name} {options}", differentiated(lambda x, w, b=None: f(x, w, b, **options)), [
+        values(x, i, *image), w, b][: pick(2, 3, 3)]
+
+
+def bundles():
+    """Small images, of which several fill a tile, and the last tile lacks some."""
+    kernel, i, o = sizes(2, 3), pick(1, 2, 5), pick(1, 3, 8, 17)
+    image = [k + int(rng.integers(0, 4)) for k in kernel]
+    f, w = pick((ops.conv2d, values(o, i, *kernel)), (ops.conv_transpose2d, values(i, o, *kernel)))
+    padding = pick((0, 0), (0, 0), (1, 1))
+    return f"{f.name} padding={padding}", differentiated(lambda x, w: f(x, w, padding=padding)), [
+        values(pick(3, 17, 33, 70, 130, 257), i, *image), w]
+
+
+def winograd():
+    i, o = pick(16, 17, 24, 33), pick(16, 17, 23, 40)
+    h, w = pick(2, 4, 6, 10, 16), pick(2, 4, 6, 14, 16, 32, 34)
+    images = -(-512 // (h * w)) + pick(0, 1, 2)
+    return "conv2d padding=1", differentiated(lambda x, w, b: ops.conv2d(x, w, b, padding=1)), [
+        values(images, i, h, w), values(o, i, 3, 3), values(o)]
+
+
+def pooling():
+    kernel = pick((2, 2), (2, 2), (3, 3), (3, 2), (1, 4), (5, 5))
+    stride = pick((2, 2), (2, 2), (1, 1), (3, 2), kernel)
+    padding = tuple(int(rng.integers(0, k // 2 + 1)) for k in kernel)
+    name, more = pick(("max_pool2d", {"dilation": pick(1, 1, 2)}),
+                      ("avg_pool2d", {"count_include_pad": pick(True, False)}))
+    options = {"kernel_size": kernel, "stride": stride, "padding": padding, "ceil_mode": pick(True, False), **more}
+    image = [k * 2 + int(rng.choice([0, 1, 2, 5, 9, 15, 16, 17])) for k in kernel]
+    return f"{name} {options}", differentiated(lambda x: getattr(ops, name)(x, **options)), [
+        values(pick(1, 3), pick(1, 5), *image)]
+
+
+def upsampling():
+    factor = pick(1, 2, 3)
+    return f"interpolate {factor}", differentiated(lambda x: ops.interpolate(x, scale_factor=factor)), [
+        values(pick(1, 3), pick(1, 5), *sizes(2, 17))]
+
+
+def attention():
+    heads, length, total = pick((), (3,), (2, 2)), pick(1, 2, 5, 16, 31, 33, 65), pick(1, 2, 7, 32, 33, 129, 140)
+    d, width = pick(1, 3, 8, 16, 17, 33), pick(1, 4, 16, 31, 33, 40)
+    causal, dropout = pick(True, False), pick(0.0, 0.0, 0.3)
+    mask = pick(None, None, (length, total), (1, total), (length, 1), (*heads, length, total), (total,))
+    hidden = None if mask is None else rng.random(mask) < 0.3
+    floating = pick(True, False)
+    lowest = pick(-np.inf, np.finfo(np.float32).min)
+
+    def run(guard, q, k, v):
+        m = None
+        if mask is not None and floating:
+            m = np.where(hidden, lowest, 0.5).astype(q.dtype)
+        elif mask is not None:
+            m = ~hidden
+        m = m if m is None else Tensor.from_numpy(placed(m, pick("C", "any")) if guard else m)
+        ops.attention.random.generator = np.random.default_rng(1)
+        return differentiated(lambda q, k, v: ops.scaled_dot_product_attention(
+            q, k, v, m, is_causal=causal, dropout_p=dropout))(guard, q, k, v)
+
+    return f"attention causal={causal} mask={mask} floating={floating} dropout={dropout}", run, [
+        values(*heads, length, d), values(*pick(heads, ()), total, d), values(*heads, total, width)]
+
+
+def self_attention():
+    heads, length, d = pick(1, 2, 3), pick(2, 5, 17, 33, 40), pick(1, 3, 8, 16, 17)
+    causal = pick(True, False)
+    return "self_attention", differentiated(lambda x: ops.self_attention(x, num_heads=heads, is_causal=causal)), [
+        values(*pick((), (2,)), length, 3 * heads * d)]
+
+
+def dropout():
+    return "drop", differentiated(lambda x: ops.drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
+
+
+def embedding():
+    rows, width = size(), size()
+    which = rng.integers(0, rows, sizes(pick(1, 2)))
+    padding = pick(None, 0, -1)
+    which = which.astype(pick(np.int64, np.int32, np.uint8))
+    if rng.random() < 0.5:
+        return "take rows", lambda guard, x: differentiated(lambda x: x[index(guard, which)])(guard, x), [
+            values(rows, width)]
+    return "embedding", lambda guard, x: differentiated(lambda w: ops.embedding(
+        index(guard, which), w, padding_idx=padding))(guard, x), [values(rows, width)]
+
+
+def augmenting():
+    h, w, channels = size(33), size(33), pick(1, 3, 4)
+
+    def run(guard, images):
+        images = np.clip(images.astype(np.float32), 0, 1)
+        images = placed(images, pick("C", "any")) if guard else images
+        return [augmentation.RandAugment(n=3, magnitude=9)(images, np.random.default_rng(5))]
+
+    return "RandAugment", run, [rng.random((size(9), channels, h, w))]
+
+
+def optimizing():
+    make, count = pick((lambda p: optim.SGD(p, 0.1, momentum=0.9, nesterov=True), 1), (lambda p: optim.SGD(p, 0.1), 1),
+                       (lambda p: optim.AdamW(p, 0.1), 2), (lambda p: optim.Adam(p, 0.1, weight_decay=0.1), 2),
+                       (lambda p: optim.RMSProp(p, 0.1, momentum=0.5, centered=True, eps=0.1), 3))
+    shapes = [pick((), sizes(1), sizes(2), (70, 300)) for _ in range(pick(1, 3))]
+
+    def run(guard, *arrays):
+        arrays = [x if guard and x.flags.writeable and 0 not in x.strides else x.copy() for x in arrays]
+        parameters = [Tensor.from_numpy(x).requires_grad_() for x in arrays]
+        optimizer = make(parameters)
+        for _ in range(2):
+            for p in parameters:
+                p.grad = Tensor.from_numpy(cotangent(p.shape, p.dtype, guard, ("C", "F", "any")))
+            norm = optim.clip_grad_norm(parameters, 1e9)
+            optimizer.step()
+        return [np.array(norm), *(p.data for p in parameters)]
+
+    return "optimizer", run, [values(*shape) for shape in shapes]
+
+
+CASES = (
+    elementwise, arithmetic, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
+    product_into, linear, linear, convolution, convolution, bundles, bundles, winograd, pooling, pooling, upsampling,
+    attention, attention, self_attention, dropout, embedding, augmenting, optimizing,
+)  # fmt: skip
+
+
+def show(x):
+    how = "" if x.flags.c_contiguous else f" strides {x.strides}"
+    return f"{x.shape}{how}{'' if x.flags.writeable else ' read-only'}"
+
+
+def run_case(number, wrong):
+    """Whether it could be run; adds to `wrong`, if it was."""
+    kept.clear()
+    name, f, arrays = CASES[number % len(CASES)]()
+    arrays = [np.asarray(x, np.float32) for x in arrays]
+    layouts = [pick("C", "C", "F", "any", "read-only", "expanded") for _ in arrays]
+    for x, layout in zip(arrays, layouts, strict=True):
+        if layout == "expanded" and x.ndim:
+            x[...] = x[:1].copy()
+    if name.split()[0] in ("group_norm", "batch_norm", "batch_norm_relu", "skip", "variance", "max", "max_pool2d"):
+        layouts = ["C" if layout == "expanded" else layout for layout in layouts]
+    try:
+        expected = f(False, *[x.astype(np.float64) for x in arrays])
+    except ValueError:  # drawn at random, some cases are none, such as windows larger than the image
+        return False
+    given = [placed(x, layout if x.ndim else "C") for x, layout in zip(arrays, layouts, strict=True)]
+    title = f"{number}: {name} of {', '.join(map(show, given))}"
+    os.write(1, (title + "\n").encode())
+    try:
+        with Guarded():
+            found = f(True, *given)
+    except Exception:
+        wrong.append(f"{title}\n{traceback.format_exc()}")
+        return True
+    if len(found) != len(expected):
+        wrong.append(f"{title}\n  {len(found)} arrays, for {len(expected)}")
+    for i, (x, y) in enumerate(zip(found, expected, strict=True)):
+        if x.shape != y.shape:
+            wrong.append(f"{title}\n  number {i} has shape {x.shape}, not {y.shape}")
+            break
+        with np.errstate(invalid="ignore"):
+            off = np.abs(x - y)
+        if not (off <= 1e-3 * (1 + np.abs(y).max(initial=0))).all():
+            wrong.append(f"{title}\n  number {i} is off by {off.max()}, of {np.abs(y).max()}")
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in "cases", "threads", "seed", "only":
+        parser.add_argument(f"--{option}", type=int, default=-1 if option == "only" else 1)
+    arguments = parser.parse_args()
+    global rng
+    faulthandler.enable()
+    if os.environ.get("NUMBA_NUM_THREADS") != "1":
+        threads.set_num_threads(arguments.threads)
+    guard_kernels(arguments.threads > 1)
+    event.register("numba:compile", Unguarded())
+    wrong, count = [], 0
+    for number in range(arguments.cases):
+        rng = np.random.default_rng((arguments.seed, number))
+        if arguments.only in (-1, number):
+            count += run_case(number, wrong)
+    print(f"{count} cases, {len(wrong)} wrong", *wrong, sep="\n")
+    return len(wrong) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""What stands between arrays from anywhere and compiled code, which checks nothing: any layout, and wrong arrays."""
+
+import mmap
+import tempfile
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, ops
+from tinygrad_like.kernels import attention, augment, conv, gemm, norm, pool, tasks
+
+rng = np.random.default_rng(0)
+
+
+def random(*shape):
+    return rng.standard_normal(shape, np.float32)
+
+
+def frozen(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def misaligned(x):
+    raw = np.empty(x.nbytes + 1, np.uint8)
+    y = np.frombuffer(raw.data, x.dtype, x.size, 1).reshape(x.shape)
+    y[...] = x
+    return y
+
+
+def mapped(x):
+    with tempfile.TemporaryFile() as file:
+        y = np.memmap(file, x.dtype, "w+", shape=x.shape)
+    y[...] = x
+    return y
+
+
+def stepped(x):
+    y = np.repeat(np.repeat(x, 2, 0), 3, -1)[::2, ..., ::3]
+    assert not y.flags.c_contiguous
+    return y
+
+
+def behind_a_map(x):
+    """Read-only memory of the system's: a write to it ends the process."""
+    with tempfile.TemporaryFile() as file:
+        file.write(x.tobytes())
+        file.flush()
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(memory, x.dtype).reshape(x.shape)
+
+
+LAYOUTS = {
+    "frozen": frozen,
+    "misaligned": misaligned,
+    "of a subclass": mapped,
+    "stepped": stepped,
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "Fortran": np.asfortranarray,
+    "in a read-only map": behind_a_map,
+    "of another dtype object": lambda x: x.astype(np.dtype("<f4", metadata={"of": "mine"})),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_kernels_get_plain_arrays(layout):
+    x = random(5, 7)
+    given = LAYOUTS[layout](x)
+    for y in tasks.plain(given), tasks.flat(given).reshape(5, 7):
+        assert type(tasks.plain(given)) is np.ndarray and y.dtype is tasks.FLOAT32 and y.flags.carray
+        np.testing.assert_array_equal(y, x)
+
+
+def test_what_is_plain_is_not_copied():
+    x = random(5, 7)
+    assert tasks.plain(x) is x and np.shares_memory(tasks.flat(x), x)
+    assert np.shares_memory(tasks.plain(y := mapped(x)), y)
+    with pytest.raises(TypeError, match="for float32 arrays, got >f4"):
+        tasks.flat(x.astype(">f4"))
+    with pytest.raises(ValueError, match="out must be a writable C-contiguous float32 array"):
+        tasks.flat_out(frozen(x), x.shape)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "max"])
+def test_reductions_of_expanded_and_frozen_arrays(name, axis):
+    x = random(1000, 10)
+    for y in Tensor(x).expand(1000, 10), Tensor(x[:1]).expand(1000, 10), Tensor.from_numpy(frozen(x)):
+        found, expected = (getattr(ops, name)(z, axis=axis) for z in (y, Tensor(y.data.astype(np.float64))))
+        np.testing.assert_allclose(found.data, expected.data, rtol=1e-4, atol=1e-4)
+
+
+ONE_OF_EACH = """
+import json
+import numpy as np
+from tinygrad_like import Tensor, kernels, ops
+
+def frozen(x):
+    x = np.array(x)
+    x.flags.writeable = False
+    return x
+
+x, w, g = (np.random.default_rng(0).standard_normal(s, np.float32) for s in ((300, 40), (40,), (2, 3, 9, 9)))
+for how in np.array, frozen:
+    for f in ops.relu, ops.tanh, ops.softmax, lambda x: ops.sum(x, axis=0), lambda x: ops.layer_norm(x, how(w), how(w)):
+        f(how(x))
+    ops.conv2d(how(g), how(g), how(w[:2]))
+    ops.max_pool2d(how(g), 2)
+    ops.cross_entropy(how(x), how(np.arange(300) % 40))
+found = {}
+for name in "elementwise", "softmax", "reduce", "norm", "conv", "pool":
+    for kernel in vars(getattr(kernels, name)).values():
+        if getattr(kernel, "signatures", None) and "nogil" in kernel.targetoptions:  # not what is inlined
+            found[f"{name}.{kernel.__name__}"] = len(kernel.signatures)
+print(json.dumps(found))
+"""
+
+
+def test_read_only_arrays_need_no_kernels_of_their_own(python):
+    found = python(ONE_OF_EACH)
+    assert len(found) >= 8 and set(found.values()) == {1}
+
+
+# Wrong arrays are refused, where otherwise memory would be read or written that is not theirs -------------------------
+
+M, K, N = 20, 30, 40
+
+
+@pytest.mark.parametrize("change", [
+    lambda p: p | {"a": p["a"].astype(np.float64)}, lambda p: p | {"b": p["b"].astype(np.int32)},
+    lambda p: p | {"b": p["b"][:-1]}, lambda p: p | {"b": p["b"][:, :-1]}, lambda p: p | {"a": p["a"][:-1]},
+    lambda p: p | {"a": p["a"].tolist()}, lambda p: p | {"a": Tensor(p["a"])}, lambda p: p | {"b": None},
+    lambda p: p | {"out": frozen(p["out"])}, lambda p: p | {"out": np.asfortranarray(p["out"])},
+    lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": misaligned(p["a"])},
+    lambda p: p | {"a": np.stack([p["a"]] * 2)}, lambda p: p | {"start": random(N - 1)},
+    lambda p: p | {"start": random(1)}, lambda p: p | {"start": random(2 * N)[::2]},
+    lambda p: p | {"start": random(N).astype(np.float64)}, lambda p: p | {"more": (random(M, N), random(M, N - 1))},
+    lambda p: p | {"more": (random(M), random(M, N))}, lambda p: p | {"more": (random(M, N), frozen(random(M, N)))},
+])  # fmt: skip
+def test_a_product_of_wrong_arrays(change):
+    parts = {"a": random(M, K), "b": random(K, N), "out": np.zeros((M, N), np.float32), "start": random(N)}
+    gemm.product(**parts)
+    with pytest.raises(ValueError, match="matrix product: arrays do not fit, or are not aligned float32: "):
+        gemm.product(**change(parts))
+
+
+@pytest.mark.parametrize("change", [
+    lambda p: p | {"g": random(M, N).T}, lambda p: p | {"g": random(M, N + 1)}, lambda p: p | {"y": random(M, N - 1)},
+    lambda p: p | {"y": random(N, M).T}, lambda p: p | {"x": random(M - 1, K)},
+    lambda p: p | {"weight": random(N, K - 1)}, lambda p: p | {"start": random(M, K - 1)},
+    lambda p: p | {"weight": random(N, K).astype(np.float64)},
+    lambda p: p | {"x": random(M, K).astype(np.float64)}, lambda p: p | {"dx": frozen(random(M, K))},
+    lambda p: p | {"y": random(M, N).astype(np.float64)}, lambda p: p | {"dx": random(M, K)[:-1]},
+])  # fmt: skip
+def test_a_layers_gradients_of_wrong_arrays(change):
+    parts = {"g": random(M, N), "y": random(M, N), "x": random(M, K), "weight": random(N, K), "wanted": (1, 1, 1)}
+    gemm.run(gemm.linear_vjp_call(**parts)[1])
+    with pytest.raises(ValueError, match="matrix product: arrays do not fit, or are not aligned float32: "):
+        gemm.run(gemm.linear_vjp_call(**change(parts))[1])
+
+
+def test_products_of_memory_maps():
+    a, b, bias = random(M, K), random(N, K), random(N)
+    y = ops.linear_relu(mapped(a), mapped(b), mapped(bias), mapped(b.T), None)
+    np.testing.assert_array_equal(y, ops.linear_relu(a, b, bias, b.T.copy(), None))
+
+
+@pytest.mark.parametrize("change", [
+    {"q": random(2, 5, 8).astype(np.float64)}, {"k": random(2, 6, 7)}, {"v": random(2, 5, 9)}, {"q": [[[1.0]]]},
+    {"mask": random(4, 6)}, {"mask": random(5, 6).astype(np.float64)}, {"mask": np.ones((5, 6), bool)},
+    {"out": random(2, 5, 8)}, {"out": frozen(random(2, 5, 9))}, {"q": misaligned(random(2, 5, 8))},
+])  # fmt: skip
+def test_attention_of_wrong_arrays(change):
+    parts = {"q": random(2, 5, 8), "k": random(2, 6, 8), "v": random(2, 6, 9), "mask": random(5, 6), "out": None}
+    attention.attention(**parts)
+    with pytest.raises((ValueError, AttributeError)):
+        attention.attention(**parts | change)
+
+
+@pytest.mark.parametrize("change", [
+    {"g": random(2, 5, 8)}, {"g": random(2, 5, 9).astype(np.float64)}, {"q": random(2, 4, 8)}, {"k": random(2, 5, 8)},
+    {"v": random(2, 6, 9).astype(np.float64)}, {"into": [random(2, 5, 8), random(2, 5, 8), random(2, 6, 9)]},
+    {"into": [random(2, 5, 8), random(6, 8), random(2, 6, 9)]}, {"q": random(3, 5, 8)},
+])  # fmt: skip
+def test_attentions_gradients_of_wrong_arrays(change):
+    q, k, v = random(2, 5, 8), random(2, 6, 8), random(2, 6, 9)
+    out, stats = attention.attention(q, k, v)
+    parts = {"g": random(2, 5, 9), "q": q, "k": k, "v": v, "out": out, "stats": stats}
+    attention.attention_backward(**parts)
+    with pytest.raises(ValueError, match="attention: arrays do not fit, or are not aligned float32: "):
+        attention.attention_backward(**parts | change)
+
+
+def test_gradients_of_another_shape():
+    plan = (1, 1), ((1, 1), (1, 1)), (1, 1), 1
+    with pytest.raises(ValueError, match=r"convolution: .* must its gradient, which has shape \(1, 4, 5, 6\)"):
+        conv.weight_gradient(random(1, 4, 5, 6), random(1, 3, 5, 5), (4, 3, 3, 3), *plan)
+    with pytest.raises(ValueError, match=r"convolution: .* must its gradient, which has shape \(1, 4, 5, 4\)"):
+        conv.input_gradient(random(1, 4, 5, 4), random(4, 3, 3, 3), None, (1, 3, 5, 5), *plan)
+    axis = 2, 2, 0, 1, 3
+    with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 3, 4\)"):
+        pool.sum_backward(random(1, 3, 4), (1, 6, 6), axis, axis)
+    with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 4, 3\)"):
+        pool.max_backward(random(1, 4, 3), np.zeros((1, 4, 3), np.uint8), (1, 6, 6), axis, axis)
+    y, stats = norm.rows(random(8, 10), 10, None, None, 1e-5)
+    with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(8, 10\), .* \(9, 10\)"):
+        norm.rows_backward(y, random(9, 10), 10, None, stats)
+    with pytest.raises(ValueError, match="normalisation: weight and bias must have 10 numbers"):
+        norm.rows_backward(y, y, 10, random(9), stats)
+    y, stats = norm.groups(random(4, 6, 5), None, None, 1e-5)
+    with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(4, 6, 5\), .* \(4, 6, 6\)"):
+        norm.groups_backward(y, random(4, 6, 6), None, None, stats)
+
+
+def test_programs_of_another_shape():
+    images, numbers = random(3, 1, 8, 8), np.zeros((3, 2, 6))
+    augment.run(images, np.zeros((3, 2), int), numbers)
+    for codes in np.zeros((3, 3), int), np.zeros((2, 2), int), np.zeros(6, int):
+        with pytest.raises(ValueError, match="augmentation: images"):
+            augment.run(images, codes, numbers)
+
+
+def test_arrays_that_were_exchanged_between_forward_and_backward():
+    """Whoever notices first: none of it reaches a kernel."""
+    for exchanged in random(1, 1), random(50, 60).astype(np.float64), random(60, 50):
+        x, w = Tensor(random(70, 60)), Tensor(random(50, 60), requires_grad=True)
+        x.requires_grad_()
+        y = ops.linear(x, w)
+        w.data = exchanged
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            y.sum().backward()

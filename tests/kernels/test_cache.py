@@ -1,0 +1,160 @@
+"""Compiled kernels on disk: damage, processes that are killed, and no place to write to."""
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config
+
+import tinygrad_like
+from tinygrad_like.kernels import cache, simd
+
+ERF = """
+import json
+import numpy as np
+from tinygrad_like.kernels import vectormath
+y = vectormath.erf_array(np.array([0.0, 1.0]))
+print(json.dumps([round(y[1], 6), sum(vectormath._erf_float64.stats.cache_hits.values())]))
+"""
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """The kernel `double` as a new process would have it, with an empty cache."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "kept", True)
+    return lambda function=double: simd.kernel()(function)
+
+
+def hits(dispatcher):
+    return sum(dispatcher.stats.cache_hits.values())
+
+
+def warnings(text):
+    """The lines of standard error, but for those that a slow machine is told while it compiles."""
+    return [line for line in text.splitlines() if not line.startswith("compiling ")]
+
+
+def kernels(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_kernel_is_compiled_once_for_each_type(start, tmp_path):
+    for expected in (0, 1):
+        kernel = start()
+        assert kernel(3) == 6 and hits(kernel) == expected
+        assert kernel(1.5) == 3.0 and hits(kernel) == 2 * expected
+    files = kernels(tmp_path)
+    assert len(files) == 2 and {path.suffix for path in files} == {".kernel"}
+    kernel.recompile()
+    assert kernel(3) == 6 and hits(kernel) == 2 and kernels(tmp_path) == files
+
+
+@pytest.mark.parametrize("damage", [
+    lambda content: b"",
+    lambda content: content[:1],
+    lambda content: content[:40],
+    lambda content: content[:-1],
+    lambda content: content + b"\0",
+    lambda content: bytes(len(content)),
+    lambda content: b"garbage" * 1000,
+    lambda content: pickle.dumps(content),
+], ids=["empty", "1 byte", "40 bytes", "cut", "longer", "zeros", "garbage", "pickle"])
+def test_a_damaged_file_is_compiled_anew(start, tmp_path, damage):
+    start()(3)
+    (path,) = kernels(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    for expected in (0, 1):
+        kernel = start()
+        assert kernel(3) == 6 and hits(kernel) == expected
+    assert kernels(tmp_path) == [path]
+
+
+def test_no_flipped_bit_is_loaded(start, tmp_path):
+    kernel = start()
+    kernel(3)
+    (path,), files = kernels(tmp_path), kernel._cache._cache_file
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    key = pickle.loads(whole[64:])[0]
+    assert files.load(key) is not None
+    for position in [*range(100), *rng.integers(0, len(whole), 200)]:
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ (1 << rng.integers(8))]) + whole[position + 1:])
+        assert files.load(key) is None
+
+
+def test_a_file_of_other_arguments_or_sources_is_not_used(start, tmp_path, monkeypatch):
+    kernel = start()
+    kernel(3)
+    (ints,) = kernels(tmp_path)
+    kernel(1.5)
+    (floats,) = {*kernels(tmp_path)} - {ints}
+    shutil.copy(floats, ints)  # as if one process had written under the name that another chose
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 0
+    monkeypatch.setattr(cache, "SOURCES", bytes(32))
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 0
+    monkeypatch.setattr(cache, "COMPILER", ("0.1",))
+    assert kernel._cache._cache_file.path(()) not in kernels(tmp_path)
+    kernel = start()
+    assert kernel(3) == 6 and hits(kernel) == 0
+
+
+@pytest.mark.parametrize("call", ["write_bytes", "replace"])
+def test_a_full_disk_is_said_once_and_stops_nothing(start, tmp_path, monkeypatch, capfd, call):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(*((Path, call) if call == "write_bytes" else (os, call)), full)
+    kernel = start()
+    assert kernel(3) == 6 and kernel(1.5) == 3.0
+    (said,) = warnings(capfd.readouterr().err)
+    assert said.startswith("compiled kernels cannot be kept: ") and "No space left" in said
+    assert kernels(tmp_path) == []
+
+
+def test_without_any_folder_kernels_run_and_one_line_says_so(tmp_path):
+    shutil.copytree(Path(tinygrad_like.__file__).parent, tmp_path / "tinygrad_like",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tinygrad_like" / "kernels" / "__pycache__").touch()  # no folder: not even root can write into it
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(tmp_path), "HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache"}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", ERF], env=environment, cwd=tmp_path, capture_output=True,
+                              text=True, timeout=120)
+        assert done.stdout.strip() == "[0.842701, 0]", done.stderr
+        assert warnings(done.stderr) == ["compiled kernels cannot be kept: no folder for them can be written to; "
+                                         "NUMBA_CACHE_DIR can name a folder"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no SIGKILL")
+def test_starts_at_once_and_kills_leave_a_cache_that_works(tmp_path, python):
+    """TINYGRAD_LIKE_KILLS: how many times four processes start with an empty cache, of which one is killed."""
+    rng = np.random.default_rng(0)
+    for i in range(int(os.environ.get("TINYGRAD_LIKE_KILLS", 2))):
+        folder = tmp_path / str(i)
+        environment = {**os.environ, "PYTHONPATH": str(Path(tinygrad_like.__file__).parents[1]),
+                       "NUMBA_CACHE_DIR": str(folder)}
+        processes = [subprocess.Popen([sys.executable, "-c", ERF], env=environment, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) for _ in range(4)]
+        while not folder.exists():
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 1.5))
+        processes[0].kill()
+        for process in processes:
+            out, err = process.communicate(timeout=120)
+            assert process is processes[0] or (process.returncode == 0 and out.startswith("[0.842701, ")), err
+        assert python(ERF, NUMBA_CACHE_DIR=str(folder)) == [0.842701, 1]

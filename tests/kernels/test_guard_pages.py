@@ -1,0 +1,28 @@
+"""Nothing reads or writes outside of its arrays: ops and kernels between pages that must not be touched.
+
+TINYGRAD_LIKE_GUARDED_CASES asks for another number of cases than the few hundred that run by default.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tinygrad_like.kernels import threads
+
+CASES = os.environ.get("TINYGRAD_LIKE_GUARDED_CASES", "260")
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="needs mmap and mprotect")
+@pytest.mark.parametrize("count", [1, 2])
+def test_nothing_outside_of_arrays_is_touched(count):
+    if count > threads.config.NUMBA_NUM_THREADS:
+        pytest.skip("needs two threads")
+    program = Path(__file__).parent / "guarded.py"
+    path = os.pathsep.join(filter(None, [str(program.parents[2]), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, str(program), "--cases", CASES, "--threads", str(count), "--seed", str(count)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    last = "\n".join([*done.stdout.splitlines()[-20:], done.stderr[-3000:]])
+    assert done.returncode == 0, f"code {done.returncode}; if it died, of the last case that is named here:\n{last}"

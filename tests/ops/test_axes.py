@@ -1,0 +1,72 @@
+"""The axis of a 0-d Tensor, which is like a row of one number, and the empty tuple, which names no axis."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, ops
+
+REDUCTIONS = {
+    "sum": ops.sum, "mean": ops.mean, "max": ops.max, "min": ops.min, "prod": ops.prod, "norm": ops.norm,
+    "logsumexp": ops.logsumexp, "any": ops.any, "all": ops.all,
+    "var": lambda x, axis: x.var(axis, correction=0), "std": lambda x, axis: x.std(axis, correction=0),
+}
+ALONG = {
+    "argmax": ops.argmax, "argmin": ops.argmin, "softmax": ops.softmax, "log_softmax": ops.log_softmax,
+    "cumsum": ops.cumsum, "argsort": ops.argsort, "sort": lambda x, axis: x.sort(axis)[0], "flip": ops.flip,
+    "sort descending": lambda x, axis: x.sort(axis, descending=True)[1], "topk": lambda x, axis: x.topk(1, axis)[0],
+    "squeeze": lambda x, axis: ops.squeeze(x, axis) * 1, "transpose": lambda x, axis: x.transpose(axis, 0),
+    "gather": lambda x, axis: x.gather(axis, Tensor.zeros(x.shape, dtype="int64")),
+    "scatter": lambda x, axis: x.scatter(axis, Tensor.zeros(x.shape, dtype="int64"), x * 2),
+    "scatter a number": lambda x, axis: x.scatter(axis, Tensor.zeros(x.shape, dtype="int64"), 5.0),
+    "scatter_add": lambda x, axis: x.scatter_add(axis, Tensor.zeros(x.shape, dtype="int64"), x * x),
+}
+
+
+def value_and_gradient(f, x):
+    x = Tensor(x, requires_grad=True)
+    y = f(x)
+    if not y.requires_grad:
+        return y.tolist(), None
+    y.backward(np.ones(y.shape))
+    return y.tolist(), x.grad.tolist()
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ALONG])
+def test_a_number_has_an_axis_to_work_along(name, axis):
+    f = {**REDUCTIONS, **ALONG}[name]
+    value, gradient = value_and_gradient(lambda x: f(x, axis=axis), -3.0)
+    row, of_row = value_and_gradient(lambda x: f(x, axis=axis), [-3.0])
+    assert [value] == np.ravel(row).tolist() and (gradient is None or [gradient] == of_row)
+    with pytest.raises((IndexError, ValueError)):
+        f(Tensor(3.0), axis=1)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.unbind(0), lambda x: x.split(1, 0), lambda x: x.chunk(1, 0), lambda x: x.unflatten(0, (1,)),
+    lambda x: x.repeat_interleave(2, 0), lambda x: ops.cat(x, x), lambda x: ops.glu(x, axis=0), lambda x: x[0]])
+def test_what_takes_a_number_apart_says_that_it_has_no_axis(call):
+    with pytest.raises(IndexError, match=r"a 0-d Tensor has none|for the 0 axes"):
+        call(Tensor(3.0))
+
+
+@pytest.mark.parametrize("name", [*REDUCTIONS, "flip"])
+def test_the_empty_tuple_names_no_axis(name):
+    f, x = {**REDUCTIONS, "flip": ops.flip}[name], [[-3.0, 2.0, 0.5], [1.0, 4.0, 2.0]]
+    value, gradient = value_and_gradient(lambda x: f(x, axis=()), x)
+    alone, of_alone = value_and_gradient(lambda x: f(x.unsqueeze(-1), axis=-1), x)
+    assert np.reshape(alone, (2, 3)).tolist() == value and gradient == of_alone
+
+
+def test_flip_of_no_axis_and_of_all():
+    x = Tensor([[1, 2], [3, 4]])
+    assert x.flip(()).tolist() == x.flip([]).tolist() == ops.flip(x, axis=()).tolist() == x.tolist()
+    assert x.flip().tolist() == ops.flip(x).tolist() == x.flip(0, 1).tolist() == [[4, 3], [2, 1]]
+
+
+def test_a_mean_and_a_variance_of_nothing_are_errors():
+    for call in (lambda x: x.mean(), lambda x: x.var(), lambda x: x.std(0), lambda x: x.mean(0)):
+        with pytest.raises(ValueError, match=r"^(mean|var): "):
+            call(Tensor.zeros(0))
+    with pytest.raises(ValueError, match="use correction=0"):
+        Tensor(3.0).var(0)

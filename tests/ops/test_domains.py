@@ -1,0 +1,175 @@
+"""What an op and its gradient are outside its domain, of NaN, and at infinity: as PyTorch, but for what is listed.
+
+The inputs come one by one, so that NumPy computes, and repeated, so that float32 runs in the kernels.
+"""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, nn, ops
+
+NAN, INF = float("nan"), float("inf")
+VALUES = np.array([NAN, -INF, -1e30, -90, -20, -2, -1, -0.7, -1e-30, 0, 1e-30, 0.3, 1, 1.5, 2, 20, 90, 1e30, INF])
+UNARY = {name: getattr(ops, name) for name in (
+    "neg square exp exp2 expm1 sin cos tan asin acos atan sinh cosh erf abs log log2 log10 log1p sqrt rsqrt reciprocal "
+    "sign floor ceil round trunc relu sigmoid tanh silu gelu softplus logsigmoid elu leaky_relu").split()}
+UNARY |= {
+    "gelu tanh": lambda x: ops.gelu(x, approximate="tanh"),
+    "clip": lambda x: ops.clip(x, min=-1, max=1.5),
+    "clip below": lambda x: ops.clip(x, min=-1),
+    "x ** 2": lambda x: x**2,
+    "x ** 2.5": lambda x: x**2.5,
+    "x ** 0": lambda x: x**0,
+    "x ** -1": lambda x: x**-1,
+    "2 ** x": lambda x: 2**x,
+    "0 ** x": lambda x: 0**x,
+    "-2 ** x": lambda x: (-2) ** x,
+    "x % 3": lambda x: x % 3,
+}
+BINARY = {name: getattr(ops, name) for name in "add sub mul div pow maximum minimum mod".split()}
+LARGE = 300  # copies of VALUES, for the kernels
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def value_and_gradients(f, *arrays):
+    inputs = [Tensor(a, requires_grad=True) for a in arrays]
+    out = f(*inputs)
+    out.backward(np.ones(out.shape, out.dtype))
+    return [out.numpy(), *[x.grad.numpy() for x in inputs]]
+
+
+def inputs(dtype, copies, count):
+    grid = np.meshgrid(*[VALUES.astype(dtype)] * count)
+    return [np.tile(a.ravel(), copies) for a in grid]
+
+
+PICKS = {"relu", "clip", "clip below", "maximum", "minimum"}  # NaN counts as picked, or (by clip) as cut off
+STEPS = {"sign", "floor", "ceil", "round", "trunc"}  # the gradient is 0 everywhere
+SLOPES = {"log", "log2", "log10", "log1p"}  # 1 / x is a number below 0 too
+LINEAR = {"neg", "leaky_relu", "x % 3"}  # the slope does not depend on x, or only on its sign
+FLAT = {"x ** 0", "gelu", "gelu tanh"}  # the former is 1 of NaN too; gelu's slope has a limit at -inf, where it is NaN
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name not in PICKS | STEPS | SLOPES | LINEAR | FLAT])
+@pytest.mark.parametrize("copies", [1, LARGE])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_where_the_output_is_nan_so_is_the_gradient(name, dtype, copies):
+    out, gradient = value_and_gradients(UNARY[name], *inputs(dtype, copies, 1))
+    assert np.isnan(out).any() and np.isnan(gradient[np.isnan(out)]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_power_of_a_negative_base_has_no_gradient_in_its_exponent(dtype):
+    a, b = (np.array(v, dtype) for v in ([-2, -2, -8, 0, 0, 0, 2], [3, 0.5, 1, 2, 0, -1, 3]))
+    out, in_base, in_exponent = value_and_gradients(ops.pow, a, b)
+    np.testing.assert_array_equal(np.isnan(out), [False, True] + [False] * 5)
+    np.testing.assert_array_equal(np.isnan(in_base), [False, True] + [False] * 5)
+    np.testing.assert_allclose(in_exponent, [NAN, NAN, NAN, 0, 0, -INF, 8 * np.log(2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("copies", [1, LARGE])
+def test_what_picks_lets_the_gradient_through_where_it_picked_nan(copies):
+    x = np.tile(np.array([NAN, -1, 0, 2], np.float32), copies * 10)
+    np.testing.assert_array_equal(value_and_gradients(ops.relu, x)[1], np.tile([1, 0, 0, 1], copies * 10))
+    for op in (ops.maximum, ops.minimum):
+        _, *gradients = value_and_gradients(op, np.array([NAN, 1, NAN, 1, 2]), np.array([1, NAN, NAN, 1, 1]))
+        assert [g.tolist()[:4] for g in gradients] == [[1, 1, 1, 0.5]] * 2
+        assert sum(g[4] for g in gradients) == 1
+
+
+@pytest.mark.parametrize("rows", [2, 300])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_nan_passes_through_relu_in_fused_layers(rows, dtype):
+    rng = np.random.default_rng(0)
+    x, weight, bias = (rng.standard_normal(s).astype(dtype) for s in ((rows, 40), (30, 40), (30,)))
+    bias[3] = NAN  # makes one feature NaN, in every row
+    fused = value_and_gradients(ops.linear_relu, x, weight, bias)
+    composed = value_and_gradients(lambda *inputs: ops.relu(ops.linear(*inputs)), x, weight, bias)
+    for a, b in zip(fused, composed, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+    assert fused[3][3] == rows
+
+    x = rng.standard_normal((rows, 40, 3, 3)).astype(dtype)
+    skip = x.copy()
+    skip[1, 2, 0, 0] = NAN
+    norm = nn.BatchNorm2d(40)
+    weight, bias = (p.numpy().astype(dtype) for p in (norm.weight, norm.bias))
+    _, _, _, _, dskip = value_and_gradients(
+        lambda x, w, b, s: ops.batch_norm_relu(x, w, b, None, None, s), x, weight, bias, skip)
+    assert dskip[1, 2, 0, 0] == 1
+
+
+# Beside PyTorch -------------------------------------------------------------------------------------------------------
+
+OTHERWISE = {  # where ours differs, and what it is: (output, gradient)
+    ("abs", NAN): (NAN, NAN),  # PyTorch: gradient 0
+    ("sign", NAN): (NAN, 0),  # PyTorch: 0
+    ("sqrt", 0): (0, 0),  # PyTorch: infinite
+}
+
+
+def theirs(name):
+    import torch
+
+    special = {
+        "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu, "softplus": torch.nn.functional.softplus,
+        "gelu tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"), "elu": torch.nn.functional.elu,
+        "logsigmoid": torch.nn.functional.logsigmoid, "leaky_relu": torch.nn.functional.leaky_relu,
+        "clip": lambda x: torch.clamp(x, -1, 1.5), "clip below": lambda x: torch.clamp(x, -1),
+        "mod": torch.remainder, "x % 3": lambda x: torch.remainder(x, 3),
+    }
+    return special.get(name) or (UNARY[name] if "**" in name else getattr(torch, name))
+
+
+def compared(ours, name, dtype, copies, count, skip):
+    import torch
+
+    arrays = inputs(dtype, copies, count)
+    tensors = [torch.tensor(a, requires_grad=True) for a in arrays]
+    out = theirs(name)(*tensors)
+    out.backward(torch.ones_like(out))
+    wanted = [out.detach().numpy(), *[t.grad.numpy() for t in tensors]]
+    for got, right in zip(value_and_gradients(ours, *arrays), wanted, strict=True):
+        kept = ~skip(*arrays)
+        # Far below 1e-30 PyTorch's kernels and NumPy round to 0 at different places.
+        np.testing.assert_allclose(got[kept], right[kept], rtol=2e-5, atol=1e-30, err_msg=f"{name}, {dtype}")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("copies", [1, LARGE])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_unary_ops_far_out_as_in_pytorch(name, dtype, copies):
+    def skip(x):
+        if name.startswith("gelu"):  # at infinity our kernel has the limit, and elsewhere x^3 overflows in PyTorch
+            return np.abs(x) > 1e20
+        if name == "elu":  # whose gradient of NaN is 1 or NaN in PyTorch, depending on the dtype
+            return np.isnan(x)
+        if name == "expm1":  # where little of e^x is left in the output, PyTorch's gradient is rough
+            return (x < -2) & (x > -100)
+        skipped = np.zeros(x.shape, bool)
+        for op, at in OTHERWISE:
+            if op == name:
+                skipped |= np.isnan(x) if np.isnan(at) else x == at
+        return skipped
+
+    compared(UNARY[name], name, dtype, copies, 1, skip)
+    for (op, at), (value, slope) in OTHERWISE.items():
+        if op == name:
+            got = value_and_gradients(UNARY[name], np.full(3 * copies, at, dtype))
+            np.testing.assert_array_equal(got, [[value] * 3 * copies, [slope] * 3 * copies])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_binary_ops_far_out_as_in_pytorch(name, dtype):
+    def skip(a, b):  # a quotient that float32 cannot hold
+        return (name == "mod") & (np.abs(a) > 1e20) & (np.abs(b) < 1e-20)
+
+    compared(BINARY[name], name, dtype, 1, 2, skip)

@@ -1,0 +1,62 @@
+"""Bits and booleans, and gradients where float32 runs out of digits or of range."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, ops
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["and", "or", "xor", "invert"])
+def test_bitwise_operators(name, dtype):
+    a, b = np.array([12, 0, 1, 1]).astype(dtype), np.array([10, 0, 0, 1]).astype(dtype)
+    x, y = Tensor(a), Tensor(b)
+    ours, theirs = {"and": (x & y, a & b), "or": (x | y, a | b), "xor": (x ^ y, a ^ b), "invert": (~x, ~a)}[name]
+    assert ours.dtype == theirs.dtype == dtype and ours.tolist() == theirs.tolist()
+
+
+def test_bitwise_operators_with_numbers_and_what_they_refuse():
+    x = Tensor([12, 5])
+    assert (x ^ 10).tolist() == (10 ^ x).tolist() == [6, 15]
+    assert (x & 4).tolist() == [4, 4] and (2 | x).tolist() == [14, 7]
+    with pytest.raises(TypeError, match="^logical_xor: not defined for float32 and float32"):
+        Tensor([1.0]) ^ Tensor([2.0])
+
+
+FAR = np.concatenate([np.linspace(-80, 80, 641), np.logspace(-36, 36, 400), -np.logspace(-36, 36, 400)])
+ACCURATE = {  # relative error of float32 gradients, where they are neither infinite nor denormal
+    "exp": 1e-6, "expm1": 1e-6, "log": 1e-6, "log2": 1e-6, "log1p": 1e-6, "sqrt": 1e-6, "rsqrt": 1e-6,
+    "reciprocal": 1e-6, "atan": 1e-6, "sinh": 1e-6, "cosh": 1e-6, "softplus": 2e-5, "logsigmoid": 2e-5, "elu": 2e-5,
+}
+
+
+@pytest.mark.parametrize("name", ACCURATE)
+def test_gradients_keep_their_digits_far_out(name):
+    found = []
+    for dtype in ("float32", "float64"):
+        x = Tensor(FAR.astype("float32").astype(dtype), requires_grad=True)
+        with np.errstate(all="ignore"):
+            y = getattr(ops, name)(x)
+            y.backward(np.ones(y.shape))
+        found.append(x.grad.numpy().astype("float64"))
+    got, right = found
+    kept = (np.abs(right) > 1e-36) & (np.abs(right) < 3e38)
+    assert kept.sum() > 100
+    np.testing.assert_allclose(got[kept], right[kept], rtol=ACCURATE[name])
+
+
+def test_gelu_far_out_is_a_line():
+    for copies in (1, 600):
+        x = Tensor(np.tile(np.float32([1e30, -1e30, 30]), copies), requires_grad=True)
+        ops.gelu(x).backward(np.ones(x.shape))
+        assert x.grad.tolist() == [1, 0, 1] * copies
+    x = Tensor(np.tile(np.float32([3e38, -3e38]), 600), requires_grad=True)
+    ops.gelu(x, approximate="tanh").backward(np.ones(x.shape))
+    assert x.grad.tolist() == [1, 0] * 600
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64"])
+def test_a_power_with_an_exponent_of_integers(dtype):
+    x = Tensor([2.0, 3.0], requires_grad=True)
+    (x ** Tensor(np.array([1, 0], dtype))).sum().backward()
+    assert x.grad.dtype == "float32" and x.grad.tolist() == [1, 0]

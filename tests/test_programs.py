@@ -1,0 +1,1273 @@
+"""Random programs over the public API, compared with PyTorch, with finite differences, and with themselves.
+
+A program is a list of actions: make a leaf, call an op, change a value in place, hook, backward, gradient, ... It is
+built step by step, by Hypothesis (`Machine`, whose failures shrink) or by a seed (`random_program`, which is cheap),
+on one side, and can be run again on another: PyTorch, another dtype, another thread, shifted inputs.
+
+    TINYGRAD_LIKE_PROGRAMS=10000 TINYGRAD_LIKE_SEED=7 pytest tests/test_programs.py [-m torch]
+
+runs more than the usual 200, and others.
+
+Where PyTorch differs on purpose, and the comparison knows it:
+
+- A graph that a backward freed cannot be walked again. PyTorch lets it be if what was freed had saved nothing; and it
+  frees what a forward saved together with the graph of a gradient that shares it, where ours computes it again.
+- What an op names in any of its rules must not change in place before backward, and what checkpoint was given not at
+  all. PyTorch looks only at what the inputs that require grad need; and an op there may save its result instead of its
+  input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.
+- A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
+- flip is a view, as in NumPy, and reshape copies where NumPy does.
+- `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return.
+  PyTorch fills retained ones, and leaves hooks out if another target lies below.
+- A view of what was changed in place keeps its node, and its hooks. PyTorch makes its node anew.
+- In a second derivative it is the ops' business which values it flows through, and hooks and `retain_grad` see.
+- A hook is called when a gradient flows: not for other parts of what split made, nor for a leaf that is only the root.
+"""
+
+import copy
+import gc
+import operator
+import os
+import random
+import sys
+import threading
+from collections import Counter
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import seed as hypothesis_seed
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from tinygrad_like import Tensor, checkpoint, no_grad, ops
+from tinygrad_like.autograd import Node
+
+LIMIT = 30.0  # values beyond it are not used on, so that rounding errors stay small
+INPLACE, FREED = "in place", "freed"
+SMALL = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 3, 2), (2, 2, 3, 3), (1, 2, 4, 3)]
+STATISTICS: Counter = Counter()  # what the comparisons met
+
+
+# Sides: where a program runs ------------------------------------------------------------------------------------------
+
+
+class Ours:
+    """The values of a program; its methods from `leaf` to `gradient` are the actions, with plain arguments."""
+
+    which = 0  # of a pair of functions, ours and PyTorch's
+
+    def __init__(self, dtype="float64"):
+        self.dtype, self.values, self.seen, self.removers = dtype, [], [], []
+
+    def do(self, action, *args):
+        getattr(self, action)(*args)
+
+    def leaf(self, array, requires_grad):
+        self.add(Tensor(array, dtype=self.dtype, requires_grad=requires_grad))
+
+    def add(self, value):
+        self.values.append(value)
+
+    def call(self, pair, operands, mode):
+        f, xs = pair[self.which], [self.values[i] for i in operands]
+        ys = self.run(f, xs, mode)
+        for y in ys if isinstance(ys, tuple) else (ys,):
+            if any(y is x for x in xs):  # as of padding by 0: each value of a program is a Tensor of its own
+                y = y.view(y.shape)
+            self.add(y.detach() if mode == "detach" else y)
+
+    def run(self, f, xs, mode):
+        if mode == "no_grad":
+            with no_grad():
+                return f(*xs)
+        if mode == "closed":
+            return checkpoint(lambda x: f(x, *xs[1:]), xs[0])
+        return checkpoint(f, *xs) if mode == "checkpoint" else f(*xs)
+
+    def deepcopy(self, i):
+        self.add(copy.deepcopy(self.values[i]))
+
+    def assign(self, i, array, before):
+        self.values[i].assign(array)
+
+    def setitem(self, i, index, array):
+        self.values[i][index] = array.astype(self.dtype)
+
+    def hook(self, i, factor):
+        """Watch the gradient of a value, and multiply it, unless factor is None."""
+        seen: list = []
+        array = self.array  # not self, which holds the value that holds the hook
+
+        def watch(g):
+            if g is None:  # PyTorch calls the hooks of all parts that split made, also where no gradient flows
+                return None
+            seen.append(array(g).copy())
+            return None if factor is None else g * factor
+
+        self.seen.append(seen)
+        self.removers.append(self.remover(self.values[i].register_hook(watch)))
+
+    def remover(self, handle):
+        return handle
+
+    def unhook(self, which):
+        self.removers[which]()
+
+    def retain_grad(self, i):
+        self.values[i].retain_grad()
+
+    def zero_grad(self, i):
+        self.values[i].grad = None
+
+    def take_grad(self, i):
+        """The gradient of a value, itself on the graph after create_graph, as a new value."""
+        self.add(self.values[i].grad)
+        self.values[i].grad = None
+
+    def backward(self, i, cotangent, retain_graph, create_graph):
+        self.values[i].backward(self.constant(cotangent), retain_graph=retain_graph, create_graph=create_graph)
+
+    def gradient(self, i, cotangent, retain_graph, create_graph, targets):
+        targets = [self.values[t] for t in targets]
+        for g in self.values[i].gradient(*targets, gradient=self.constant(cotangent), retain_graph=retain_graph,
+                                         create_graph=create_graph, materialize_grads=True):
+            self.add(g)
+
+    def constant(self, array):
+        return None if array is None else Tensor(array, dtype=self.dtype)
+
+    @staticmethod
+    def array(value):
+        return value.data
+
+    def grads(self):
+        return [None if x.grad is None else self.array(x.grad) for x in self.values]
+
+    def memory(self, i):
+        """A key of the memory that a value lies in, the same for its views."""
+        x = self.values[i].data
+        while x.base is not None:
+            x = x.base
+        return id(x)
+
+    def refusal(self, error):
+        """Which of the two rules of backward an error is about; None for all others."""
+        return INPLACE if "changed in place" in str(error) else FREED if "already freed" in str(error) else None
+
+
+class Theirs(Ours):
+    """PyTorch. With copies=True all that is saved for backward is copied, so that a change in place does no harm."""
+
+    which = 1
+
+    def __init__(self, dtype="float64", copies=False):
+        super().__init__(dtype)
+        self.torch, self.copies = pytest.importorskip("torch"), copies
+
+    def do(self, action, *args):
+        graph = self.torch.autograd.graph
+        with graph.saved_tensors_hooks(lambda x: x.clone(), lambda x: x) if self.copies else nullcontext():
+            super().do(action, *args)
+
+    def leaf(self, array, requires_grad):
+        self.add(self.constant(array).requires_grad_(requires_grad))
+
+    def run(self, f, xs, mode):
+        with self.torch.set_grad_enabled(mode != "no_grad"):
+            return f(*xs)
+
+    def assign(self, i, array, before):
+        with self.torch.no_grad():
+            self.values[i].copy_(self.constant(array))
+
+    def setitem(self, i, index, array):
+        self.values[i][index] = self.constant(array)
+
+    def remover(self, handle):
+        return handle.remove
+
+    def gradient(self, i, cotangent, retain_graph, create_graph, targets):
+        targets = [self.values[t] for t in targets]
+        retained = [(x, x.grad) for x in self.values if x.retains_grad]
+        for g in self.torch.autograd.grad(self.values[i], targets, self.constant(cotangent), retain_graph=retain_graph,
+                                          create_graph=create_graph, materialize_grads=True):
+            g = g.clone() if any(g is x for x in self.values) else g  # asked for twice
+            self.add(g.detach() if g.is_leaf else g)  # zeros made here require grad after create_graph
+        for x, grad in retained:
+            x.grad = grad
+
+    def constant(self, array):
+        return None if array is None else self.torch.tensor(array, dtype=getattr(self.torch, self.dtype))
+
+    @staticmethod
+    def array(value):
+        return value.numpy(force=True)
+
+    def grads(self):
+        return [self.array(x.grad) if (x.is_leaf or x.retains_grad) and x.grad is not None else None
+                for x in self.values]
+
+    def memory(self, i):
+        return self.values[i].untyped_storage().data_ptr()
+
+    def refusal(self, error):
+        return INPLACE if "inplace operation" in str(error) else FREED if "second time" in str(error) else None
+
+
+class Shifted(Ours):
+    """Ours, with values moved by `shift` when they are made, for finite differences.
+
+    What no gradient flows through is taken from the run without a shift (`base`). A hook that multiplies the gradient
+    by c makes y0 + c (y - y0) of y, whose derivative that is.
+    """
+
+    def __init__(self, base, shift, factors):
+        super().__init__("float64")
+        self.base, self.shift, self.factors, self.frozen = base, shift, factors, False
+
+    def do(self, action, *args):
+        self.frozen = action == "call" and args[2] in ("no_grad", "detach")
+        super().do(action, *args)
+
+    def deepcopy(self, i):
+        self.frozen = True
+        self.add(self.values[i])
+
+    def gradient(self, i, cotangent, retain_graph, create_graph, targets):
+        self.frozen = not create_graph
+        if create_graph:
+            super().gradient(i, cotangent, True, True, targets)
+        else:
+            for _ in targets:
+                self.add(Tensor(self.base[len(self.values)]))
+
+    def add(self, value):
+        i = len(self.values)
+        if self.frozen:
+            value = Tensor(self.base[i], requires_grad=value.requires_grad)
+        if i in self.shift:
+            moved = value.detach() + self.shift[i]
+            value = moved.requires_grad_() if value.node is None else value + self.shift[i]
+        factor = self.factors.get(i, 1.0)
+        self.values.append(value if factor == 1.0 else (value - self.base[i]) * factor + self.base[i])
+
+    def assign(self, i, array, before):
+        self.values[i].data[...] += array - before
+
+    def nothing(self, *_):
+        pass
+
+    hook = unhook = retain_grad = zero_grad = backward = nothing
+
+
+# What a program may do ------------------------------------------------------------------------------------------------
+
+
+def both(name):
+    """The function that calls a method of either library's Tensor."""
+    return lambda x: getattr(x, name)()
+
+
+def torch_(name):
+    """A function of PyTorch, by its path from torch.nn.functional or torch, looked up when it is called."""
+    def f(*args, **options):
+        import torch
+        return operator.attrgetter(name.replace("F.", "nn.functional."))(torch)(*args, **options)
+    return f
+
+
+def pair(name, theirs=None):
+    return getattr(ops, name), torch_(theirs or name)
+
+
+def everywhere(x):
+    return True
+
+
+def positive(x):
+    return (x > 0.05).all()
+
+
+def below(limit):
+    return lambda x: (np.abs(x) < limit).all()
+
+
+def nonzero(x):
+    return (np.abs(x) > 0.1).all()
+
+
+# name: (ours, theirs), and where it is smooth
+SMOOTH = {
+    "neg": (pair("neg"), everywhere), "square": (pair("square"), everywhere), "sin": (pair("sin"), everywhere),
+    "cos": (pair("cos"), everywhere), "tanh": ((both("tanh"),) * 2, everywhere),
+    "sigmoid": (pair("sigmoid"), everywhere), "exp": (pair("exp"), below(3)), "exp2": (pair("exp2"), below(4)),
+    "expm1": (pair("expm1"), below(3)), "log": (pair("log"), positive), "log2": (pair("log2"), positive),
+    "log10": (pair("log10"), positive), "log1p": (pair("log1p"), lambda x: (x > -0.9).all()),
+    "sqrt": (pair("sqrt"), positive), "rsqrt": (pair("rsqrt"), positive), "reciprocal": (pair("reciprocal"), nonzero),
+    "tan": (pair("tan"), below(1.2)), "asin": (pair("asin"), below(0.95)), "acos": (pair("acos"), below(0.95)),
+    "atan": (pair("atan"), everywhere), "sinh": (pair("sinh"), below(3)), "cosh": (pair("cosh"), below(3)),
+    "erf": (pair("erf"), everywhere), "gelu": (pair("gelu", "F.gelu"), everywhere),
+    "gelu, tanh": ((lambda x: ops.gelu(x, approximate="tanh"),
+                    lambda x: torch_("F.gelu")(x, approximate="tanh")), everywhere),
+    "silu": (pair("silu", "F.silu"), everywhere), "softplus": (pair("softplus", "F.softplus"), below(19)),
+    "logsigmoid": (pair("logsigmoid", "F.logsigmoid"), everywhere),
+    "3 x": ((lambda x: 3 * x,) * 2, everywhere), "x + 0.5": ((lambda x: x + 0.5,) * 2, everywhere),
+    "1 - x": ((lambda x: 1 - x,) * 2, everywhere), "x / 3": ((lambda x: x / 3,) * 2, everywhere),
+    "2 / x": ((lambda x: 2 / x,) * 2, nonzero), "x^3": ((lambda x: x**3,) * 2, everywhere),
+    "x^2.5": ((lambda x: x**2.5,) * 2, positive), "1.5^x": ((lambda x: 1.5**x,) * 2, everywhere),
+    "x * x": ((lambda x: x * x,) * 2, everywhere), "x^2 + 0.3": ((lambda x: x * x + 0.3,) * 2, everywhere),
+    "clone": (pair("clone"), everywhere),
+}
+# name: (ours, theirs), and the points where it is not smooth
+KINKED = {
+    "relu": (pair("relu"), (0.0,)), "abs": (pair("abs"), (0.0,)),
+    "clip": ((lambda x: x.clip(-0.5, 0.75),) * 2, (-0.5, 0.75)),
+    "leaky_relu": ((lambda x: ops.leaky_relu(x, negative_slope=0.2), lambda x: torch_("F.leaky_relu")(x, 0.2)), (0.0,)),
+    "elu": (pair("elu", "F.elu"), (0.0,)), "sign": (pair("sign"), (0.0,)), "floor": (pair("floor"), range(-31, 31)),
+    "round": (pair("round"), np.arange(-31, 31) + 0.5),
+    "masked_fill": ((lambda x: x.masked_fill(x > 0.1, 0.5),) * 2, (0.1,)),
+    "x % 1.5": ((lambda x: x % 1.5,) * 2, 1.5 * np.arange(-21, 21)),
+}
+BINARY = {
+    "add": (lambda a, b: a + b,) * 2, "sub": (lambda a, b: a - b,) * 2, "mul": (lambda a, b: a * b,) * 2,
+    "div": (lambda a, b: a / b,) * 2, "pow": (lambda a, b: a**b,) * 2,
+    "a b + a": (lambda a, b: a * b + a,) * 2, "lerp": (lambda a, b: a.lerp(b, 0.3), lambda a, b: a + (b - a) * 0.3),
+    "maximum": pair("maximum"), "minimum": pair("minimum"), "where": (
+        lambda a, b: ops.where(a > b, a * 2, b), lambda a, b: torch_("where")(a > b, a * 2, b)),
+}
+ONLY_IF = {"div": lambda a, b: nonzero(b), "pow": lambda a, b: positive(a) and below(4)(b)}
+COMPARING = {"maximum", "minimum", "where"}
+REDUCTIONS = {  # name: ours and theirs, of x, axis, keepdim
+    "sum": (lambda x, a, k: x.sum(a, k), lambda x, a, k: x.sum(a, k)),
+    "mean": (lambda x, a, k: x.mean(a, k), lambda x, a, k: x.mean(a, k)),
+    "var": (lambda x, a, k: x.var(a, k, 0), lambda x, a, k: x.var(a, correction=0, keepdim=k)),
+    "std": (lambda x, a, k: x.std(a, k, 0), lambda x, a, k: x.std(a, correction=0, keepdim=k)),
+    "norm": (lambda x, a, k: x.norm(a, k), lambda x, a, k: torch_("linalg.vector_norm")(x, 2, a, k)),
+    "logsumexp": (lambda x, a, k: x.logsumexp(a, k), lambda x, a, k: x.logsumexp(a, k)),
+    "prod": (lambda x, a, k: x.prod(a, k), lambda x, a, k: x.prod(a, k)),
+    "max": (lambda x, a, k: x.max(a, k), lambda x, a, k: x.amax(a, k)),
+    "min": (lambda x, a, k: x.min(a, k), lambda x, a, k: x.amin(a, k)),
+}
+BLOCKS = {  # for checkpoint: of two Tensors of one shape
+    "tanh(a) b": lambda a, b: (a.tanh() * b).sin(), "a, b": lambda a, b: ((a * b).tanh(), a + b),
+    "a b": lambda a, b: a * b, "sin a": lambda a, b: a.sin().sin(),
+}
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+
+class Seeded:
+    """Decisions by a seed."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def integer(self, low, high):
+        return self.random.randint(low, high)
+
+    def flag(self, odds=2):
+        return self.integer(1, odds) == odds
+
+    def pick(self, things):
+        return things[self.integer(0, len(things) - 1)]
+
+    def array(self, shape):
+        return np.random.default_rng(self.integer(0, 2**16)).standard_normal(shape)
+
+
+class Drawn(Seeded):
+    """Decisions by Hypothesis."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def integer(self, low, high):
+        return self.data.draw(st.integers(low, high))
+
+
+def apart(x, points=None):
+    """Whether no two numbers (or, with points, no number and no point) are so close that rounding decides."""
+    x = np.ravel(x)
+    gaps = np.diff(np.sort(x)) if points is None else np.subtract.outer(x, np.array(points))
+    return gaps.size == 0 or np.abs(gaps).min() > 1e-7
+
+
+class Program:
+    """A program being written: every step is run at once on our side, and on the other if there is one.
+
+    theirs: a side to compare with. slopes: compare with finite differences; only smooth ops are used then.
+    """
+
+    def __init__(self, theirs=None, slopes=False, dtype="float64", shapes=SMALL, largest=200):
+        self.ours, self.theirs, self.slopes = Ours(dtype), theirs, slopes
+        self.shapes, self.largest = shapes, largest
+        self.actions: list[tuple] = []
+        self.text: list[str] = []
+        self.base: list[np.ndarray] = []  # the values as they were made
+        self.exact: list[bool] = []  # whether a value has the same bits on both sides
+        self.dead: set[int] = set()  # values whose graph is freed
+        self.hooks: list[list] = []  # value, factor; or None when removed
+        self.used: set[str] = set()  # what was done, where it matters for a comparison
+        self.parts: set[int] = set()  # what split and unbind made; PyTorch forbids changes in place of these
+        self.stale: set[int] = set()  # views of what was changed in place: PyTorch makes their nodes anew
+        self.over = False
+
+    # Running and comparing
+
+    def do(self, label, action, *args, exact=False):
+        """Take a step; returns the indices of the values it made."""
+        first = len(self.base)
+        said = [f"array{x.shape}" if isinstance(x, np.ndarray) else x for x in args[action == "call":]]
+        self.text.append(" ".join(map(str, [label + ",", action, *said])))
+        try:
+            error = self.attempt(self.ours, action, args)
+            new = self.ours.values[first:]
+            if action == "call" and not all(self.usable(y.data) for y in new):
+                del self.ours.values[first:], self.text[-1]
+                return []
+            self.base += [y.data.copy() for y in new]
+            self.exact += [exact] * len(new)
+            self.text[-1] += "".join(f" -> v{i} {y.shape}" for i, y in enumerate(new, first))
+            slope = self.slopes and action in ("backward", "gradient") and not error
+            if slope:
+                self.check_slope(action, args, first)
+            if self.theirs is not None:
+                self.compare(action, args, error, first)
+            elif error:
+                self.over = True
+            self.actions.append((action, *args))
+        except Exception as failure:
+            failure.add_note("\n".join(["The program:", *self.text]))
+            raise
+        return list(range(first, len(self.base)))
+
+    def attempt(self, side, action, args):
+        """Run an action; the rule it broke, if it is a backward that breaks one."""
+        try:
+            with np.errstate(all="ignore"):
+                side.do(action, *args)
+        except RuntimeError as error:
+            refusal = side.refusal(error) if action in ("backward", "gradient") else None
+            if refusal is None:
+                raise
+            return refusal
+        return None
+
+    def usable(self, array):
+        return 0 < array.size <= self.largest and np.isfinite(array).all() and np.abs(array).max() < LIMIT
+
+    def compare(self, action, args, error, first):
+        theirs = self.attempt(self.theirs, action, args)
+        if error or theirs:
+            # Ours may refuse more (see the top of this file), but only for a reason; what it does must be right.
+            if error:
+                assert "in place" in self.used if error == INPLACE else "freed" in self.used
+                STATISTICS[f"ours refuses: {error}, theirs: {theirs}"] += 1
+                self.over = True
+                return
+            STATISTICS[f"PyTorch refuses alone: {theirs}"] += 1
+            if theirs == FREED:
+                assert "second" in self.used
+                self.over = True
+                return
+            assert not self.theirs.copies
+            self.theirs = Theirs(self.ours.dtype, copies=True)
+            for step in [*self.actions, (action, *args)]:
+                assert self.attempt(self.theirs, step[0], step[1:]) is None
+        values = [self.theirs.array(x) for x in self.theirs.values]
+        assert len(values) == len(self.ours.values)
+        if action in ("call", "leaf", "deepcopy", "gradient", "take_grad"):
+            for x, y in zip(self.ours.values[first:], values[first:], strict=True):
+                self.close([x.data], [y])
+            if "second" not in self.used:
+                assert [x.requires_grad for x in self.ours.values[first:]] == [
+                    x.requires_grad for x in self.theirs.values[first:]]
+        if action in ("assign", "setitem"):
+            self.close([x.data for x in self.ours.values], values)
+        if action in ("backward", "gradient"):
+            self.close(self.ours.grads(), self.theirs.grads())
+            for seen, expected in zip(self.ours.seen, self.theirs.seen, strict=True):
+                self.close(seen, expected)
+
+    def close(self, found, expected):
+        """The same arrays up to rounding, measured by the largest of all; None is zeros after create_graph."""
+        assert len(found) == len(expected), f"{len(found)} for {len(expected)}"
+        rounding = 1e-9 if self.ours.dtype == "float64" else 2e-4
+        scale = max([np.abs(x).max() for x in [*found, *expected] if x is not None], default=0) + 1
+        for i, (x, y) in enumerate(zip(found, expected, strict=True)):
+            if x is None or y is None:
+                assert x is y or "second" in self.used and not np.any(y if x is None else x), f"{i}: {x} for {y}"
+            else:
+                assert x.shape == y.shape and x.dtype == y.dtype
+                np.testing.assert_allclose(x, y, rtol=0, atol=rounding * scale)
+
+    def check_slope(self, action, args, first):
+        """The gradient just found, along a random direction, and the central differences of the root along it."""
+        if "in place" in self.used and self.used & {"detach", "hook", "second"} or self.used >= {"hook", "second"}:
+            return
+        root, cotangent = args[:2]
+        rng = np.random.default_rng(len(self.actions))
+        if action == "backward":
+            slopes = {i: (0 if x.grad is None else x.grad.data) - self.grads_before.get(i, 0)
+                      for i, x in enumerate(self.ours.values) if x.is_leaf and x.requires_grad}
+        else:
+            which = rng.integers(len(args[-1]))
+            if "in place" in self.used and not self.ours.values[args[-1][which]].is_leaf:
+                return
+            slopes = {args[-1][which]: self.ours.values[first + which].data}
+        directions = {i: rng.uniform(-1, 1, self.base[i].shape) for i in slopes}
+        terms = [(g * directions[i]).sum() for i, g in slopes.items()]
+        factors: dict[int, float] = {}
+        for i, factor in filter(None, self.hooks):
+            factors[i] = factors.get(i, 1.0) * (factor or 1.0)
+
+        def along(t):
+            side = Shifted(self.base, {i: t * d for i, d in directions.items()}, factors)
+            with np.errstate(all="ignore"):
+                for step in self.actions:
+                    side.do(*step)
+            y = side.values[root].data
+            return (y if cotangent is None else y * cotangent).sum()
+
+        def difference(h):
+            return (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
+
+        slope, found = sum(terms), [difference(h) for h in (1e-4, 1e-5)]
+        scale = 1 + sum(map(abs, terms))
+        if abs(found[0] - found[1]) > 1e-6 * scale and abs(found[1] - difference(3e-6)) > 1e-5 * scale:
+            STATISTICS["differences that do not settle"] += 1
+            return  # too curved to say
+        STATISTICS["slopes"] += 1
+        assert min(abs(x - slope) for x in found) <= 1e-5 * scale, f"slope {slope}, differences {found}"
+
+    # Choosing
+
+    def some(self, c, where=lambda x: True):
+        """A value, rather a recent one, and rarely one whose graph is freed; None if there is none."""
+        dead_too = bool(self.dead) and c.flag(12)
+        found = [i for i, x in enumerate(self.ours.values) if (dead_too or i not in self.dead) and where(x)]
+        return c.pick(found[::-1]) if found else None
+
+    def watchable(self, i):
+        """Whether a value may be the target of a gradient."""
+        return i not in self.stale and self.differentiable(i)
+
+    def hookable(self, i):
+        return self.watchable(i) and (self.ours.values[i].is_leaf or "second" not in self.used or self.theirs is None)
+
+    def differentiable(self, i):
+        return self.ours.values[i].requires_grad and (self.theirs is None or self.theirs.values[i].requires_grad)
+
+    def call(self, label, pair, *operands, mode="recorded", exact=False):
+        made = self.do(label, "call", pair, operands, mode, exact=exact)
+        if self.dead & set(operands) and mode not in ("no_grad", "detach"):
+            self.dead |= {i for i in made if self.ours.values[i].node is not None}
+        return made
+
+    def same(self, label, f, *operands, **how):
+        return self.call(label, (f, f), *operands, **how)
+
+    def fresh(self, c, *shape, scale=1.0):
+        """A new leaf of this shape."""
+        return self.do("leaf", "leaf", self.array(c, shape) * scale, True, exact=True)[0]
+
+    def array(self, c, shape):
+        return c.array(shape).astype(self.ours.dtype)
+
+    # Steps: every public method from here on is one, and a rule of the machine below
+
+    def leaf(self, c):
+        known = [x.shape for x in self.ours.values] * (not c.flag(3))
+        self.do("leaf", "leaf", self.array(c, c.pick(known or self.shapes)), not c.flag(4), exact=True)
+
+    def smooth(self, c):
+        name = c.pick(list(SMOOTH))
+        pair, domain = SMOOTH[name]
+        i = self.some(c, lambda x: domain(x.data))
+        if i is not None:
+            self.call(name, pair, i, mode="checkpoint" if c.flag(16) else "recorded")
+
+    def kinked(self, c):
+        name = c.pick(list(KINKED))
+        pair, points = KINKED[name]
+        i = self.some(c)
+        if i is not None and not self.slopes and self.clear(i, points=points):
+            self.call(name, pair, i, exact=name in ("relu", "abs", "clip") and self.exact[i])
+
+    def clear(self, *operands, points=None):
+        """Whether rounding decides nothing in a comparison of these values with points, or with one another."""
+        if all(self.exact[i] for i in operands):
+            return True
+        return self.ours.dtype == "float64" and apart(np.concatenate([self.ours.values[i].data.ravel()
+                                                                      for i in operands]), points)
+
+    def binary(self, c):
+        name = c.pick(list(BINARY))
+        i = self.some(c)
+        if i is None:
+            return
+        a = self.ours.values[i]
+
+        def fits(b):
+            try:
+                np.broadcast_shapes(a.shape, b.shape)
+            except ValueError:
+                return False
+            return name not in ONLY_IF or ONLY_IF[name](a.data, b.data)
+
+        j = self.some(c, fits)
+        if j is None or name in COMPARING and (self.slopes or not self.comparable(i, j)):
+            return
+        self.call(name, BINARY[name], i, j)
+
+    def comparable(self, i, j):
+        if self.exact[i] and self.exact[j]:
+            return True
+        gaps = np.abs(self.ours.values[i].data - self.ours.values[j].data)
+        return self.ours.dtype == "float64" and gaps.min() > 1e-7
+
+    def reduce(self, c):
+        name = c.pick(list(REDUCTIONS))
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        x = self.ours.values[i].data
+        axis = tuple(a - c.pick([0, x.ndim]) for a in range(x.ndim) if c.flag())
+        axis = c.pick([None, *axis, axis]) if axis and name not in ("prod", "norm") else c.integer(0, x.ndim - 1)
+        keepdim = c.flag()
+        if name in ("max", "min") and (self.slopes or not self.clear(i)):
+            return
+        if name in ("var", "std", "norm") and x.std(axis).min() < 0.03:
+            return
+        ours, theirs = REDUCTIONS[name]
+        if axis is None:
+            axes = tuple(range(x.ndim))
+            pair = (lambda x: ours(x, None, keepdim)), lambda x: theirs(x, axes, keepdim)
+        else:
+            pair = (lambda x: ours(x, axis, keepdim)), lambda x: theirs(x, axis, keepdim)
+        self.call(f"{name}(axis={axis}, keepdim={keepdim})", pair, i, exact=name in ("max", "min") and self.exact[i])
+
+    def along(self, c):
+        """Ops along one axis."""
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        axis = c.integer(0, self.ours.values[i].ndim - 1) - c.pick([0, self.ours.values[i].ndim])
+        name = c.pick(["softmax", "log_softmax", "cumsum"])
+        self.same(f"{name}({axis})", lambda x: getattr(x, name)(axis), i)
+
+    def move(self, c):
+        i = self.some(c, lambda x: x.ndim < 5)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        n = len(shape)
+        moves = {
+            "reshape(-1)": lambda x: x.reshape(-1), "unsqueeze(0)": lambda x: x.unsqueeze(0),
+            "unsqueeze(-1)": lambda x: x.unsqueeze(-1), "flatten": lambda x: x.flatten(),
+            "squeeze": lambda x: x.squeeze(), "view": lambda x: x.view(shape),
+        }
+        if n:
+            order = tuple(sorted(range(n), key=[c.integer(0, 9) for _ in range(n)].__getitem__))
+            axis, shift, times = c.integer(0, n - 1), c.integer(-2, 3), c.integer(1, 2)
+            wide = tuple(c.pick([1, 2, 3]) if m == 1 else m for m in shape)
+            halves = next((k for k in (2, 3, 5) if shape[axis] % k == 0 and shape[axis] > k), shape[axis])
+            rows = (*shape[:axis], halves, shape[axis] // halves, *shape[axis + 1:])
+            moves |= {
+                f"permute{order}": lambda x: x.permute(order), f"flip({axis})": lambda x: x.flip((axis,)),
+                f"transpose({axis}, 0)": lambda x: x.transpose(axis, 0),
+                f"roll({shift}, {axis})": lambda x: x.roll(shift, axis), f"expand{wide}": lambda x: x.expand(wide),
+                f"expand(2, ...{wide})": lambda x: x.expand((2, *wide)), f"reshape{rows}": lambda x: x.reshape(rows),
+                f"unflatten({axis})": lambda x: x.unflatten(axis, (halves, shape[axis] // halves)),
+                f"repeat({times}, ...)": lambda x: x.repeat(times, *[1] * (n - 1)),
+                f"repeat_interleave({times}, {axis})": lambda x: x.repeat_interleave(times, axis),
+                f"flatten(0, {axis})": lambda x: x.flatten(0, axis), f"squeeze({axis})": lambda x: x.squeeze(axis),
+            }
+        if n == 2:
+            moves |= {"T": lambda x: x.T, f"diagonal({shift})": lambda x: x.diagonal(shift)}
+        if n >= 2:
+            moves |= {f"tril({shift})": lambda x: x.tril(shift), f"triu({shift})": lambda x: x.triu(shift),
+                      "mT": lambda x: x.mT}
+        name = c.pick(list(moves))
+        self.same(name, moves[name], i, exact=self.exact[i])
+
+    def pad(self, c):
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        x = self.ours.values[i]
+        mode = c.pick(["constant", "reflect", "replicate", "circular"]) if x.ndim in (2, 3) else "constant"
+        most = min(2, x.shape[-1] - (mode == "reflect"))
+        widths, value = (c.integer(0, most), c.integer(0, most)), 0.3 if mode == "constant" else 0.0
+        self.call(f"pad({widths}, {mode})", (lambda x: x.pad(widths, mode, value),
+                                             lambda x: torch_("F.pad")(x, widths, mode, value)), i, exact=self.exact[i])
+
+    def basic_index(self, c, shape):
+        index = []
+        for m in shape:
+            start = c.integer(0, m - 1)
+            index.append(c.pick([slice(None), slice(start, None), slice(start, c.integer(start + 1, m)),
+                                 slice(None, None, 2), start, start - m]))
+        for _ in range(c.integer(0, 1)):
+            index.insert(c.integer(0, len(index)), None)
+        if c.flag(3):
+            index[c.integer(0, len(index)):] = [...]
+        return tuple(index)
+
+    def index(self, c):
+        """Slices, integers, None and ...; or integer arrays, a mask, with slices at the other axes."""
+        i = self.some(c)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        kind = c.pick(["basic", "basic", "rows", "pairs", "mask"]) if shape else "basic"
+        axis = c.integer(0, max(0, len(shape) - 1))
+        many = c.pick([(2,), (3,), (2, 2), (1, 3)])
+        index = self.basic_index(c, shape)
+        if kind == "rows":
+            index = (slice(None),) * axis + (self.integers(c, shape[axis], many),)
+        elif kind == "pairs" and len(shape) > 1:
+            index = tuple(self.integers(c, m, many) for m in shape[:2])
+        elif kind == "mask":
+            axes = c.integer(1, len(shape))
+            index = (c.array(shape[:axes]) > 0,)
+        index_torch = tuple(torch_("tensor")(k) if isinstance(k, np.ndarray) and self.theirs else k for k in index)
+        self.call(f"index{index}", (lambda x: x[index], lambda x: x[index_torch]), i, exact=self.exact[i])
+
+    def integers(self, c, high, shape):
+        """Positions on an axis of size high, some from its end."""
+        return np.random.default_rng(c.integer(0, 2**16)).integers(-high, high, shape)
+
+    def lookup(self, c):
+        """gather, scatter_add, embedding, sort, topk."""
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        x = self.ours.values[i]
+        axis, k = c.integer(0, x.ndim - 1), c.integer(1, 4)
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1:])
+        index = self.integers(c, x.shape[axis], shape) % x.shape[axis]
+        torch_index = torch_("tensor")(index) if self.theirs else None
+        name = c.pick(["gather", "scatter_add", "embedding", "sort", "topk"])
+        if name == "gather":
+            self.call(f"gather({axis}, {index.tolist()})", (lambda x: x.gather(axis, index),
+                                                            lambda x: x.gather(axis, torch_index)), i)
+        elif name == "scatter_add":
+            self.call(f"scatter_add({axis}, {index.tolist()})", (
+                lambda x, s: x.scatter_add(axis, index, s), lambda x, s: x.scatter_add(axis, torch_index, s)),
+                i, self.fresh(c, *shape))
+        elif name == "embedding" and x.ndim == 2:
+            rows = self.integers(c, len(x), (2, 3)) % len(x)
+            self.call(f"embedding({rows.tolist()})", (lambda w: ops.embedding(rows, w), lambda w: torch_("F.embedding")(
+                torch_("tensor")(rows), w)), i)
+        elif name == "sort" and not self.slopes and apart(x.data):
+            self.call(f"sort({axis})", (lambda x: x.sort(axis)[0], lambda x: x.sort(axis)[0]), i)
+        elif name == "topk" and not self.slopes and k <= x.shape[axis] and apart(x.data):
+            self.call(f"topk({k}, {axis})", (lambda x: x.topk(k, axis)[0], lambda x: x.topk(k, axis)[0]), i)
+
+    def split(self, c):
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        axis = c.integer(0, self.ours.values[i].ndim - 1)
+        m = self.ours.values[i].shape[axis]
+        size, cut = c.integer(1, m), c.integer(0, m - 1)
+        splits = {f"split({size}, {axis})": lambda x: x.split(size, axis),
+                  f"chunk({size}, {axis})": lambda x: x.chunk(size, axis)}
+        if cut:
+            splits[f"split({cut, m - cut}, {axis})"] = lambda x: x.split([cut, m - cut], axis)
+        if m <= 4:
+            splits[f"unbind({axis})"] = lambda x: x.unbind(axis)
+        name = c.pick(list(splits))
+        self.parts.update(self.same(name, splits[name], i, exact=self.exact[i]))
+
+    def join(self, c):
+        i = self.some(c)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        axis = c.integer(0, len(shape))
+        stacked = c.flag() or axis == len(shape)
+
+        def fits(x):
+            rest = axis + (not stacked)
+            return x.ndim == len(shape) and x.shape[:axis] == shape[:axis] and x.shape[rest:] == shape[rest:]
+
+        operands = [i] + [self.some(c, fits) for _ in range(c.integer(1, 2))]
+        if None in operands:
+            return
+        name = "stack" if stacked else "cat"
+        self.call(f"{name}(axis={axis})", (lambda *xs: getattr(ops, name)(*xs, axis=axis),
+                                           lambda *xs: torch_(name)(xs, axis)), *operands,
+                  exact=all(self.exact[j] for j in operands))
+
+    def product(self, c):
+        i = self.some(c, lambda x: x.ndim > 0)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        n, m = shape[-1], c.integer(1, 3) if self.largest < 1000 else 40
+        name = c.pick(["matrix", "vector", "batch", "self", "linear", "einsum", "outer"])
+        scale = n**-0.5
+        if name == "matrix":
+            j = self.some(c, lambda x: x.ndim == 2 and x.shape[0] == n)
+            self.same("matmul", lambda a, b: a @ b, i, self.fresh(c, n, m, scale=scale) if j is None else j)
+        elif name == "vector":
+            j = self.some(c, lambda x: x.shape == (n,))
+            self.same("matmul", lambda a, b: a @ b, i, self.fresh(c, n, scale=scale) if j is None else j)
+        elif name == "batch" and len(shape) > 1:
+            self.same("matmul", lambda a, b: a @ b, self.fresh(c, 2, *[1] * (len(shape) - 2), m, shape[-2]), i)
+        elif name == "self" and len(shape) > 1:
+            self.same("x @ x.mT", lambda a: a @ a.mT, i)
+        elif name == "linear":
+            bias = [self.fresh(c, m)] if c.flag() else []
+            self.call("linear", pair("linear", "F.linear"), i, self.fresh(c, m, n, scale=scale), *bias)
+        elif name == "einsum":
+            letters = "abcde"[: len(shape)]
+            last, others = letters[-1], letters[:-1]
+            formula, other = c.pick([(f"{letters},{last}->{others}", (n,)), (f"{letters},{last}z->z{others}", (n, m))])
+            self.call(f"einsum {formula}", (lambda a, b: ops.einsum(formula, a, b),
+                                            lambda a, b: torch_("einsum")(formula, a, b)),
+                      i, self.fresh(c, *other, scale=scale))
+        elif name == "outer" and len(shape) == 1:
+            self.call("outer", pair("outer"), i, i)
+
+    def attend(self, c):
+        i = self.some(c, lambda x: x.ndim in (2, 3, 4) and x.shape[-2] > 1)
+        if i is None:
+            return
+        shape, causal = self.ours.values[i].shape, c.flag()
+        j, k = (self.some(c, lambda x: x.shape == shape) for _ in range(2))
+        if j is None or k is None:
+            return
+
+        def theirs(q, k, v):
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            if causal:
+                scores = scores.masked_fill(scores.new_ones(scores.shape[-2:]).triu(1) > 0, -np.inf)
+            return scores.softmax(-1) @ v
+
+        self.call(f"attention(is_causal={causal})", (lambda q, k, v: ops.scaled_dot_product_attention(
+            q, k, v, is_causal=causal), theirs), i, j, k)
+
+    def normalize(self, c):
+        name = c.pick(["layer_norm", "rms_norm", "batch_norm", "group_norm"])
+
+        def fits(x):
+            if x.ndim < 2 or min(x.shape[-1], x.shape[0]) < 2:
+                return False
+            axis = -1 if name in ("layer_norm", "rms_norm") else tuple(a for a in range(x.ndim) if a != 1)
+            return name == "group_norm" and x.ndim > 2 and x.data.std((1, 2)).min() > 0.1 or name != "group_norm" and (
+                x.data.std(axis).min() > 0.1)
+
+        i = self.some(c, fits)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        if name == "layer_norm":
+            self.call(name, (ops.layer_norm, lambda x, w, b: torch_("F.layer_norm")(x, w.shape, w, b)),
+                      i, self.fresh(c, shape[-1]), self.fresh(c, shape[-1]))
+        elif name == "rms_norm":
+            self.call(name, (ops.rms_norm, lambda x, w: torch_("F.rms_norm")(x, w.shape, w)),
+                      i, self.fresh(c, shape[-1]))
+        elif name == "batch_norm":
+            self.call(name, (ops.batch_norm, lambda x, w, b: torch_("F.batch_norm")(x, None, None, w, b, True)),
+                      i, self.fresh(c, shape[1]), self.fresh(c, shape[1]))
+        else:
+            groups = 2 if shape[1] % 2 == 0 else 1
+            if self.ours.values[i].data.reshape(shape[0], groups, -1).std(-1).min() < 0.1:
+                return
+            self.call(f"group_norm({groups})", (
+                lambda x, w, b: ops.group_norm(x, w, b, num_groups=groups),
+                lambda x, w, b: torch_("F.group_norm")(x, groups, w, b)), i, self.fresh(c, shape[1]),
+                self.fresh(c, shape[1]))
+
+    def loss(self, c):
+        i = self.some(c, lambda x: x.ndim == 2)
+        if i is None:
+            return
+        shape = self.ours.values[i].shape
+        j = self.some(c, lambda x: x.shape == shape) or i
+        labels = np.random.default_rng(c.integer(0, 99)).integers(0, shape[1], shape[0])
+        reduction = c.pick(["mean", "sum"])
+        if c.flag():
+            self.call(f"mse_loss, {reduction}", (
+                lambda x, y: ops.mse_loss(x, y, reduction=reduction),
+                lambda x, y: torch_("F.mse_loss")(x, y, reduction=reduction)), i, j)
+        else:
+            self.call(f"cross_entropy, {reduction}, {labels.tolist()}", (
+                lambda x: ops.cross_entropy(x, labels, reduction=reduction, label_smoothing=0.1),
+                lambda x: torch_("F.cross_entropy")(x, torch_("tensor")(labels), reduction=reduction,
+                                                    label_smoothing=0.1)), i)
+
+    def images(self, c):
+        """Convolution and pooling; all axes but the last two are made batch or channels."""
+        i = self.some(c, lambda x: x.ndim >= 2)
+        if i is None:
+            return
+        x = self.ours.values[i]
+        shape = (1, -1, *x.shape[-2:]) if x.ndim != 4 else x.shape
+        channels = x.size // x.shape[-1] // x.shape[-2] if x.ndim != 4 else x.shape[1]
+        j, = self.same(f"reshape{shape}", lambda x: x.reshape(shape), i, exact=self.exact[i]) or [None]
+        if j is None:
+            return
+        height, width = shape[-2:]
+        kh, kw = min(c.integer(1, 3), height), min(c.integer(1, 3), width)
+        stride, padding = c.integer(1, 2), c.integer(0, 1)
+        name = c.pick(["conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "interpolate",
+                       "conv1d"])
+        said = f"{name}, kernel {kh, kw}, stride {stride}, padding {padding}"
+        if name == "conv2d":
+            groups = c.pick([1, channels])
+            out = groups * c.integer(1, 2)
+            w = self.fresh(c, out, channels // groups, kh, kw, scale=(channels * kh * kw / groups) ** -0.5)
+            self.call(f"{said}, groups {groups}", (
+                lambda x, w, b: ops.conv2d(x, w, b, stride=stride, padding=padding, groups=groups),
+                lambda x, w, b: torch_("F.conv2d")(x, w, b, stride, padding, 1, groups)), j, w, self.fresh(c, out))
+        elif name == "conv_transpose2d":
+            padding = min(padding, kh - 1, kw - 1)
+            self.call(said, (lambda x, w: ops.conv_transpose2d(x, w, stride=stride, padding=padding),
+                             lambda x, w: torch_("F.conv_transpose2d")(x, w, None, stride, padding)),
+                      j, self.fresh(c, channels, 2, kh, kw, scale=(channels * kh * kw) ** -0.5))
+        elif name == "conv1d":
+            k = self.same("x[:, :, 0]", lambda x: x[:, :, 0], j)[0]
+            self.call(said, (lambda x, w: ops.conv1d(x, w, padding=padding), lambda x, w: torch_("F.conv1d")(
+                x, w, None, 1, padding)), k, self.fresh(c, 2, channels, kw))
+        elif name == "max_pool2d" and not self.slopes and self.clear(j):
+            if not apart(self.ours.values[j].data):
+                return  # PyTorch gives a tie to one element
+            self.call(said, (lambda x: x.max_pool2d((kh, kw), stride), lambda x: torch_("F.max_pool2d")(
+                x, (kh, kw), stride)), j, exact=self.exact[j])
+        elif name == "avg_pool2d":
+            self.call(said, (lambda x: x.avg_pool2d((kh, kw), stride), lambda x: torch_("F.avg_pool2d")(
+                x, (kh, kw), stride)), j)
+        elif name == "adaptive_avg_pool2d":
+            self.call(f"{name} to {kh, kw}", (lambda x: ops.adaptive_avg_pool2d(x, (kh, kw)), lambda x: torch_(
+                "F.adaptive_avg_pool2d")(x, (kh, kw))), j)
+        elif name == "interpolate":
+            self.call(said, (lambda x: ops.interpolate(x, scale_factor=2), lambda x: torch_("F.interpolate")(
+                x, scale_factor=2)), j)
+
+    def island(self, c):
+        """The same values without a graph, or an op that is not recorded."""
+        i = self.some(c)
+        if i is None:
+            return
+        self.used.add("detach")
+        if c.flag():
+            self.same("detach", lambda x: x, i, mode="detach", exact=self.exact[i])
+        else:
+            name = c.pick(["tanh", "sin"])
+            self.same(f"no_grad: {name}", lambda x: getattr(x, name)(), i, mode="no_grad")
+
+    def block(self, c):
+        """A part of the graph that is computed again in backward."""
+        i = self.some(c)
+        if i is None:
+            return
+        shape, name = self.ours.values[i].shape, c.pick(list(BLOCKS))
+        j = self.some(c, lambda x: x.shape == shape)
+        self.same(f"checkpoint: {name}", BLOCKS[name], i, i if j is None else j,
+                  mode=c.pick(["checkpoint", "closed"]))
+
+    def change(self, c):
+        """Assign to a leaf, or set a part of a value that does not require grad."""
+        whole = c.flag()
+        i = self.some(c, lambda x: x.data.flags.writeable and (x.is_leaf if whole else not x.requires_grad))
+        if i is None or not self.same_memory(i):
+            return
+        shared = [j for j in range(len(self.base)) if self.ours.memory(j) == self.ours.memory(i)]
+        if self.theirs:
+            views = {j for j in shared if self.theirs.values[j]._is_view()}
+            if 0 in self.theirs.values[i].stride():
+                return  # a deepcopy of what expand made is expanded again
+            if self.parts.intersection(shared) or views & {hook[0] for hook in self.hooks if hook} or any(
+                    self.theirs.values[j].retains_grad for j in views):
+                return
+            self.stale |= views
+        if self.theirs and (self.theirs.values[i].grad_fn or not whole and self.theirs.values[i].requires_grad):
+            return
+        self.used.add("in place")
+        x = self.ours.values[i]
+        for j in shared:
+            self.exact[j] = False
+        if whole:
+            self.do(f"v{i}", "assign", i, self.array(c, x.shape), x.data.copy())
+        else:
+            index = self.basic_index(c, x.shape)
+            self.do(f"v{i}", "setitem", i, index, self.array(c, x.data[index].shape))
+
+    def same_memory(self, i):
+        """Whether the same values share the memory of value i on both sides."""
+        if self.theirs is None:
+            return True
+        key, their_key = self.ours.memory(i), self.theirs.memory(i)
+        return all((self.ours.memory(j) == key) == (self.theirs.memory(j) == their_key) for j in range(len(self.base)))
+
+    def hook(self, c):
+        i = self.some(c, lambda x: x.requires_grad)
+        if i is not None and self.hookable(i):
+            self.watch(i)
+            factor = c.pick([None, 2.0, -0.5])
+            self.used.add("hook")
+            self.do(f"v{i}", "hook", i, factor)
+            self.hooks.append((i, factor))
+
+    def watch(self, i):
+        if not self.ours.values[i].is_leaf:
+            self.used.add("inner")
+
+    def unhook(self, c):
+        which = [k for k, hook in enumerate(self.hooks) if hook]
+        if which:
+            k = c.pick(which)
+            self.do(f"hook {k}", "unhook", k)
+            self.hooks[k] = None
+
+    def retain(self, c):
+        i = self.some(c, lambda x: x.requires_grad)
+        if i is not None and self.hookable(i):
+            self.watch(i)
+            self.do(f"v{i}", "retain_grad", i)
+
+    def deepcopy(self, c):
+        i = self.some(c, lambda x: x.is_leaf and (x.grad is None or x.grad.node is None))
+        if i is not None and (self.theirs is None or self.theirs.values[i].is_leaf):
+            if self.theirs and self.theirs.values[i].grad is not None and not self.theirs.values[i].grad.is_leaf:
+                return
+            self.used.add("detach")
+            self.do(f"v{i}", "deepcopy", i, exact=self.exact[i])
+
+    def forget(self, c):
+        i = self.some(c, lambda x: x.grad is not None)
+        if i is not None:
+            self.do(f"v{i}", "zero_grad", i)
+
+    def root(self, c):
+        i = self.some(c, lambda x: x.requires_grad)
+        if i is None or not self.differentiable(i):
+            return None
+        shape = self.ours.values[i].shape
+        cotangent = None if self.ours.values[i].size == 1 and c.flag() else self.array(c, shape)
+        create_graph = c.flag(5) and (self.theirs is None or "inner" not in self.used)
+        return i, cotangent, create_graph or not c.flag(3), create_graph
+
+    def backward(self, c):
+        args = self.root(c)
+        if args is None:
+            return
+        self.grads_before = {i: x.grad.data.copy() for i, x in enumerate(self.ours.values) if x.grad is not None}
+        self.walk("backward", *args)
+
+    def gradient(self, c):
+        args = self.root(c)
+        if args is None:
+            return
+        targets = [self.some(c, lambda x: x.requires_grad) for _ in range(c.integer(1, 3))]
+        if not all(map(self.watchable, targets)):
+            return
+        if args[0] not in targets and self.ours.values[args[0]].is_leaf:
+            return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
+        if self.theirs and len(targets) > 1 and any(hook and hook[0] in targets for hook in self.hooks):
+            return  # PyTorch gives the gradient before the hook if the target leads to another target
+        if self.theirs and "second" in self.used and not all(self.ours.values[t].is_leaf for t in targets):
+            return
+        i, cotangent, retain, create_graph = args
+        made = self.walk("gradient", i, cotangent, retain, create_graph, targets)
+        if not create_graph:
+            self.used.add("detach")
+        return made
+
+    def walk(self, action, i, cotangent, retain, create_graph, *targets):
+        if create_graph:
+            self.used.add("second")
+        before = len(self.base)
+        self.do(f"v{i}", action, i, cotangent, retain, create_graph, *targets)
+        if not retain:
+            self.used.add("freed")
+            self.dead = {j for j, x in enumerate(self.ours.values) if freed(x)}
+        return range(before, len(self.base))
+
+    def take_grad(self, c):
+        """The gradient of a leaf as a value of the program, as for a gradient penalty."""
+        i = self.some(c, lambda x: x.grad is not None and x.is_leaf)
+        if i is not None and not self.slopes and (self.theirs is None or self.theirs.values[i].grad is not None):
+            self.do(f"v{i}", "take_grad", i)
+
+    def finish(self):
+        """A last backward, from several values at once."""
+        roots = [i for i in range(len(self.base)) if i not in self.dead and self.differentiable(i)][-12:]
+        if not roots or self.over:
+            return
+        self.same("their sum", lambda *xs: sum(x.mean() * k for k, x in enumerate(xs, 1)), *roots)
+        self.backward(Seeded(len(self.actions)))
+
+
+STEPS = ("smooth binary kinked reduce along move pad index lookup split join product attend normalize loss images "
+         "island block change hook unhook retain deepcopy forget backward gradient take_grad leaf "
+         "smooth smooth smooth binary binary move index index reduce").split()  # named twice: as often
+
+
+def freed(x):
+    """Whether a backward from x would meet a freed node."""
+    stack, seen = [x.node], set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node) and node not in seen:
+            seen.add(node)
+            if node.parents is None:
+                return True
+            stack += node.parents
+    return False
+
+
+class Machine(RuleBasedStateMachine):
+    """Hypothesis chooses the steps and all that they ask."""
+
+    def start(self):
+        return Program()
+
+    @initialize(data=st.data())
+    def first(self, data):
+        self.program = self.start()
+        for _ in range(3):
+            self.program.leaf(Drawn(data))
+
+    def step(name):
+        @rule(data=st.data())
+        def take(self, data):
+            if not self.program.over:
+                getattr(self.program, name)(Drawn(data))
+        return take
+
+    for k, name in enumerate(STEPS):
+        locals()[f"{name}_{k}"] = step(name)
+    del step, name, k
+
+    def teardown(self):
+        if hasattr(self, "program"):
+            self.program.finish()
+
+
+class WithTorch(Machine):
+    def start(self):
+        return Program(theirs=Theirs())
+
+
+class WithSlopes(Machine):
+    def start(self):
+        return Program(slopes=True)
+
+
+def random_program(seed, steps=20, **how):
+    program, c = Program(**how), Seeded(seed)
+    for _ in range(3):
+        program.leaf(c)
+    for _ in range(steps):
+        if not program.over:
+            getattr(program, c.pick(STEPS))(c)
+    program.finish()
+    return program
+
+
+# Tests ----------------------------------------------------------------------------------------------------------------
+
+PROGRAMS, SEED = int(os.environ.get("TINYGRAD_LIKE_PROGRAMS", 200)), int(os.environ.get("TINYGRAD_LIKE_SEED", 0))
+LARGE = [(64, 65), (130, 33), (257,), (2, 8, 12, 12), (4, 33, 40), (65,), (33, 1), (300, 250), (1, 40)]
+
+
+def check(machine, seed):
+    """Run the machine on as many programs as asked for, the same ones every time."""
+    run_state_machine_as_test(hypothesis_seed(SEED + seed)(machine), settings=settings(
+        max_examples=PROGRAMS, stateful_step_count=40, deadline=None, database=None,
+        suppress_health_check=list(HealthCheck)))
+
+
+def test_gradients_are_slopes():
+    check(WithSlopes, 0)
+    assert STATISTICS["differences that do not settle"] < STATISTICS["slopes"] / 100
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Using backward")  # backward(create_graph=True) makes a cycle in PyTorch
+def test_values_gradients_and_refusals_are_those_of_pytorch():
+    check(WithTorch, 0)
+
+
+def kernel_program(seed, **how):
+    return random_program(seed, steps=8, dtype="float32", shapes=LARGE, largest=80_000, **how)
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS // 5))
+def test_kernels_in_float32_agree_with_float64(seed):
+    program = kernel_program(seed)
+    exact = Ours("float64")
+    for step in program.actions:
+        program.attempt(exact, step[0], step[1:])
+    found, expected = ([x.data for x in side.values] + side.grads() for side in (program.ours, exact))
+    for x, y in zip(found, expected, strict=True):
+        assert (x is None) == (y is None)
+        if x is not None:
+            assert x.dtype == "float32" and y.dtype == "float64"
+            np.testing.assert_allclose(x, y, rtol=0, atol=2e-4 * (1 + np.abs(y).max()))
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS // 5))
+def test_kernels_in_float32_agree_with_pytorch(seed):
+    kernel_program(seed, theirs=Theirs("float32"))
+
+
+def bits(program):
+    return [None if x is None else x.tobytes() for x in [*(x.data for x in program.ours.values), *program.ours.grads()]]
+
+
+@pytest.mark.parametrize(("make", "count"), [(random_program, PROGRAMS), (kernel_program, 12)])
+def test_threads_do_not_disturb_one_another(make, count):
+    """Each of four threads runs programs of its own; all give the bits that they give alone."""
+    alone = [bits(make(seed)) for seed in range(count)]
+    together: list = [None] * count
+
+    def run(first):
+        for seed in range(first, count, 4):
+            together[seed] = bits(make(seed))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=run, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == alone
+
+
+@pytest.mark.slow
+def test_memory_is_flat():
+    """Without the garbage collector programs leave nothing behind, refused backwards and hooks included."""
+    count, grown = 10 * PROGRAMS, []
+
+    def engine_objects():
+        return sum(type(x) in (Node, Tensor) for x in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        engine = engine_objects()
+        for quarter in range(4):
+            blocks = sys.getallocatedblocks()
+            for seed in range(quarter * count // 4, (quarter + 1) * count // 4):
+                for x in random_program(seed).ours.values:
+                    x.grad = None  # which after create_graph=True has a graph that stands on x: a cycle
+            del x
+            grown.append(sys.getallocatedblocks() - blocks)
+        assert engine_objects() == engine
+    finally:
+        gc.enable()
+    assert min(grown) < count / 4  # caches of geometry and of kernels grow at times; what is forgotten, always
