@@ -444,6 +444,8 @@ EXAMPLES = {
                     ((some(5, 3), some(4, 3), some(4)), {"last": False}),
                     (frozen(some_layers(), 0, 1, 2), {}), (frozen(some_layers(), 0, 1, 2, 3), {}),
                     (frozen(some_layers(), 1, 3, 5, 6), {}), (frozen(some_layers(), 0, 1, 2, 3, 4, 5), {})],
+    "var": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
+            ((some(5, 3),), {"axis": 0, "correction": 0})],
     "leaky_relu": [((some(3, 4),), {}), ((some(3, 4),), {"negative_slope": 0.3})],
     "sigmoid_vjp": [((some(3, 4), positive(3, 4)), {})],
     "tanh_vjp": [((some(3, 4), positive(3, 4)), {})],
