@@ -280,7 +280,7 @@ def count_allocations(monkeypatch):
     """Make NumPy's functions that make arrays, all forwards and rules, and the optimizers' kernels `Allocating`."""
     for name in "empty zeros ones full array asarray ascontiguousarray empty_like zeros_like multiply add".split():
         monkeypatch.setattr(np, name, Allocating(getattr(np, name)))
-    for op in [x for x in gc.get_objects() if isinstance(x, Primitive)]:
+    for op in [x for x in gc.get_objects() if issubclass(type(x), Primitive)]:
         monkeypatch.setattr(op, "forward", Allocating(op.forward))
         monkeypatch.setattr(op, "rules", {i: (Allocating(rule), uses) for i, (rule, uses) in op.rules.items()})
         if op.joint:

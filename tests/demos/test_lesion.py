@@ -13,7 +13,8 @@ def test_the_residual_net_survives(tmp_path, capsys):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     (whole, single, several), (plain_whole, plain_single, plain_several) = found["residual"], found["plain"]
     assert len(single) == 4 and len(plain_single) == 8 and len(several) == 5 and len(plain_several) == 9
-    assert whole == several[0] > 0.93 and plain_whole == plain_several[0] > 0.85
+    assert whole > 0.93 and plain_whole > 0.85
+    assert [several[0], plain_several[0]] == pytest.approx([whole, plain_whole], rel=1e-12)  # means of equal draws
     assert single.mean() > 0.8 > 0.5 > plain_single.mean()
     printed = capsys.readouterr().out
     assert f"residual, 8 layers: {whole:.1%}" in printed and f"worst {plain_single.min():.1%}" in printed
