@@ -107,8 +107,8 @@ class Optimizer:
                 if p.grad is None:
                     continue
                 state = self.state[p]
-                before.append((p, state, state.copy()))
-                x, g = p.data, p.grad.data
+                before.append((p, state, state.copy() if state else _NOTHING))
+                x, g = p._data, p.grad.data
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
@@ -347,6 +347,9 @@ def _check_memory(who: str, params: Iterable[Tensor]) -> None:
             if np.shares_memory(a, b):
                 raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; make one of a "
                                  "copy, or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
+
+
+_NOTHING: dict = {}
 
 
 def _undo(before: list[tuple[Tensor, State, dict]]) -> None:

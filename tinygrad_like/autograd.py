@@ -205,8 +205,10 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     table = {root: g}
     owned = set()  # entries whose buffer was made here by an addition, and may be added to in place
     heap = [(-root.order, root)] if type(root) is Node else []
-    first = min([t.order if type(t) is Node else 0 for t in targets], default=0)  # leaves are older than any node
-    needed = _leading_to(root, targets, first) if targets else None
+    first, needed = 0, None
+    if targets:
+        first = min([t.order if type(t) is Node else 0 for t in targets])  # leaves are older than any node
+        needed = _leading_to(root, targets, first)
     while heap:
         node = heappop(heap)[1]
         g = table[node] if node in targets else table.pop(node)

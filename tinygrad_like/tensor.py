@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import random
-from .autograd import Node, recording, setting, tick, walk
+from .autograd import Node, mode, recording, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked
 from .errors import named
 from .memory import fills
@@ -220,7 +220,9 @@ class Tensor:
         gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
         g = self._seed("backward", gradient, create_graph)
-        with recording(create_graph), setting("filling", True):
+        before = mode.recording, mode.filling
+        mode.recording, mode.filling = create_graph, True
+        try:
             table, found = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus), []
             del g
             while table:
@@ -235,19 +237,18 @@ class Tensor:
                     alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray)
                     alone = alone and (c.base is None or (fills(c) and sys.getrefcount(c.base) == _BASE_ALONE))
                     c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
-                for hook in tuple(leaf._hooks or ()):
-                    c = hook(c)
+                if leaf._hooks:
+                    for hook in tuple(leaf._hooks):
+                        c = hook(c)
                 if leaf.grad is not None and leaf.grad.shape != c.shape:
                     raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
                                        f"changed, {leaf.grad.shape}; call zero_grad() first")
                 found.append((leaf, c))
             with _adding:
-                while found:
-                    leaf, c = found.pop()
-                    leaf._add_grad(c)
-
-    def _add_grad(self, c: Tensor) -> None:
-        self.grad = c if self.grad is None else self.grad + c
+                for leaf, c in reversed(found):
+                    leaf.grad = c if leaf.grad is None else leaf.grad + c
+        finally:
+            mode.recording, mode.filling = before
 
     def gradient(self, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
@@ -347,7 +348,8 @@ class Tensor:
                 t = ref()
                 if t is not None:
                     with _adding:
-                        t._add_grad(ops.clone(g) if isinstance(g, Tensor) else wrap(np.array(g)))
+                        c = ops.clone(g) if isinstance(g, Tensor) else wrap(np.array(g))
+                        t.grad = c if t.grad is None else t.grad + c
 
             self.node.details().keep = keep
         return self

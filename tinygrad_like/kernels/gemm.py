@@ -617,32 +617,32 @@ def _calls(board, share, call, calls, workers, sample, exact):
     return calls
 
 
-def run(*calls: Call) -> None:
+def run(*calls: Call, exact: int = 1) -> None:
     """Do what Calls say, one after another. Between two of them Python would take longer than it seems: its code is no
     longer in the cache after a product, and the threads would have to be called together again.
 
-    Raises ValueError for arrays that are not what `product_call` and `linear_vjp_call` ask for.
+    Raises ValueError for arrays that are not what `product_call` and `linear_vjp_call` ask for. exact: take no subclass
+    of arrays; it is tried first, since it is easily checked.
     """
-    done = _run(calls, 1)
-    if done < len(calls):
-        arrays = [[x for part in call[1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
-                  for call in calls]  # fmt: skip
-        if all(isinstance(x, np.ndarray) for x in sum(arrays, [])):  # one is of a subclass, such as np.memmap
-            done += _run(calls[done:], 0)
-        if done < len(calls):
-            given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays[done])
-            raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was "
-                             "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
-
-
-def _run(calls: Sequence[Call], exact: int) -> int:
-    """How many of the Calls were done before one that does not fit."""
     global _address
     numbers = b"".join([call[0] for call in calls])
     with threads.pool:
         if not _address:
             _address = address_of(_share, types.intp, types.intp)
-        return _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), threads.gather(), id(_ZERO), exact)
+        workers = threads.gather(sure=False) if threads.resting else threads.count
+        done = _calls(threads.board, _address, id(numbers) + _CONTENT, len(calls), workers, id(_ZERO), exact)
+    if done < len(calls):
+        _run_rest(calls[done:], exact)
+
+
+def _run_rest(calls: Sequence[Call], exact: int) -> None:
+    """What is left of some Calls, of which the first does not fit."""
+    arrays = [x for part in calls[0][1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
+    if exact and all(isinstance(x, np.ndarray) for x in arrays):  # one is of a subclass, such as np.memmap
+        return run(*calls, exact=0)
+    given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays)
+    raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was exchanged "
+                     "after forward, such as by an assignment to a Tensor's data, run forward again")
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin

@@ -12,6 +12,7 @@ block of memory, the board, a cache line for each line of it.
 """
 
 import atexit
+import ctypes
 import math
 import os
 import threading
@@ -30,7 +31,8 @@ _JOB = 1 * LINE  # address of the code, of its record, number of tasks, number o
 _LEFT = 2 * LINE  # how many workers have left the region
 _FAILED = 3 * LINE  # whether a task could not be done
 _STOP = 4 * LINE  # whether workers are to end
-_RANGES = 5 * LINE  # a line for each thread: how many tasks of its range were taken
+_ALONE = 5 * LINE  # whether the last region was done by the thread that opened it, for want of workers
+_RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were taken
 _MOST = 256  # threads that there is room for
 
 _SPINS = 4000  # turns that a worker waits for a region, some 100 us, before it sleeps
@@ -96,6 +98,7 @@ def region(board, code, record, tasks, workers):
             if before == gate:
                 break
             gate = before
+        put(board + _ALONE, joined == 0)
         turns = 0
         while get(board + _LEFT) != joined:
             turns += 1
@@ -133,9 +136,11 @@ class _Worker(threading.Thread):
         self.lock.acquire()
 
     def run(self) -> None:
+        global resting
         while not _stopped:
             _serve(self.board, _SPINS)
             self.asleep = True  # each time it becomes true the lock is taken once, and each time false, released once
+            resting = True
             self.lock.acquire()
 
     def wake(self) -> None:
@@ -163,22 +168,28 @@ count: int = _allowed()  # threads that kernels may use, the caller's included
 # kernel between two bytecodes of the thread that holds it.
 pool = threading.RLock()
 
+resting = True  # whether a worker may be asleep, or not there yet
 _stopped = False
 _workers: list[_Worker] = []
 _memory = np.zeros(_RANGES + _MOST * LINE + LINE, np.uint8)  # kept, and so is its address
 board: int = -(-_memory.ctypes.data // LINE) * LINE
+_alone = ctypes.c_int64.from_address(board + _ALONE)
+_alone.value = 1
 
 
-def gather() -> int:
+def gather(sure: bool = True) -> int:
     """Wake the workers, or start them; returns how many threads there are, this one included. The caller holds `pool`.
 
-    A worker that wakes too late for a region is not waited for.
+    sure: whether the work is known to be worth a region; otherwise they are woken if the last region lacked them. To
+    wake a thread takes longer than a small kernel. A worker that wakes too late for a region is not waited for.
     """
-    while len(_workers) < count - 1:
-        _workers.append(_Worker(board))
-        _workers[-1].start()
-    for worker in _workers[: count - 1]:
-        if worker.asleep:
+    global resting
+    if resting and (sure or _alone.value):
+        resting, _alone.value = False, 0
+        while len(_workers) < count - 1:
+            _workers.append(_Worker(board))
+            _workers[-1].start()
+        for worker in _workers[: count - 1]:
             worker.wake()
     return count
 
@@ -188,14 +199,14 @@ def set_num_threads(n: int) -> None:
 
     Raises ValueError for any other n.
     """
-    global count
+    global count, resting
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= most:
         raise ValueError(
             f"set_num_threads: {n!r} is no number of threads from 1 to {most}, the number of cores; "
             "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
     with pool:
-        count = n
+        count, resting = n, True
 
 
 def get_num_threads() -> int:
@@ -217,8 +228,8 @@ def _stop() -> None:
 
 def _after_fork() -> None:
     """Threads are not copied to the child: it starts with one thread, and may ask for more."""
-    global count, pool, _stopped
-    count, pool, _stopped = 1, threading.RLock(), False
+    global count, pool, resting, _stopped
+    count, pool, resting, _stopped = 1, threading.RLock(), True, False
     _workers.clear()
     _memory[:] = 0
 

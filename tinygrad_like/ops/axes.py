@@ -31,7 +31,7 @@ def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if not isinstance(axis, tuple | list):
         axis = (axis,)
-    found = tuple(one_axis(who, a, ndim, scalar=True) for a in axis)
-    if len(set(found)) != len(found):
+    found = tuple([one_axis(who, a, ndim, scalar=True) for a in axis])
+    if len(found) > 1 and len(set(found)) != len(found):
         raise ValueError(f"{who}: axis {tuple(axis)} names an axis twice")
     return found if ndim else ()

@@ -141,14 +141,19 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
-    wide = np.result_type(*[x for x in (input, target, weight, pos_weight) if x is not None])
-    losses = softplus.forward(-input).astype(wide, copy=False)  # in place, the input alone would decide the dtype
+    losses = softplus.forward(-input)
+    if not (target.dtype is input.dtype and weight is None is pos_weight):  # in place, the input alone would decide it
+        wide = np.result_type(*[x for x in (input, target, weight, pos_weight) if x is not None])
+        losses = losses.astype(wide, copy=False)
     if pos_weight is not None:
         losses *= 1 + (pos_weight - 1) * target
     losses += (1 - target) * input
     if weight is not None:
         losses *= weight
-    return losses if reduction == "none" else sum.forward(losses) if reduction == "sum" else mean.forward(losses)
+    if reduction == "none":
+        return losses
+    total = losses.sum() if losses.size < LEAST else sum.forward(losses)
+    return total if reduction == "sum" else total / losses.size
 
 
 @binary_cross_entropy_with_logits.joint_vjp
