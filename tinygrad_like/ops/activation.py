@@ -15,7 +15,7 @@ from .axes import one_axis
 from .elementwise import erf, expm1, mul, neg, where
 from .index import take
 
-LEAST = 512  # numbers from which a kernel beats NumPy at functions of this kind
+LEAST = 64  # numbers from which a kernel beats NumPy at functions of this kind
 
 
 @primitive
