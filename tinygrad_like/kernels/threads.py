@@ -35,7 +35,7 @@ _ALONE = 5 * LINE  # whether the last region was done by the thread that opened 
 _RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were taken
 _MOST = 256  # threads that there is room for
 
-_SPINS = 4000  # turns that a worker waits for a region, some 100 us, before it sleeps
+_SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
 _PATIENT = 200  # turns after which who waits gives way to other threads at every turn
 
 

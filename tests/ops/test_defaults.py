@@ -1,0 +1,59 @@
+"""What is meant by leaving an argument out: part of the interface, and the same as in PyTorch where it has the op."""
+
+import inspect
+
+import pytest
+
+from tinygrad_like import ops
+
+DEFAULTS = {
+    "all any argmax argmin logsumexp max mean min norm prod sum": {"axis": None, "keepdim": False},
+    "argsort sort": {"axis": -1, "descending": False},
+    "avg_pool1d avg_pool2d": {"stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True},
+    "batch_norm":
+        {"weight": None, "bias": None, "running_mean": None, "running_var": None, "eps": 1e-05, "stats": None},
+    "binary_cross_entropy": {"weight": None, "reduction": "mean"},
+    "binary_cross_entropy_with_logits": {"weight": None, "pos_weight": None, "reduction": "mean"},
+    "cat chunk cumsum split stack unbind": {"axis": 0},
+    "clip": {"min": None, "max": None},
+    "conv1d conv2d": {"bias": None, "stride": 1, "padding": 0, "dilation": 1, "groups": 1},
+    "conv_transpose1d conv_transpose2d":
+        {"bias": None, "stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1},
+    "cross_entropy": {"weight": None, "ignore_index": -100, "reduction": "mean", "label_smoothing": 0.0},
+    "diagonal": {"offset": 0},
+    "dropout dropout1d dropout2d gaussian_dropout": {"p": 0.5, "training": True},
+    "elu": {"alpha": 1.0},
+    "embedding": {"padding_idx": None},
+    "flatten": {"start_axis": 0, "end_axis": -1},
+    "flip repeat_interleave roll squeeze": {"axis": None},
+    "fold unfold": {"dilation": 1, "padding": 0, "stride": 1},
+    "gelu": {"approximate": "none"},
+    "glu log_softmax softmax swiglu": {"axis": -1},
+    "group_norm": {"weight": None, "bias": None, "num_groups": 1, "eps": 1e-05},
+    "huber_loss": {"reduction": "mean", "delta": 1.0},
+    "instance_norm": {"weight": None, "bias": None, "eps": 1e-05},
+    "interpolate": {"size": None, "scale_factor": None, "mode": "nearest"},
+    "kl_div": {"reduction": "mean", "log_target": False},
+    "l1_loss mse_loss": {"reduction": "mean"},
+    "layer_norm": {"weight": None, "bias": None, "normalized_shape": None, "eps": 1e-05},
+    "leaky_relu": {"negative_slope": 0.01},
+    "linear": {"bias": None},
+    "max_pool1d max_pool2d": {"stride": None, "padding": 0, "dilation": 1, "ceil_mode": False},
+    "nll_loss": {"weight": None, "ignore_index": -100, "reduction": "mean"},
+    "one_hot": {"num_classes": -1},
+    "pad": {"mode": "constant", "value": 0.0},
+    "rms_norm": {"weight": None, "normalized_shape": None, "eps": None},
+    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
+    "smooth_l1_loss": {"reduction": "mean", "beta": 1.0},
+    "softplus": {"beta": 1.0},
+    "std var": {"axis": None, "keepdim": False, "correction": 1},
+    "topk": {"axis": -1, "largest": True},
+    "transpose": {"axis0": 1, "axis1": 0},
+    "tril triu": {"diagonal": 0},
+}
+
+
+@pytest.mark.parametrize(("name", "defaults"), [(name, d) for names, d in DEFAULTS.items() for name in names.split()])
+def test_defaults(name, defaults):
+    parameters = inspect.signature(getattr(ops, name)).parameters.values()
+    assert {p.name: p.default for p in parameters if p.default is not p.empty} == defaults
