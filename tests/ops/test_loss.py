@@ -1,4 +1,4 @@
-"""Targets and weights of other dtypes than the input: kernel and reference agree in value, gradient and dtype."""
+"""Losses are their formulas; with targets and weights of other dtypes kernel and reference agree."""
 
 import numpy as np
 import pytest
@@ -42,3 +42,48 @@ def test_bce_with_logits_agrees_with_its_reference(reduction, weighted, dtype):
     assert ours.dtype == theirs.dtype and g.dtype == h.dtype
     np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
     np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-7)
+
+
+X = np.array([[-1.5, 0.2, 3.0], [0.7, -0.1, 1.0]])
+T = np.array([[1.0, 0.5, 0.4], [-0.2, 0.9, 1.0]])
+P, Q = np.array([[0.2, 0.5, 0.9], [0.7, 0.1, 0.3]]), np.array([[0.4, 1.0, 0.0], [0.3, 0.6, 0.1]])
+D = np.abs(X - T)
+
+
+@pytest.mark.parametrize(("made", "losses"), [
+    (lambda **o: ops.l1_loss(Tensor(X), Tensor(T), **o), D),
+    (lambda **o: ops.mse_loss(Tensor(X), Tensor(T), **o), D**2),
+    (lambda **o: ops.huber_loss(Tensor(X), Tensor(T), **o), np.where(D <= 1, D**2 / 2, D - 0.5)),
+    (lambda **o: ops.huber_loss(Tensor(X), Tensor(T), delta=0.7, **o),
+     np.where(D <= 0.7, D**2 / 2, 0.7 * (D - 0.35))),
+    (lambda **o: ops.smooth_l1_loss(Tensor(X), Tensor(T), beta=0.5, **o), np.where(D < 0.5, D**2, D - 0.25)),
+    (lambda **o: ops.smooth_l1_loss(Tensor(X), Tensor(T), beta=0, **o), D),
+    (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), **o), -(Q * np.log(P) + (1 - Q) * np.log(1 - P))),
+    (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), Tensor(T), **o),
+     -T * (Q * np.log(P) + (1 - Q) * np.log(1 - P))),
+    (lambda **o: ops.binary_cross_entropy_with_logits(Tensor(X), Tensor(Q), **o), np.logaddexp(0, -X) + (1 - Q) * X),
+    (lambda **o: ops.kl_div(Tensor(np.log(P)), Tensor(Q), **o),
+     np.where(Q > 0, Q * np.log(np.maximum(Q, 1e-9) / P), 0)),
+    (lambda **o: ops.kl_div(Tensor(X), Tensor(np.log(P)), log_target=True, **o), P * (np.log(P) - X)),
+])
+def test_elementwise_losses_are_their_formulas(made, losses):
+    np.testing.assert_allclose(made(reduction="none").numpy(), losses, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(made(reduction="sum").numpy(), losses.sum(), rtol=1e-12)
+    np.testing.assert_allclose(made().numpy(), losses.mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
+def test_nll_picks_the_labels(shape, labels):
+    x, w = np.random.default_rng(0).standard_normal(shape), np.array([0.5, 2.0, 1.25])
+    labels = np.array(labels)
+    axis, counted = min(1, len(shape) - 1), labels != -7
+    safe = np.where(counted, labels, 0)
+    weights = w[safe] * counted
+    losses = -np.take_along_axis(x, np.expand_dims(safe, axis), axis).squeeze(axis) * weights
+
+    def loss(**options):
+        return ops.nll_loss(Tensor(x), Tensor(labels), Tensor(w), ignore_index=-7, **options).numpy()
+
+    np.testing.assert_allclose(loss(reduction="none"), losses, rtol=1e-12)
+    np.testing.assert_allclose(loss(reduction="sum"), losses.sum(), rtol=1e-12)
+    np.testing.assert_allclose(loss(), losses.sum() / weights.sum(), rtol=1e-12)
