@@ -206,7 +206,7 @@ def set_num_threads(n: int) -> None:
             "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
     with pool:
-        count, resting = n, True
+        count, resting, _alone.value = n, True, 1
 
 
 def get_num_threads() -> int:
@@ -232,6 +232,7 @@ def _after_fork() -> None:
     count, pool, resting, _stopped = 1, threading.RLock(), True, False
     _workers.clear()
     _memory[:] = 0
+    _alone.value = 1
 
 
 atexit.register(_stop)
