@@ -24,7 +24,7 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .gemm import _ZERO, _aligned, _at, _ceil, _fits, _from, _Matrix, _matrix, _pack_columns, _size
+from .gemm import _ZERO, _aligned, _at, _ceil, _fits, _from, _Matrix, _matrix, _pack_columns, _size, misfit
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -500,9 +500,7 @@ def _check(*arrays):
     if not _fit(*ids, id(_ZERO), 1):  # or it is only that one is of a subclass, such as np.memmap
         given = [x for x in arrays if x is not None]
         if any(not isinstance(x, np.ndarray) for x in given) or not _fit(*ids, id(_ZERO), 0):
-            raise ValueError("attention: arrays do not fit, or are not aligned float32: " + ", ".join(
-                f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in given) + "; if one was exchanged "
-                "after forward, such as by an assignment to a Tensor's data, run forward again")
+            raise misfit("attention", given)
 
 
 def _work(q, k, v, heads):

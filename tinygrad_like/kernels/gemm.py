@@ -640,9 +640,14 @@ def _run_rest(calls: Sequence[Call], exact: int) -> None:
     arrays = [x for part in calls[0][1:] for x in (part if isinstance(part, tuple) else (part,)) if x is not None]
     if exact and all(isinstance(x, np.ndarray) for x in arrays):  # one is of a subclass, such as np.memmap
         return run(*calls, exact=0)
+    raise misfit("matrix product", arrays)
+
+
+def misfit(who: str, arrays: Sequence[np.ndarray]) -> ValueError:
+    """The error of a kernel that reads arrays by their ids, and would have to believe what stands there."""
     given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays)
-    raise ValueError(f"matrix product: arrays do not fit, or are not aligned float32: {given}; if one was exchanged "
-                     "after forward, such as by an assignment to a Tensor's data, run forward again")
+    return ValueError(f"{who}: arrays do not fit, or are not aligned float32: {given}; if one was exchanged after "
+                      "forward, such as by an assignment to a Tensor's data, run forward again")
 
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin
