@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import nn
-from training import predict
+from tinygrad_like.training import predict
 
 from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, figure, save, style
 

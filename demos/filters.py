@@ -16,7 +16,7 @@ import nn
 import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from training import evaluating, fit
+from tinygrad_like.training import evaluating, fit
 
 from . import cli
 from .figures import BLUES, DIVERGING, GREYS, HAIR, INK, MUTED, figure, save, style

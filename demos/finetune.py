@@ -26,7 +26,7 @@ import nn
 import optim
 from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader
-from training import accuracy, fit, predict, replace_head
+from tinygrad_like.training import accuracy, fit, predict, replace_head
 
 from . import cli
 from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style

@@ -23,7 +23,7 @@ import numpy as np
 import nn
 import optim
 from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
-from training import Log, evaluating, fit, load_weights, read_metadata, save_weights
+from tinygrad_like.training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
 from . import cli
 from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style

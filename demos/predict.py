@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tinygrad_like import ops
-from training import predict
+from tinygrad_like.training import predict
 
 from . import cli
 from .recipes import DATA, Frame, Shape, load_net

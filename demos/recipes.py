@@ -25,7 +25,7 @@ from tinygrad_like.data import (
     load_mnist,
     stratified_split,
 )
-from training import load_weights, read_metadata, save_weights
+from tinygrad_like.training import load_weights, read_metadata, save_weights
 
 from . import cli
 

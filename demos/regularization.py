@@ -37,7 +37,7 @@ from tinygrad_like.data import (
     load_digits,
     stratified_split,
 )
-from training import EarlyStopping, accuracy, calibration_error, fit, predict
+from tinygrad_like.training import EarlyStopping, accuracy, calibration_error, fit, predict
 
 from . import cli
 from .figures import BLUE, HAIR, INK, MUTED, ORANGE, figure, save, style

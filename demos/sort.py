@@ -19,7 +19,7 @@ import nn
 import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from training import Log, fit, save_weights
+from tinygrad_like.training import Log, fit, save_weights
 
 from . import cli
 from .attention import attention_maps, draw_cross_attention

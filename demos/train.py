@@ -21,7 +21,7 @@ import nn
 import optim
 from tinygrad_like import get_num_threads, manual_seed
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
-from training import EarlyStopping, Log, accuracy, fit, predict, previous
+from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
 
 from . import attention, cli, figures
 from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, load_data, save_net

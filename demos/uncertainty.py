@@ -17,7 +17,7 @@ import nn
 import optim
 from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import DataLoader
-from training import fit
+from tinygrad_like.training import fit
 
 from . import cli
 from .figures import BLUE, GREYS, HAIR, INK, MUTED, ORANGE, bare, figure, save, style

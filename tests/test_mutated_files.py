@@ -39,7 +39,14 @@ pytest.importorskip("safetensors")
 import safetensors.numpy
 
 from demos import recipes, train
-from training import EarlyStopping, checkpoint, load_checkpoint, load_weights, save_checkpoint, save_weights
+from tinygrad_like.training import (
+    EarlyStopping,
+    checkpoint,
+    load_checkpoint,
+    load_weights,
+    save_checkpoint,
+    save_weights,
+)
 
 MUTATIONS = int(os.environ.get("TINYGRAD_LIKE_MUTATIONS", 300))
 SECONDS = 1  # of computing for one file; the usual is milliseconds

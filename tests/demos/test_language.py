@@ -9,7 +9,7 @@ pytest.importorskip("safetensors")
 import nn
 from demos import language
 from tinygrad_like import Tensor, manual_seed, ops
-from training import Log
+from tinygrad_like.training import Log
 
 SMALL = ["--d-model", "16", "--layers", "1", "--heads", "2", "--context", "16", "--batch-size", "8", "--length", "50"]
 

@@ -10,7 +10,7 @@ pytest.importorskip("safetensors")
 from demos import recipes
 from demos.recipes import MODELS, load_net
 from tinygrad_like import Tensor
-from training import save_weights
+from tinygrad_like.training import save_weights
 
 NET = {"model": "mlp", "shape": [1, 8, 8], "classes": recipes.DIGITS, "width": 16, "depth": 2}
 

@@ -9,7 +9,7 @@ pytest.importorskip("safetensors")
 import nn
 from demos import attention, sort
 from tinygrad_like import Tensor, manual_seed
-from training import Log, load_weights
+from tinygrad_like.training import Log, load_weights
 
 
 def test_strings_of_the_test_are_no_others():

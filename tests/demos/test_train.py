@@ -14,7 +14,7 @@ import nn
 import optim
 from demos import figures, recipes, train
 from tinygrad_like import Tensor
-from training import Log
+from tinygrad_like.training import Log
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

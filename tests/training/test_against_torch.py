@@ -5,7 +5,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor
-from training import load_weights, save_weights
+from tinygrad_like.training import load_weights, save_weights
 
 torch = pytest.importorskip("torch")
 files = pytest.importorskip("safetensors.torch")

@@ -16,7 +16,7 @@ import nn
 import optim
 import tinygrad_like
 from tinygrad_like import Tensor, manual_seed
-from training import (
+from tinygrad_like.training import (
     EarlyStopping,
     checkpoint,
     load_checkpoint,
@@ -449,7 +449,7 @@ from pathlib import Path
 import nn, optim
 from tinygrad_like import manual_seed
 from tinygrad_like.data import DataLoader, MixUp, RandomShift, load_digits
-from training import EarlyStopping, Log, accuracy, fit, predict, save_weights
+from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, save_weights
 
 folder, net = Path(sys.argv[1]), sys.argv[2]
 manual_seed(5)

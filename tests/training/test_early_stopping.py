@@ -5,7 +5,7 @@ import pytest
 
 import nn
 from tinygrad_like import Tensor
-from training import EarlyStopping
+from tinygrad_like.training import EarlyStopping
 
 
 def run(stopper, metrics):

@@ -4,7 +4,7 @@ import pytest
 import nn
 import optim
 from tinygrad_like import Tensor
-from training import replace_head, train_epoch
+from tinygrad_like.training import replace_head, train_epoch
 
 
 @pytest.mark.parametrize("model", [

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from training import Log
-from training import log as module
+from tinygrad_like.training import Log
+from tinygrad_like.training import log as module
 
 
 def row(epoch, loss=0.5):

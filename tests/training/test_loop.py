@@ -9,7 +9,15 @@ import optim
 from tinygrad_like import Tensor, get_rng_state, is_grad_enabled, manual_seed
 from tinygrad_like.data import DataLoader
 from tinygrad_like.random import generator
-from training import EarlyStopping, evaluating, fit, load_checkpoint, predict, save_checkpoint, train_epoch
+from tinygrad_like.training import (
+    EarlyStopping,
+    evaluating,
+    fit,
+    load_checkpoint,
+    predict,
+    save_checkpoint,
+    train_epoch,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((90, 6)).astype(np.float32)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor
-from training import accuracy, calibration_error, confusion_matrix, f1_score, top_k_accuracy
+from tinygrad_like.training import accuracy, calibration_error, confusion_matrix, f1_score, top_k_accuracy
 
 SCORES = np.array([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]], np.float32)
 LABELS = np.array([1, 2, 2, 0])  # SCORES say 1, 0, 2, 1

@@ -19,9 +19,10 @@ import numpy as np
 
 from nn import Module
 from nn.module import Keys
-from tinygrad_like import Tensor, get_rng_state
-from tinygrad_like.data.download import alone
-from tinygrad_like.random import generator, prepare_rng_state
+
+from .. import Tensor, get_rng_state
+from ..data.download import alone
+from ..random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
 WRITER = "tinygrad_like"  # of weights: one damaged name in the header must not make them another program's, unchecked

@@ -19,9 +19,9 @@ import numpy as np
 import optim
 from nn import Module
 from nn.module import modes_restored
-from tinygrad_like import Tensor, detect_anomaly, get_rng_state, no_grad, set_rng_state
-from tinygrad_like.data import DataLoader
 
+from .. import Tensor, detect_anomaly, get_rng_state, no_grad, set_rng_state
+from ..data import DataLoader
 from .checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
+from .. import Tensor
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
