@@ -23,7 +23,10 @@ from .reduce import (
     sum, spread, sum_to, mean, var, std, norm, max, min, tie_weights, argmax, argmin, any, all, prod, cumsum,
 )
 from .matmul import (
-    batched_matmul, matmul, outer, linear, linear_relu, res_relu, einsum,
+    batched_matmul, matmul, outer, linear, linear_relu, res_relu,
+)
+from .einsum import (
+    einsum,
 )
 from .activation import (
     relu, keep_positive, leaky_relu, binary_step, sigmoid, tanh, sigmoid_vjp, tanh_vjp, silu, gelu, softplus,
