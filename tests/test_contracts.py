@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.dropout import drop
 
 rng = np.random.default_rng(5)
 
@@ -81,7 +82,7 @@ OPS |= {
     "batch_norm, running statistics": (ops.batch_norm, (X, ROW, ROW + 1, ROW, ROW + 2)),
     "batch_norm_relu": (lambda x, y: ops.batch_norm_relu(x, skip=y), (X, Y)),
     "embedding": (lambda w: ops.embedding(LABELS, w, padding_idx=1), (SQUARE,)),
-    "add_rows": (lambda x: ops.add_rows(x, LABELS, rows=4), (X,)),
+    "add_rows": (lambda x: ops.index.add_rows(x, LABELS, rows=4), (X,)),
     "attention": (ops.scaled_dot_product_attention, (BATCH, BATCH, BATCH)),
     "attention, causal": (lambda q, k: ops.scaled_dot_product_attention(q, k, k, is_causal=True), (SQUARE, X)),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=2), (positive(2, 3, 12),)),
@@ -103,7 +104,7 @@ OPS |= {
     "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (2, 3)), (BATCH,)),
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), (BATCH,)),
     "interpolate to a size": (lambda x: ops.interpolate(x, size=5), (BATCH,)),
-    "drop": (lambda x: ops.drop(x, p=0.4, seed=3), (X,)),
+    "drop": (lambda x: drop(x, p=0.4, seed=3), (X,)),
     "dropout, p=1": (lambda x: ops.dropout(x, 1.0), (X,)),
     "kl_div": (ops.kl_div, (np.log(X), Y)),
 }

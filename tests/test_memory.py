@@ -14,7 +14,7 @@ import optim
 from tinygrad_like import Tensor, is_grad_enabled, kernels, manual_seed, no_grad, ops, primitive
 from tinygrad_like.autograd import Node
 from tinygrad_like.memory import empty, fills
-from tinygrad_like.primitive import Primitive
+from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(0)
 
@@ -280,12 +280,12 @@ def count_allocations(monkeypatch):
     """Make NumPy's functions that make arrays, all forwards and rules, and the optimizers' kernels `Allocating`."""
     for name in "empty zeros ones full array asarray ascontiguousarray empty_like zeros_like multiply add".split():
         monkeypatch.setattr(np, name, Allocating(getattr(np, name)))
-    for op in [x for x in gc.get_objects() if issubclass(type(x), Primitive)]:
+    for op in declared:
         monkeypatch.setattr(op, "forward", Allocating(op.forward))
         monkeypatch.setattr(op, "rules", {i: (Allocating(rule), uses) for i, (rule, uses) in op.rules.items()})
         if op.joint:
             monkeypatch.setattr(op, "joint", (Allocating(op.joint[0]), op.joint[1]))
-    monkeypatch.setattr(ops, "plus", Allocating(ops.plus))
+    monkeypatch.setattr(ops.elementwise, "plus", Allocating(ops.elementwise.plus))
     for name in "sgd", "adam":
         monkeypatch.setattr(kernels.optim, name, Allocating(getattr(kernels.optim, name)))
 

@@ -100,7 +100,7 @@ class _Recompute:
         if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
             raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
                                f"{y.shape} and {y.dtype} when called again; it must do the same every time")
-        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.plus)
+        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus)
         return [None if p is None else found.get(p) for p in parents]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import random
+from . import ops, random
 from .autograd import Node, mode, recording, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked
 from .errors import named
@@ -223,7 +223,8 @@ class Tensor:
         before = mode.recording, mode.filling
         mode.recording, mode.filling = create_graph, True
         try:
-            table, found = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus), []
+            retain = retain_graph or create_graph
+            table, found = walk(self.node or self, g, retain=retain, plus=ops.elementwise.plus), []
             del g
             while table:
                 leaf, c = table.popitem()
@@ -268,7 +269,7 @@ class Tensor:
         keys = [t.node or t for t in targets]
         with recording(create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
-            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.plus)
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus)
             found: list[Tensor] = []
             first: dict[Any, Tensor] = {}
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
@@ -408,7 +409,7 @@ class Tensor:
             raise RuntimeError("setitem: x[index] = value cannot be differentiated; build the result with "
                                "where, cat, scatter or masked_fill, or change x.detach()")
         self._require_writable("setitem")
-        index = ops.plain_index(index, self.shape)
+        index = ops.index.plain_index(index, self.shape)
         value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
         try:
             self.data[index] = value
@@ -772,5 +773,4 @@ for _name, _made in list(vars(Tensor).items()):
         setattr(Tensor, _name, staticmethod(named(_made.__func__)))
     elif _name in ("full_like", "ones_like", "rand_like", "randn_like", "requires_grad_", "zeros_like"):
         setattr(Tensor, _name, named(_made))
-
-from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)
+Tensor.__setitem__ = named(Tensor.__setitem__, "setitem")  # type: ignore[method-assign]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import kernels
+from ..call import Placed
 from ..dtypes import BOOL, INT64
-from ..primitive import Placed, primitive
+from ..primitive import primitive
 from .axes import one_axis
 from .elementwise import where
 

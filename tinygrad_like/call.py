@@ -1,0 +1,275 @@
+"""What an op does when it is called, and when the cotangent of its output comes back.
+
+Called on Tensors it gives a Tensor and records a node. Called on arrays it is just its forward. So a rule, written in
+ops, runs on arrays when only numbers are wanted, and on Tensors when `create_graph=True` asks for their graph too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import ops
+from .anomaly import check_finite
+from .autograd import Node, freed, mode, tick
+from .dtypes import FLOAT32, as_array, result_dtype
+from .errors import blame, explain
+from .tensor import Tensor, wrap
+
+_PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
+_SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
+_NOTHING: dict = {}  # the residuals of a forward that hands out none
+_new = Tensor.__new__
+
+
+class Placed:
+    """The cotangent of x from a part x[index]: zeros of x's shape but for `value` at the index, not written out.
+
+    The parts of one x, as `split` makes them, are so put into one array, each where it belongs; np.array(placed) is
+    that array for a single one.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
+
+
+class Op:
+    """A forward on arrays and its VJP rules, as `Primitive` declares them."""
+
+    name: str
+    forward: Callable
+    inputs: list[str]  # their names
+    required: int  # so many inputs have no default
+    options: dict[str, Any]  # with their defaults
+    variadic: bool
+    arity: int | None
+    rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    joint: tuple[Callable, list[int]] | None
+    kept: list[str]  # the names of what a node saves
+    out: int | None  # the position of the output among them
+    keep: Callable | None  # makes what a node saves; None for an op without rules, which is not differentiable
+
+    # Forward --------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *inputs, **options):
+        if len(inputs) != self.arity and not self.variadic:
+            inputs, options = self._bind(inputs, options)
+        if options:
+            for value in options.values():
+                if type(value) not in _SETTINGS and isinstance(value, Tensor):
+                    options = self._plain(options)
+                    break
+        arrays, parents = [], []
+        tensors = plain = differentiable = False
+        for x in inputs:
+            parent = None
+            if isinstance(x, Tensor):
+                tensors = True
+                if x.requires_grad:
+                    differentiable = True
+                    parent = x.node or x
+                x = x._data
+            elif type(x) not in _PLAIN:
+                plain = True
+            arrays.append(x)
+            parents.append(parent)
+        if tensors and plain:
+            inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
+            arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
+        try:
+            out = self.forward(*arrays, **options)
+        except Exception as error:
+            explain(self, error, arrays, options)
+            raise
+        residuals = _NOTHING
+        if type(out) is tuple:
+            out, residuals = out
+        if not tensors:
+            return out
+        if type(out) is not np.ndarray:
+            out = np.asarray(out)
+        dtype = out.dtype
+        if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
+            out, dtype = out.astype(ours), ours
+            if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
+                inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
+                          for x in inputs]
+        y = _new(Tensor)  # wrap(out), without the call
+        y._data = out
+        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
+            y.node = node = Node()
+            y.requires_grad = True
+            node.op = self
+            node.parents = parents
+            node.saved = self.keep(inputs, out, options, residuals)
+            node.order = tick()
+            node.shape = out.shape
+            node.dtype = dtype
+            node.extra = None
+        if out.base is not None:
+            _share_version(y, inputs)
+        else:
+            for x in arrays:
+                if x is out:
+                    _share_version(y, inputs)
+        if mode.watchers:
+            for watch in mode.watchers:
+                watch(self, inputs, options, y)
+        return y
+
+    def _plain(self, options: dict) -> dict:
+        """The options, of which a Tensor that holds a single number is that number."""
+        who = self.name.lstrip("_")
+        for name, value in options.items():
+            if isinstance(value, Tensor) and value.requires_grad:
+                raise TypeError(f"{who}: {name} is an option, which no gradient reaches, but a Tensor that requires "
+                                "grad; pass its .item(), or compute with operators what is to be differentiated")
+            if isinstance(value, Tensor) and value.ndim:
+                raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
+        return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
+
+    def _operand(self, x):
+        """Data from outside as a Tensor; NumPy scalars are as weak as Python's: x / np.sqrt(2) keeps x's dtype."""
+        if isinstance(x, np.generic) and type(x.item()) in _PLAIN:
+            return x.item()
+        return wrap(as_array(x, None, self.name))
+
+    def _bind(self, inputs, options):
+        """Sort arguments into inputs and options: options may come by position, inputs by name, as in any function."""
+        n = len(self.inputs)
+        if len(inputs) > n:
+            if len(inputs) > n + len(self.options):
+                raise TypeError(f"{self.name}: {len(inputs)} arguments, "
+                                f"but it takes at most {n + len(self.options)}: {self!r}")
+            given = dict(zip(self.options, inputs[n:], strict=False))
+            for name in given.keys() & options.keys():
+                raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
+            return inputs[:n], {**given, **options}
+        inputs, options = list(inputs), dict(options)
+        for i in range(len(inputs), n):
+            if i < self.required and self.inputs[i] not in options:
+                raise TypeError(f"{self.name}: missing input {self.inputs[i]!r}: {self!r}")
+            inputs.append(options.pop(self.inputs[i], None))
+        return inputs, options
+
+    # Backward -------------------------------------------------------------------------------------------------------
+
+    def pull(self, node: Node, g, parents) -> list:
+        """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        if type(g) is Placed:
+            g = np.array(g)
+        cotangents = self.cotangents(node, g, parents)
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents[i] = None
+            else:
+                c = cotangents[i]
+                try:
+                    fits = c.shape == parent.shape and c.dtype is parent.dtype
+                except AttributeError:
+                    raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
+                if not fits:
+                    cotangents[i] = self._fit(c, parent, g, i)
+        if mode.anomaly:
+            for c in cotangents:
+                if c is not None:
+                    check_finite(c, f"the VJP of {self.name}", node, [g])
+        return cotangents
+
+    def cotangents(self, node: Node, g, parents) -> list:
+        """What the rules say, for the inputs whose parent is not None."""
+        saved = self._saved(node)
+        if self.joint is not None:
+            rule, uses = self.joint
+            wanted = [p is not None for p in parents]
+            try:
+                given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+            except Exception as error:
+                blame(f"the joint VJP of {self.name}", error)
+                raise
+            if given is not NotImplemented and len(given) != len(parents):
+                raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
+            return given if given is NotImplemented else list(given)
+        cotangents: list = []
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents.append(None)
+                continue
+            entry = self.rules.get(0 if self.variadic else i)
+            if entry is None:
+                raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
+            rule, uses = entry
+            try:
+                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+            except Exception as error:
+                blame(self._rule(i), error)
+                raise
+        return cotangents
+
+    def _saved(self, node: Node) -> list:
+        """What the rules named: as arrays, or as Tensors on the graph while recording."""
+        graph, order, values, saved = mode.recording, node.order, [], node.saved
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        for x in saved:
+            if isinstance(x, Tensor):
+                version = x.version
+                if version is not None and version[0] > order:
+                    self._changed(node, "an input")
+                if not graph:
+                    x = x._data
+            values.append(x)
+        if self.variadic and self.kept and self.kept[0] in self.inputs:
+            n = len(node.parents)
+            values[:n] = [tuple(values[:n])]
+        if self.out is not None:
+            extra = node.extra
+            if extra is not None and extra.version is not None and extra.version[0] > order:
+                self._changed(node, "its output")
+            if graph:
+                out = wrap(values[self.out])
+                out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
+                values[self.out] = out
+        return values
+
+    def _changed(self, node, what):
+        raise RuntimeError(
+            f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place "
+            f"after {self.name} saved it; "
+            "change it after backward, or compute from a clone()"
+        )
+
+    def _fit(self, c, parent, g, i):
+        """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. Only done here."""
+        where = self._rule(i)
+        if c.shape != parent.shape:
+            c = ops.sum_to(c, parent.shape, where=where)
+        if c.dtype is not parent.dtype:
+            if c.dtype is not g.dtype or c.dtype.kind != "f":
+                raise TypeError(f"{where} gave {c.dtype}, but the input is {parent.dtype} and the output {g.dtype}")
+            c = ops.cast(c, dtype=parent.dtype)
+        return c
+
+    def _rule(self, i) -> str:
+        return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+def _share_version(y: Tensor, inputs) -> None:
+    """A view shares its version with the Tensor whose memory it shows, so that a change through either is seen."""
+    out, node = y._data, y.node
+    base = out if out.base is None else out.base
+    for x in inputs:
+        if isinstance(x, Tensor) and (x._data is base or x._data.base is base):
+            y.version = x.shared_version()
+            if node is not None and node.op.out is not None:
+                node.details().version = y.version
