@@ -30,7 +30,7 @@ class Node:
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    op: Any  # has a `name`, and `pull(node, g, parents)`, which gives the parents' cotangents
+    op: Any  # has a `name`; `pull(node, g, parents)` gives the parents' cotangents; `fresh`: see `walk`
     parents: Any
     saved: Any
     order: int  # the tick at which it was recorded
@@ -191,7 +191,8 @@ def plus(total, c, owned: bool):
     return total + c
 
 
-def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus) -> dict[Any, Any]:
+def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus,
+         owned: set | None = None) -> dict[Any, Any]:
     """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
 
     Nodes are taken from a heap, latest first. Every consumer of a value was recorded after the value was made, so
@@ -201,9 +202,15 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise each is released as the walk passes.
     plus: how cotangents are added.
+    owned: an empty set, to be told whose cotangents are the caller's to keep and to change.
+
+    A cotangent is owned if an addition here made it, or an op that is `fresh`: that gives buffers which it made for the
+    walk, each of its own. Nobody else has it until its node is taken and hooks and rules see it; then it is owned no
+    more, nor is what they hand on. So it may be added to in place, and one that is left at the end may become a
+    gradient without a copy, whoever holds whatever else. What is not known to be owned is never written to.
     """
     table = {root: g}
-    owned = set()  # entries whose buffer was made here by an addition, and may be added to in place
+    owned = set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
     if targets:
@@ -212,6 +219,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     while heap:
         node = heappop(heap)[1]
         g = table[node] if node in targets else table.pop(node)
+        owned.discard(node)
         parents = node.parents
         if needed is not None and (parents is not None or node.order == first):
             parents = [p if p in needed else None for p in parents or ()]
@@ -227,17 +235,23 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        for parent, c in zip(parents, node.op.pull(node, g, parents)):  # noqa: B905
+        op = node.op
+        fresh = op.fresh
+        for parent, c in zip(parents, op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue
             if parent not in table:
                 table[parent] = c
+                if fresh:
+                    owned.add(parent)
                 if type(parent) is Node and parent.order > since:
                     heappush(heap, (-parent.order, parent))
+            elif fresh and parent not in owned:
+                table[parent] = plus(c, table[parent], True)
+                owned.add(parent)
             else:
                 table[parent] = plus(table[parent], c, parent in owned)
                 owned.add(parent)
-        owned.discard(node)
         if not retain:
             node.parents = node.saved = None
     return table

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import ops
 from .anomaly import check_finite
-from .autograd import Node, freed, mode, tick
+from .autograd import Node, freed, mode, tick, walk
 from .dtypes import FLOAT32, as_array, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
@@ -57,6 +57,7 @@ class Op:
     kept: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
     keep: Callable | None  # makes what a node saves; None for an op without rules, which is not differentiable
+    fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
 
     # Forward --------------------------------------------------------------------------------------------------------
 
@@ -262,6 +263,18 @@ class Op:
 
     def _rule(self, i) -> str:
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+def replayed(y: Tensor, g, since: int, keys) -> list:
+    """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
+
+    Each is an array of its own, so an op that replays is fresh.
+    """
+    owned: set = set()
+    found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus, owned=owned)
+    if not mode.recording:
+        found = {key: c if key in owned else np.array(c) for key, c in found.items()}
+    return [found.get(key) for key in keys]
 
 
 def _share_version(y: Tensor, inputs) -> None:

@@ -23,8 +23,8 @@ from weakref import WeakSet
 import numpy as np
 
 from . import ops
-from .autograd import Node, mode, recording, tick, walk
-from .call import Op
+from .autograd import Node, mode, recording, tick
+from .call import Op, replayed
 from .tensor import wrap
 
 
@@ -49,7 +49,7 @@ class Primitive(Op):
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
-        self.kept, self.out, self.keep = [], None, None
+        self.kept, self.out, self.keep, self.fresh = [], None, None, False
         declared.add(self)
 
     def __repr__(self) -> str:
@@ -66,11 +66,13 @@ class Primitive(Op):
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
             self.rules[self.inputs.index(name)] = rule, self._uses(rule)
         self.keep = self._compile()
+        self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
         self.joint = rule, self._uses(rule)
         self.keep = self._compile()
+        self.fresh = getattr(rule, "fresh", False)
         return rule
 
     def _uses(self, rule) -> list[int]:
@@ -120,6 +122,7 @@ class Fused(Primitive):
         self.reference = reference
         self.kept = [*self.inputs, *self.options]  # all that the reference needs
         self.keep = self._compile()
+        self.fresh = True  # as what is replayed is
 
     def cotangents(self, node: Node, g, parents) -> list:
         if self.joint is not None and not mode.recording:
@@ -135,17 +138,22 @@ class Fused(Primitive):
             inputs = [x if p is None else ops.identity(x) for x, p in zip(inputs, parents, strict=True)]
             since = tick()
             y = self.reference(*inputs, **options)
-        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus)
-        return [None if p is None else self._found(found, x) for x, p in zip(inputs, parents, strict=True)]
+        found = replayed(y, g, since, [None if p is None else x.node for x, p in zip(inputs, parents, strict=True)])
+        for i, p in enumerate(parents):
+            if p is not None and found[i] is None:  # the reference does not depend on it
+                zeros = np.zeros(p.shape, p.dtype)
+                found[i] = wrap(zeros) if mode.recording else zeros
+        return found
 
-    @staticmethod
-    def _found(found, x):
-        """The cotangent of the alias x; the reference may not depend on it."""
-        c = found.get(x.node)
-        if c is None:
-            c = np.zeros(x.shape, x.dtype)
-            return wrap(c) if mode.recording else c
-        return c
+
+def fresh(rule: Callable) -> Callable:
+    """Mark a VJP rule that makes every array it gives, each in memory of its own, and keeps none of them.
+
+    So it gives neither g nor what was saved, nor a view of them, nor anything twice. If all rules of an op are marked,
+    backward adds to their arrays in place, and hands them to `.grad` without a copy.
+    """
+    rule.fresh = True  # type: ignore[attr-defined]
+    return rule
 
 
 def primitive(forward: Callable) -> Primitive:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -224,20 +223,14 @@ class Tensor:
         mode.recording, mode.filling = create_graph, True
         try:
             retain = retain_graph or create_graph
-            table, found = walk(self.node or self, g, retain=retain, plus=ops.elementwise.plus), []
-            del g
-            while table:
+            owned: set = set()
+            found = []
+            table = walk(self.node or self, g, retain=retain, plus=ops.elementwise.plus, owned=owned)
+            while table:  # emptied, so that what is copied is freed one by one
                 leaf, c = table.popitem()
                 if not leaf.requires_grad:  # any more
                     continue
-                if create_graph:
-                    c = ops.clone(c)
-                else:
-                    # Moved if nobody else holds it or the memory it lies in, copied otherwise: a rule may hand on
-                    # its g, a view, or one array twice.
-                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray)
-                    alone = alone and (c.base is None or (fills(c) and sys.getrefcount(c.base) == _BASE_ALONE))
-                    c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
+                c = _own(c, leaf in owned)
                 if leaf._hooks:
                     for hook in tuple(leaf._hooks):
                         c = hook(c)
@@ -269,7 +262,8 @@ class Tensor:
         keys = [t.node or t for t in targets]
         with recording(create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
-            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus)
+            owned: set = set()
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus, owned=owned)
             found: list[Tensor] = []
             first: dict[Any, Tensor] = {}
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
@@ -283,7 +277,7 @@ class Tensor:
                 if c is None:  # no gradient flows here, and no hook is called
                     found.append(wrap(np.zeros(t.shape, t.dtype)))
                     continue
-                c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
+                c = _own(c, key in owned)
                 for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
                 first[key] = c
@@ -754,17 +748,14 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
     return out.requires_grad_() if requires_grad else out
 
 
-def _alone() -> tuple[int, int]:
-    """What getrefcount says of an array held by one local name only, and of the base that only this array holds.
-
-    It differs between Python versions.
-    """
-    table = {0: np.empty(1)[:]}
-    _, c = table.popitem()
-    return sys.getrefcount(c), sys.getrefcount(c.base)
+def _own(c: Any, owned: bool) -> Tensor:
+    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    if isinstance(c, Tensor):
+        return ops.clone(c)
+    moved = owned and isinstance(c, np.ndarray) and c.flags.c_contiguous and fills(c)
+    return wrap(c if moved else np.array(c, order="C"))
 
 
-_ALONE, _BASE_ALONE = _alone()
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
 
 # What is no op, and so has no op's name in its errors.
