@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.call import Op
 from tinygrad_like.ops.dropout import drop
+from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(5)
 
@@ -72,6 +74,8 @@ OPS |= {
     "outer": (ops.outer, (ROW, ROW)),
     "linear": (ops.linear, (X, positive(5, 4), positive(5))),
     "linear, batched": (ops.linear, (BATCH, positive(5, 4))),
+    "linear_relu": (ops.linear_relu, (X, positive(5, 4), positive(5), positive(2, 5), positive(2))),
+    "res_relu": (ops.res_relu, (X, positive(5, 4), positive(5), positive(4, 5), positive(4))),
     "einsum": (lambda a, b: ops.einsum("bij,ik->bkj", a, b), (BATCH, positive(3, 5))),
     "einsum, a permutation": (lambda a: ops.einsum("ij->ji", a), (X,)),
     "layer_norm": (ops.layer_norm, (X, ROW, ROW + 1)),
@@ -150,6 +154,36 @@ def test_gradients_share_no_memory(name, create_graph):
         for other in others + grads[:i]:
             assert not np.shares_memory(grad.data, other.data)
         assert grad.data.flags.writeable
+
+
+def arrays_in(value):
+    if isinstance(value, tuple | list):
+        return [x for part in value for x in arrays_in(part)]
+    return [value.data if isinstance(value, Tensor) else value] if isinstance(value, Tensor | np.ndarray) else []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
+    """They share memory with nothing that the rule was given, nor with each other."""
+    whole, checked = Op.pull, set()
+
+    def pull(op, node, g, parents):
+        given = arrays_in([g, *node.saved])
+        cotangents = whole(op, node, g, parents)
+        if op.fresh:
+            made = [c for c in cotangents if isinstance(c, np.ndarray)]
+            for i, c in enumerate(made):
+                assert not any(np.shares_memory(c, x) for x in given + made[:i]), op
+                assert c.flags.writeable
+            checked.add(op.name)
+        return cotangents
+
+    monkeypatch.setattr(Op, "pull", pull)
+    for name in OPS:
+        _, y, g, _ = run(name, dtype)
+        y.backward(g)
+    assert checked >= {op.name for op in declared if op.fresh and op.forward.__module__.startswith(ops.__name__)
+                       and (op.rules or op.joint)}
 
 
 def test_dtype_and_shape_are_kept(name):

@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from ..call import Placed
 from ..dtypes import BOOL, INT64
-from ..primitive import primitive
+from ..primitive import fresh, primitive
 from .axes import one_axis
 from .elementwise import where
 
@@ -228,8 +228,8 @@ def add_rows(x, index, *, rows, padding_idx=None):
     return out
 
 
-embedding.vjp(weight=lambda g, index, weight_shape, padding_idx: add_rows(
-    g, index, rows=weight_shape[0], padding_idx=padding_idx))
+embedding.vjp(weight=fresh(lambda g, index, weight_shape, padding_idx: add_rows(
+    g, index, rows=weight_shape[0], padding_idx=padding_idx)))
 add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
     (index != (-1 if padding_idx is None else padding_idx % rows))[..., None], embedding(index, g), 0.0))
 

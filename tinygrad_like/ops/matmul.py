@@ -9,7 +9,7 @@ import numpy as np
 from .. import kernels
 from ..dtypes import FLOAT32, as_array
 from ..memory import empty
-from ..primitive import Residuals, fused, primitive
+from ..primitive import Residuals, fresh, fused, primitive
 from .activation import keep_positive, relu
 from .elementwise import add, mul
 from .index import take
@@ -32,8 +32,8 @@ def batched_matmul(a, b):
     return np.matmul(a, b)
 
 
-batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
-                   b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
+batched_matmul.vjp(a=fresh(lambda g, b: batched_matmul(g, transpose(b, -1, -2))),
+                   b=fresh(lambda g, a: batched_matmul(transpose(a, -1, -2), g)))
 
 
 def matmul(a, b):
@@ -101,6 +101,7 @@ def linear(x, weight, bias=None):
 
 
 @linear.joint_vjp
+@fresh
 def _(g, x, weight, bias, wanted):
     cotangents, calls = _linear_vjp(g, None, x, weight, wanted)
     _run(calls)
@@ -186,6 +187,7 @@ def linear_relu(*inputs, last=True):
 
 
 @linear_relu.joint_vjp
+@fresh
 def _(g, inputs, given, out, last, wanted):
     cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
     y = out if last else None
@@ -234,6 +236,7 @@ def res_relu(*inputs):
 
 
 @res_relu.joint_vjp
+@fresh
 def _(g, inputs, saved, wanted):
     cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
     through = own = None
