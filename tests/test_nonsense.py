@@ -234,7 +234,7 @@ def targets():
             yield f"ops.{name}", op, "function"
     for name in F.__all__:
         yield f"F.{name}", getattr(F, name), "function"
-    for name in sorted(vars(Tensor)):
+    for name in sorted({name for owner in Tensor.__mro__[:-1] for name in vars(owner)}):
         method = inspect.getattr_static(Tensor, name)
         operator = name.startswith("__") and hasattr(np.ndarray, name) and hasattr(int, name) or name == "__getitem__"
         if isinstance(method, staticmethod) and name not in SKIPPED:

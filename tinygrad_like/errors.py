@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+F = TypeVar("F", bound=Callable)
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
@@ -74,18 +76,18 @@ def _brief(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def named(function: Callable, constructs: str = "") -> Callable:
-    """`function`, whose unforeseen errors come in its name; or, of an `__init__`, in that of what it constructs."""
-    who = constructs or function.__name__
+def named(function: F, method: str = "") -> F:
+    """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
+    who = method or function.__name__
 
     @functools.wraps(function)
     def call(*inputs, **options):
         try:
             return function(*inputs, **options)
         except Exception as error:
-            ours = in_the_name_of(who, error, inputs[1:] if constructs else inputs, options)
+            ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 raise
             raise ours from error
 
-    return call
+    return call  # type: ignore[return-value]
