@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, Switch, mode, setting
+from .autograd import Node, Switch, mode
 from .tensor import Tensor
 
 
@@ -21,10 +21,15 @@ class detect_anomaly(Switch):
     op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
     """
 
-    def settings(self):
-        watchers = mode.watchers if mode.anomaly else (*mode.watchers, _check_result)
-        # The error says more than NumPy's warning before it.
-        return [np.errstate(all="ignore"), setting("anomaly", True), setting("watchers", watchers)]
+    def on(self):
+        before = mode.anomaly, mode.watchers, np.seterr(all="ignore")  # the error says more than NumPy's warning
+        if not mode.anomaly:
+            mode.anomaly, mode.watchers = True, (*mode.watchers, _check_result)
+        return before
+
+    def off(self, before):
+        mode.anomaly, mode.watchers, errors = before
+        np.seterr(**errors)
 
 
 _PACKAGES = tuple(

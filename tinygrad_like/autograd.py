@@ -64,7 +64,7 @@ class _Mode(threading.local):
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
 
     def __init__(self):
-        self.entered = []  # the switches that are on, with what they have set
+        self.entered = []  # the switches that are on, with what they will restore
 
 
 mode = _Mode()  # per thread
@@ -102,24 +102,23 @@ class Switch(ContextDecorator):
             name = type(self).__name__
             raise TypeError(f"{name}() takes no arguments; to decorate a function write @{name}()")
 
-    def settings(self) -> Iterable:
-        """New context managers, entered together."""
+    def on(self) -> Any:
+        """Set it; returns what `off` needs to restore what was before."""
+        raise NotImplementedError
+
+    def off(self, before: Any) -> None:
         raise NotImplementedError
 
     def __enter__(self):
-        settings = self.settings()
-        for each in settings:
-            each.__enter__()
-        mode.entered.append((self, settings))  # not to self, which other threads may have entered
+        mode.entered.append((self, self.on()))  # not to self, which other threads may have entered
         return self
 
     def __exit__(self, *error):
         entered = mode.entered
-        i = len(entered) - 1
+        i = -1
         while entered[i][0] is not self:  # a suspended generator may have entered another since
             i -= 1
-        for each in reversed(entered.pop(i)[1]):
-            each.__exit__(*error)
+        self.off(entered.pop(i)[1])
 
     def __call__(self, function: Any) -> Any:
         kind = type(self)
@@ -164,18 +163,27 @@ def _steps(switch: Callable, inner: Any):
         return end.value
 
 
-class no_grad(Switch):
+class _Recording(Switch):
+    value: bool
+
+    def on(self):
+        before, mode.recording = mode.recording, self.value
+        return before
+
+    def off(self, before):
+        mode.recording = before
+
+
+class no_grad(_Recording):
     """Record nothing inside: results do not require grad. `with no_grad(): ...` or `@no_grad()`; per thread."""
 
-    def settings(self):
-        return [setting("recording", False)]
+    value = False
 
 
-class enable_grad(Switch):
+class enable_grad(_Recording):
     """Record again inside a `no_grad` block. `with enable_grad(): ...` or `@enable_grad()`; per thread."""
 
-    def settings(self):
-        return [setting("recording", True)]
+    value = True
 
 
 def is_grad_enabled() -> bool:

@@ -72,22 +72,23 @@ class Op:
         arrays, parents = [], []
         tensors = plain = differentiable = False
         for x in inputs:
-            parent = None
             if isinstance(x, Tensor):
                 tensors = True
+                arrays.append(x._data)
                 if x.requires_grad:
                     differentiable = True
-                    parent = x.node or x
-                x = x._data
-            elif type(x) not in _PLAIN:
-                plain = True
-            arrays.append(x)
-            parents.append(parent)
+                    parents.append(x.node or x)
+                    continue
+            else:
+                arrays.append(x)
+                if type(x) not in _PLAIN:
+                    plain = True
+            parents.append(None)
         if tensors and plain:
             inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
             arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         try:
-            out = self.forward(*arrays, **options)
+            out = self.forward(*arrays, **options) if options else self.forward(*arrays)
         except Exception as error:
             explain(self, error, arrays, options)
             raise

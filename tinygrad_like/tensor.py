@@ -415,10 +415,9 @@ def wrap(array: np.ndarray) -> Tensor:
 
 def _own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
-    if isinstance(c, Tensor):
-        return ops.clone(c)
-    moved = owned and isinstance(c, np.ndarray) and c.flags.c_contiguous and fills(c)
-    return wrap(c if moved else np.array(c, order="C"))
+    if type(c) is np.ndarray:
+        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else c.copy())
+    return ops.clone(c) if isinstance(c, Tensor) else wrap(np.array(c))
 
 
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
