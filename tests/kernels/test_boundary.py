@@ -132,7 +132,8 @@ M, K, N = 20, 30, 40
     lambda p: p | {"b": p["b"][:-1]}, lambda p: p | {"b": p["b"][:, :-1]}, lambda p: p | {"a": p["a"][:-1]},
     lambda p: p | {"a": p["a"].tolist()}, lambda p: p | {"a": Tensor(p["a"])}, lambda p: p | {"b": None},
     lambda p: p | {"out": frozen(p["out"])}, lambda p: p | {"out": np.asfortranarray(p["out"])},
-    lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": np.stack([p["a"]] * 2)}, lambda p: p | {"start": random(N - 1)},
+    lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": np.stack([p["a"]] * 2)},
+    lambda p: p | {"start": random(N - 1)},
     lambda p: p | {"start": random(1)}, lambda p: p | {"start": random(2 * N)[::2]},
     lambda p: p | {"start": random(N).astype(np.float64)}, lambda p: p | {"more": (random(M, N), random(M, N - 1))},
     lambda p: p | {"more": (random(M), random(M, N))}, lambda p: p | {"more": (random(M, N), frozen(random(M, N)))},
@@ -140,7 +141,7 @@ M, K, N = 20, 30, 40
 def test_a_product_of_wrong_arrays(change):
     parts = {"a": random(M, K), "b": random(K, N), "out": np.zeros((M, N), np.float32), "start": random(N)}
     gemm.product(**parts)
-    with pytest.raises(ValueError, match="(matrix product|column sums): arrays do not fit, or are not aligned float32: "):
+    with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
         gemm.product(**change(parts))
 
 
@@ -155,7 +156,7 @@ def test_a_product_of_wrong_arrays(change):
 def test_a_layers_gradients_of_wrong_arrays(change):
     parts = {"g": random(M, N), "y": random(M, N), "x": random(M, K), "weight": random(N, K), "wanted": (1, 1, 1)}
     gemm.linear_vjp(**parts)
-    with pytest.raises(ValueError, match="(matrix product|column sums): arrays do not fit, or are not aligned float32: "):
+    with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
         gemm.linear_vjp(**change(parts))
 
 

@@ -294,8 +294,8 @@ class Kernel:
     def _compile(self) -> Callable:
         """Compile the kernel; returns the function that packs arguments into a record."""
         names = {"__name__": self.body.__module__, "body": njit(**INNER, **self.options)(self.body),
-                 "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest, "table_suits": table_suits,
-                 "work": self.work, "cost": self.cost}
+                 "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
+                 "table_suits": table_suits, "work": self.work, "cost": self.cost}
         fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
 
         def array(kind: Array, expression: str) -> str:
