@@ -10,14 +10,15 @@ import numpy as np
 from . import random, tensor
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked
 from .errors import named
-from .methods import plain_shape
+from .methods import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 
+@part_of_tensor
 class Creation:
-    """What Tensor inherits from here. `dtype` is float32 if left out, unless said otherwise."""
+    """The part of Tensor that makes new ones. dtype is float32 if left out, unless said otherwise."""
 
     @staticmethod
     def from_dlpack(x: Any) -> Tensor:
@@ -112,19 +113,19 @@ class Creation:
         return tensor.wrap(random.generator.permutation(n))
 
     def zeros_like(self: Any, **options: Any) -> Tensor:
-        return Creation.zeros(self.shape, **{"dtype": self.dtype, **options})
+        return Creation.zeros(self.shape, **{"dtype": self.dtype} | options)
 
     def ones_like(self: Any, **options: Any) -> Tensor:
-        return Creation.ones(self.shape, **{"dtype": self.dtype, **options})
+        return Creation.ones(self.shape, **{"dtype": self.dtype} | options)
 
     def full_like(self: Any, fill_value: Any, **options: Any) -> Tensor:
-        return Creation.full(self.shape, fill_value, **{"dtype": self.dtype, **options})
+        return Creation.full(self.shape, fill_value, **{"dtype": self.dtype} | options)
 
     def rand_like(self: Any, **options: Any) -> Tensor:
-        return Creation.rand(self.shape, **{"dtype": self.dtype, **options})
+        return Creation.rand(self.shape, **{"dtype": self.dtype} | options)
 
     def randn_like(self: Any, **options: Any) -> Tensor:
-        return Creation.randn(self.shape, **{"dtype": self.dtype, **options})
+        return Creation.randn(self.shape, **{"dtype": self.dtype} | options)
 
 
 def _constant(who: str, *values: Any) -> None:

@@ -1,17 +1,20 @@
-"""The Tensor's methods that are ops: each is a line, and `ops` has what it does."""
+"""The methods of a Tensor that are ops. What they do stands there: x.softmax(axis=0) is ops.softmax(x, axis=0)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from . import ops
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_dtype
+from .errors import named
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+T = TypeVar("T")
 Axis = int | tuple[int, ...] | None
 
 
@@ -20,31 +23,45 @@ def plain_shape(args: tuple) -> tuple:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
 
 
+def part_of_tensor(cls: type[T]) -> type[T]:
+    """Have Python's own errors call the functions Tensor.f, as users know them."""
+    for f in vars(cls).values():
+        f = inspect.unwrap(getattr(f, "__func__", f))
+        if inspect.isfunction(f):
+            f.__qualname__ = f"Tensor.{f.__name__}"
+    return cls
+
+
+@part_of_tensor
 class Methods:
-    """What Tensor inherits from here."""
+    """The part of Tensor that is ops."""
 
     # Arithmetic -----------------------------------------------------------------------------------------------------
 
-    def __add__(self, other): return ops.add(self, other)
+    def add(self, other): return ops.add(self, other)
+    def sub(self, other): return ops.sub(self, other)
+    def mul(self, other): return ops.mul(self, other)
+    def div(self, other): return ops.div(self, other)
+    def mod(self, other): return ops.mod(self, other)
+    def pow(self, other): return ops.pow(self, other)
+    def matmul(self, other): return ops.matmul(self, other)
+    def neg(self): return ops.neg(self)
+    def abs(self): return ops.abs(self)
+    def eq(self, other): return ops.eq(self, other)
+    def ne(self, other): return ops.ne(self, other)
+    def logical_not(self): return ops.logical_not(self)
+    __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
+    __neg__, __abs__, __eq__, __ne__, __invert__ = neg, abs, eq, ne, logical_not
+    dot = matmul
     def __radd__(self, other): return ops.add(other, self)
-    def __sub__(self, other): return ops.sub(self, other)
     def __rsub__(self, other): return ops.sub(other, self)
-    def __mul__(self, other): return ops.mul(self, other)
     def __rmul__(self, other): return ops.mul(other, self)
-    def __truediv__(self, other): return ops.div(self, other)
     def __rtruediv__(self, other): return ops.div(other, self)
     def __floordiv__(self, other): return ops.floordiv(self, other)
     def __rfloordiv__(self, other): return ops.floordiv(other, self)
-    def __mod__(self, other): return ops.mod(self, other)
     def __rmod__(self, other): return ops.mod(other, self)
-    def __pow__(self, other): return ops.pow(self, other)
     def __rpow__(self, other): return ops.pow(other, self)
-    def __matmul__(self, other): return ops.matmul(self, other)
     def __rmatmul__(self, other): return ops.matmul(other, self)
-    def __neg__(self): return ops.neg(self)
-    def __abs__(self): return ops.abs(self)
-    def __eq__(self, other): return ops.eq(self, other)
-    def __ne__(self, other): return ops.ne(self, other)
     def __lt__(self, other): return ops.lt(self, other)
     def __le__(self, other): return ops.le(self, other)
     def __gt__(self, other): return ops.gt(self, other)
@@ -52,18 +69,8 @@ class Methods:
     def __and__(self, other): return ops.logical_and(self, other)
     def __or__(self, other): return ops.logical_or(self, other)
     def __xor__(self, other): return ops.logical_xor(self, other)
-    def __invert__(self): return ops.logical_not(self)
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def add(self, other): return ops.add(self, other)
-    def sub(self, other): return ops.sub(self, other)
-    def mul(self, other): return ops.mul(self, other)
-    def div(self, other): return ops.div(self, other)
-    def pow(self, other): return ops.pow(self, other)
-    def mod(self, other): return ops.mod(self, other)
-    def neg(self): return ops.neg(self)
-    def eq(self, other): return ops.eq(self, other)
-    def ne(self, other): return ops.ne(self, other)
     def maximum(self, other): return ops.maximum(self, other)
     def minimum(self, other): return ops.minimum(self, other)
     def clip(self, min_=None, max_=None): return ops.clip(self, min=min_, max=max_)
@@ -95,7 +102,6 @@ class Methods:
     def cosh(self): return ops.cosh(self)
     def tanh(self): return ops.tanh(self)
     def erf(self): return ops.erf(self)
-    def abs(self): return ops.abs(self)
     def sign(self): return ops.sign(self)
     def floor(self): return ops.floor(self)
     def ceil(self): return ops.ceil(self)
@@ -104,7 +110,6 @@ class Methods:
     def isnan(self): return ops.isnan(self)
     def isinf(self): return ops.isinf(self)
     def isfinite(self): return ops.isfinite(self)
-    def logical_not(self): return ops.logical_not(self)
 
     # Activations ----------------------------------------------------------------------------------------------------
 
@@ -188,12 +193,11 @@ class Methods:
 
     # Products -------------------------------------------------------------------------------------------------------
 
-    def matmul(self, other): return ops.matmul(self, other)
-    dot = matmul
     def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
     def outer(self, other): return ops.outer(self, other)
 
     @staticmethod
+    @named
     def einsum(formula: str, *operands: Any) -> Tensor:
         return ops.einsum(formula, *operands)
 
