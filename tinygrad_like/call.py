@@ -1,7 +1,7 @@
 """What an op does when it is called, and when the cotangent of its output comes back.
 
-Called on Tensors it gives a Tensor and records a node. Called on arrays it is just its forward. So a rule, written in
-ops, runs on arrays when only numbers are wanted, and on Tensors when `create_graph=True` asks for their graph too.
+Called on Tensors, it gives a Tensor and records a node; called on arrays, it is just its forward. So rules written in
+ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ _new = Tensor.__new__
 
 
 class Placed:
-    """The cotangent of x from a part x[index]: zeros of x's shape but for `value` at the index, not written out.
+    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
 
-    The parts of one x, as `split` makes them, are so put into one array, each where it belongs; np.array(placed) is
-    that array for a single one.
+    So those of many parts, as `split` makes them, go into one array. np.array(placed) is that of a single one.
     """
 
     __slots__ = "shape", "dtype", "index", "value"
@@ -43,7 +42,7 @@ class Placed:
 
 
 class Op:
-    """A forward on arrays and its VJP rules, as `Primitive` declares them."""
+    """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
     name: str
     forward: Callable
@@ -85,8 +84,7 @@ class Op:
                     plain = True
             parents.append(None)
         if tensors and plain:
-            inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else self._operand(x) for x in inputs]
-            arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
+            inputs, arrays = self._operands(inputs)
         try:
             out = self.forward(*arrays, **options) if options else self.forward(*arrays)
         except Exception as error:
@@ -102,21 +100,16 @@ class Op:
         dtype = out.dtype
         if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
             out, dtype = out.astype(ours), ours
-            if differentiable:  # a rule that multiplies with a saved integer would meet NumPy's promotion again
-                inputs = [wrap(x.data.astype(ours)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x
-                          for x in inputs]
+            if differentiable:
+                inputs = _without_integers(inputs, ours)
         y = _new(Tensor)  # wrap(out), without the call
         y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
             y.node = node = Node()
             y.requires_grad = True
-            node.op = self
-            node.parents = parents
+            node.op, node.parents, node.extra = self, parents, None
             node.saved = self.keep(inputs, out, options, residuals)
-            node.order = tick()
-            node.shape = out.shape
-            node.dtype = dtype
-            node.extra = None
+            node.order, node.shape, node.dtype = tick(), out.shape, dtype
         if out.base is not None:
             _share_version(y, inputs)
         else:
@@ -129,7 +122,7 @@ class Op:
         return y
 
     def _plain(self, options: dict) -> dict:
-        """The options, of which a Tensor that holds a single number is that number."""
+        """The options, with a number in place of a Tensor that holds a single one."""
         who = self.name.lstrip("_")
         for name, value in options.items():
             if isinstance(value, Tensor) and value.requires_grad:
@@ -139,14 +132,15 @@ class Op:
                 raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
         return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
 
-    def _operand(self, x):
-        """Data from outside as a Tensor; NumPy scalars are as weak as Python's: x / np.sqrt(2) keeps x's dtype."""
-        if isinstance(x, np.generic) and type(x.item()) in _PLAIN:
-            return x.item()
-        return wrap(as_array(x, None, self.name))
+    def _operands(self, inputs):
+        """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype."""
+        inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in _PLAIN else x for x in inputs]
+        inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else wrap(as_array(x, None, self.name))
+                  for x in inputs]
+        return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
 
     def _bind(self, inputs, options):
-        """Sort arguments into inputs and options: options may come by position, inputs by name, as in any function."""
+        """Inputs and options in their places: options may come by position and inputs by name."""
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
@@ -173,14 +167,14 @@ class Op:
         for i, parent in enumerate(parents):
             if parent is None:
                 cotangents[i] = None
-            else:
-                c = cotangents[i]
-                try:
-                    fits = c.shape == parent.shape and c.dtype is parent.dtype
-                except AttributeError:
-                    raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
-                if not fits:
-                    cotangents[i] = self._fit(c, parent, g, i)
+                continue
+            c = cotangents[i]
+            try:
+                fits = c.shape == parent.shape and c.dtype is parent.dtype
+            except AttributeError:
+                raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
+            if not fits:
+                cotangents[i] = self._fit(c, parent, g, i)
         if mode.anomaly:
             for c in cotangents:
                 if c is not None:
@@ -245,11 +239,8 @@ class Op:
         return values
 
     def _changed(self, node, what):
-        raise RuntimeError(
-            f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place "
-            f"after {self.name} saved it; "
-            "change it after backward, or compute from a clone()"
-        )
+        raise RuntimeError(f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after "
+                           f"{self.name} saved it; change it after backward, or compute from a clone()")
 
     def _fit(self, c, parent, g, i):
         """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. Only done here."""
@@ -264,6 +255,11 @@ class Op:
 
     def _rule(self, i) -> str:
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+def _without_integers(inputs, dtype: np.dtype) -> list:
+    """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
+    return [wrap(x.data.astype(dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .autograd import Node, freed, mode, recording, setting, tick
+from .autograd import Node, freed, mode, setting, tick
 from .call import replayed
 from .random import get_rng_state, set_rng_state
 from .tensor import Tensor, wrap
@@ -93,7 +93,7 @@ class _Recompute:
         now = get_rng_state()
         set_rng_state(state)
         try:
-            with recording(True):
+            with setting("recording", True):
                 since = tick()
                 y = _tuple(f(*args, **options))[which]
         finally:

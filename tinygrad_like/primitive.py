@@ -23,7 +23,7 @@ from weakref import WeakSet
 import numpy as np
 
 from . import ops
-from .autograd import Node, mode, recording, tick
+from .autograd import Node, mode, setting, tick
 from .call import Op, replayed
 from .tensor import wrap
 
@@ -129,7 +129,7 @@ class Fused(Primitive):
             cotangents = super().cotangents(node, g, parents)
             if cotangents is not NotImplemented:
                 return cotangents
-        with recording(True):
+        with setting("recording", True):
             saved = self._saved(node)
             inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
             options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))

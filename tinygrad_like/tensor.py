@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .autograd import Node, mode, recording, setting, tick, walk
+from .autograd import Node, mode, setting, tick, walk
 from .creation import Creation
 from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
 from .errors import named
@@ -251,7 +251,7 @@ class Tensor(Methods, Creation):
                 raise ValueError(f"gradient: target {i} does not require grad; "
                                  "make it with requires_grad=True before use")
         keys = [t.node or t for t in targets]
-        with recording(create_graph), setting("filling", False):
+        with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
             owned: set = set()
             table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus, owned=owned)
