@@ -28,7 +28,7 @@ def take(x, *, index):
 @primitive
 def put(x, *, shape, index):
     """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
-    if len(index) == 1 and isinstance(index[0], np.ndarray) and x.size:
+    if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype is INT64 and x.size:
         rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
         out = sum_rows_by(x.reshape(len(rows), -1), rows, shape[0], -1)
         return out.reshape(shape) if out is not None else _no_such_row(rows, shape[0])
