@@ -32,10 +32,8 @@ class detect_anomaly(Switch):
         np.seterr(**errors)
 
 
-_PACKAGES = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), name) + os.sep
-    for name in ("tinygrad_like", "nn", "optim")
-)
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGES = tuple(os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim"))
 
 
 def _user_line() -> str:

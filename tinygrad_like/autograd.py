@@ -139,22 +139,19 @@ class Switch(ContextDecorator):
 @types.coroutine
 def _steps(switch: Callable, inner: Any):
     """A generator or coroutine, each step inside a new switch, and what happens between its steps outside."""
+    resume, given = inner.send, None
     try:
-        with switch():
-            value = inner.send(None)
         while True:
+            with switch():
+                made, given = resume(given), None  # no cycle of an error and this frame
             try:
-                given = yield value
+                resume, given = inner.send, (yield made)
             except GeneratorExit:
                 with switch():
                     inner.close()
                 raise
             except BaseException as error:
-                with switch():
-                    value = inner.throw(error)
-            else:
-                with switch():
-                    value = inner.send(given)
+                resume, given = inner.throw, error
     except StopIteration as end:
         return end.value
 

@@ -182,7 +182,7 @@ class Op:
         return cotangents
 
     def cotangents(self, node: Node, g, parents) -> list:
-        """What the rules say, for the inputs whose parent is not None."""
+        """What the rules give for the inputs whose parent is not None."""
         saved = self._saved(node)
         if self.joint is not None:
             rule, uses = self.joint
@@ -212,7 +212,7 @@ class Op:
         return cotangents
 
     def _saved(self, node: Node) -> list:
-        """What the rules named: as arrays, or as Tensors on the graph while recording."""
+        """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
         graph, order, values, saved = mode.recording, node.order, [], node.saved
         if saved is None:  # by another thread, since the walk came here
             raise freed(node)
@@ -243,7 +243,7 @@ class Op:
                            f"{self.name} saved it; change it after backward, or compute from a clone()")
 
     def _fit(self, c, parent, g, i):
-        """Undo broadcasting and promotion: the cotangent must have its input's shape and dtype. Only done here."""
+        """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
         where = self._rule(i)
         if c.shape != parent.shape:
             c = ops.sum_to(c, parent.shape, where=where)
@@ -275,7 +275,7 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
 
 
 def _share_version(y: Tensor, inputs) -> None:
-    """A view shares its version with the Tensor whose memory it shows, so that a change through either is seen."""
+    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
     out, node = y._data, y.node
     base = out if out.base is None else out.base
     for x in inputs:

@@ -9,7 +9,6 @@ import numpy as np
 
 from . import random, tensor
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked
-from .errors import named
 from .methods import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -150,11 +149,3 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
 def _tensor(array: np.ndarray, requires_grad: bool) -> Tensor:
     out = tensor.wrap(array)
     return out.requires_grad_() if requires_grad else out
-
-
-# These are no ops, and so have no op's name in their errors.
-for _name, _made in list(vars(Creation).items()):
-    if isinstance(_made, staticmethod):
-        setattr(Creation, _name, staticmethod(named(_made.__func__)))
-    elif callable(_made):
-        setattr(Creation, _name, named(_made))

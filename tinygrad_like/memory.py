@@ -1,9 +1,8 @@
 """Where arrays lie: freed memory stays in the process for the next step, and large results begin with a cache line.
 
-By default glibc gives every freed block of over 128 KiB straight back to the system, and the next step's same-sized
-block is mapped and zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds
-raised, the blocks stay in the heap. It takes less code than a pool of arrays in the engine, covers every array, and
-costs no peak memory.
+By default glibc gives freed blocks of over 128 KiB back to the system, and those of the next step are mapped and zeroed
+anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds raised, they stay in the heap.
+That is less code than a pool of arrays in the engine, covers every array, and costs no peak memory.
 
 Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc nothing is done.
 """

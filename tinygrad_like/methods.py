@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from .errors import named
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-T = TypeVar("T")
 Axis = int | tuple[int, ...] | None
 
 
@@ -23,12 +22,14 @@ def plain_shape(args: tuple) -> tuple:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
 
 
-def part_of_tensor(cls: type[T]) -> type[T]:
-    """Have Python's own errors call the functions Tensor.f, as users know them."""
-    for f in vars(cls).values():
-        f = inspect.unwrap(getattr(f, "__func__", f))
+def part_of_tensor(cls):
+    """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
+    for name, member in list(vars(cls).items()):
+        f = getattr(member, "__func__", member)
         if inspect.isfunction(f):
             f.__qualname__ = f"Tensor.{f.__name__}"
+        if isinstance(member, staticmethod):
+            setattr(cls, name, staticmethod(named(f)))
     return cls
 
 
@@ -36,8 +37,7 @@ def part_of_tensor(cls: type[T]) -> type[T]:
 class Methods:
     """The part of Tensor that is ops."""
 
-    # Arithmetic -----------------------------------------------------------------------------------------------------
-
+    # Arithmetic
     def add(self, other): return ops.add(self, other)
     def sub(self, other): return ops.sub(self, other)
     def mul(self, other): return ops.mul(self, other)
@@ -111,8 +111,7 @@ class Methods:
     def isinf(self): return ops.isinf(self)
     def isfinite(self): return ops.isfinite(self)
 
-    # Activations ----------------------------------------------------------------------------------------------------
-
+    # Activations
     def relu(self): return ops.relu(self)
     def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
     def sigmoid(self): return ops.sigmoid(self)
@@ -125,8 +124,7 @@ class Methods:
     def softmax(self, axis=-1): return ops.softmax(self, axis=axis)
     def log_softmax(self, axis=-1): return ops.log_softmax(self, axis=axis)
 
-    # Reductions -----------------------------------------------------------------------------------------------------
-
+    # Reductions
     def sum(self, axis: Axis = None, keepdim=False): return ops.sum(self, axis=axis, keepdim=keepdim)
     def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
     def var(self, axis: Axis = None, keepdim=False, correction=1):
@@ -144,8 +142,7 @@ class Methods:
     def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
     def cumsum(self, axis=0): return ops.cumsum(self, axis=axis)
 
-    # Shape ----------------------------------------------------------------------------------------------------------
-
+    # Shape
     @property
     def T(self: Any) -> Tensor:
         """The transpose of a matrix (all axes reversed)."""
@@ -180,8 +177,7 @@ class Methods:
     def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
     def diagonal(self, offset=0): return ops.diagonal(self, offset)
 
-    # Indexing and order ---------------------------------------------------------------------------------------------
-
+    # Indexing and order
     def __getitem__(self, index): return ops.getitem(self, index)
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src): return ops.scatter(self, index, src, axis=axis)
@@ -191,13 +187,11 @@ class Methods:
     def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
     def topk(self, k, axis=-1, largest=True): return ops.topk(self, k, axis, largest)
 
-    # Products -------------------------------------------------------------------------------------------------------
-
+    # Products
     def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
     def outer(self, other): return ops.outer(self, other)
 
     @staticmethod
-    @named
     def einsum(formula: str, *operands: Any) -> Tensor:
         return ops.einsum(formula, *operands)
 
@@ -205,8 +199,7 @@ class Methods:
         return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
                                                 scale=scale)
 
-    # Images ---------------------------------------------------------------------------------------------------------
-
+    # Images
     def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
         return ops.conv2d(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
     def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
@@ -217,8 +210,7 @@ class Methods:
     def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         return ops.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
-    # Type and copies ------------------------------------------------------------------------------------------------
-
+    # Type and copies
     def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
     to = cast
     def float(self): return ops.cast(self, dtype=FLOAT32)

@@ -86,23 +86,16 @@ class Primitive(Op):
     def _compile(self) -> Callable:
         """A function `(inputs, out, options, residuals) -> tuple of what is kept`, built once from the names.
 
-        It runs on every recorded call, and a compiled tuple display is several times faster than a loop over names.
+        It runs on every recorded call. A compiled tuple display is several times faster than a loop over names.
         """
-        def source(name: str) -> str:
-            if name in self.inputs:
-                return "*inputs" if self.variadic else f"inputs[{self.inputs.index(name)}]"
-            if name.endswith("_shape") and name[:-6] in self.inputs:
-                if self.variadic:
-                    return "tuple([shape(x) for x in inputs])"
-                return f"shape(inputs[{self.inputs.index(name[:-6])}])"
-            if name == "out":
-                return "out"
-            if name in self.options:
-                return f"options[{name!r}] if {name!r} in options else defaults[{name!r}]"
-            return f"residuals[{name!r}] if {name!r} in residuals else unknown({name!r})"
-
+        source = {n: f"options[{n!r}] if {n!r} in options else defaults[{n!r}]" for n in self.options} | {"out": "out"}
+        for i, n in enumerate(self.inputs):
+            source[n] = "*inputs" if self.variadic else f"inputs[{i}]"
+            source[f"{n}_shape"] = "tuple(map(shape, inputs))" if self.variadic else f"shape(inputs[{i}])"
+        for n in self.kept:
+            source.setdefault(n, f"residuals[{n!r}] if {n!r} in residuals else unknown({n!r})")
         self.out = self.kept.index("out") if "out" in self.kept else None
-        display = "".join(source(name) + ", " for name in self.kept)
+        display = "".join(source[n] + ", " for n in self.kept)
         names = {"shape": np.shape, "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
 
@@ -113,8 +106,8 @@ class Primitive(Op):
 class Fused(Primitive):
     """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
 
-    The joint rule is plain array code. Where the graph of the gradient is wanted, where there is no joint rule, or
-    where it returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
+    The joint rule is plain array code. If the graph of the gradient is wanted, if there is no joint rule, or if it
+    returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
     """
 
     def __init__(self, forward: Callable, reference: Callable):
@@ -133,8 +126,8 @@ class Fused(Primitive):
             saved = self._saved(node)
             inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
             options = dict(zip(self.options, saved[len(self.inputs) :], strict=False))
-            # Each input gets an alias of its own, so that the same Tensor given twice gets two cotangents, and the walk
-            # can stop at the aliases instead of running on into the graph below.
+            # With an alias for each input, a Tensor given twice gets two cotangents, and the walk stops at the aliases
+            # instead of running on into the graph below.
             inputs = [x if p is None else ops.identity(x) for x, p in zip(inputs, parents, strict=True)]
             since = tick()
             y = self.reference(*inputs, **options)

@@ -48,26 +48,12 @@ class Tensor(Methods, Creation):
 
     # What it is -----------------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._data.shape
-
-    @property
-    def ndim(self) -> int:
-        return self._data.ndim
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self._data.dtype
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self._data.size
-
-    @property
-    def nbytes(self) -> int:
-        return self._data.nbytes
+    # With attrgetter, since a function written here would take as long again.
+    shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
+    ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
+    dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
+    size: int = property(operator.attrgetter("_data.size"), doc="Number of elements.")  # type: ignore[assignment]
+    nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
 
     def numel(self) -> int:
         """Number of elements."""
@@ -86,7 +72,6 @@ class Tensor(Methods, Creation):
             self._data = array
         self.touch()
 
-    # attrgetter, since a function written here would take as long again.
     data: np.ndarray = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
 
         Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
@@ -262,10 +247,10 @@ class Tensor(Methods, Creation):
                     found.append(ops.clone(first[key]))
                     continue
                 c = table.get(key)
-                if c is None and not materialize_grads:
-                    raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
-                                     "pass materialize_grads=True to get zeros")
                 if c is None:  # no gradient flows here, and no hook is called
+                    if not materialize_grads:
+                        raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
+                                         "pass materialize_grads=True to get zeros")
                     found.append(wrap(np.zeros(t.shape, t.dtype)))
                     continue
                 c = _own(c, key in owned)
@@ -321,10 +306,7 @@ class Tensor(Methods, Creation):
         return lambda: hooks.remove(call) if call in hooks else None
 
     def retain_grad(self) -> Tensor:
-        """Have backward fill `.grad` of this Tensor too, though it is not a leaf; returns the Tensor.
-
-        The gradient is the one after all hooks of this Tensor.
-        """
+        """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad: this Tensor does not require grad")
         if self.node is not None:
@@ -334,17 +316,14 @@ class Tensor(Methods, Creation):
                 t = ref()
                 if t is not None:
                     with _adding:
-                        c = ops.clone(g) if isinstance(g, Tensor) else wrap(np.array(g))
+                        c = _own(g, False)
                         t.grad = c if t.grad is None else t.grad + c
 
             self.node.details().keep = keep
         return self
 
     def detach(self) -> Tensor:
-        """The same values without the graph.
-
-        Memory is shared, and so is the version: a change through either is seen.
-        """
+        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
         out = wrap(self.data)
         out.version = self.shared_version()
         return out
@@ -369,10 +348,7 @@ class Tensor(Methods, Creation):
         self.shared_version()[0] = tick()
 
     def assign(self, value: Any) -> Tensor:
-        """Overwrite the values in place; not recorded.
-
-        Raises if the shape differs or this Tensor was itself computed.
-        """
+        """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
         if self.node is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
                                "assign to a leaf, or to a clone()")
