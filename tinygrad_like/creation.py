@@ -111,20 +111,16 @@ class Creation:
         """The numbers 0, ..., n - 1 in random order."""
         return tensor.wrap(random.generator.permutation(n))
 
-    def zeros_like(self: Any, **options: Any) -> Tensor:
-        return Creation.zeros(self.shape, **{"dtype": self.dtype} | options)
+    def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
+    def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
+    def rand_like(self, **options: Any) -> Tensor: return _like(self, Creation.rand, options)
+    def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
+    def full_like(self, fill_value: Any, **options: Any) -> Tensor:
+        return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
 
-    def ones_like(self: Any, **options: Any) -> Tensor:
-        return Creation.ones(self.shape, **{"dtype": self.dtype} | options)
 
-    def full_like(self: Any, fill_value: Any, **options: Any) -> Tensor:
-        return Creation.full(self.shape, fill_value, **{"dtype": self.dtype} | options)
-
-    def rand_like(self: Any, **options: Any) -> Tensor:
-        return Creation.rand(self.shape, **{"dtype": self.dtype} | options)
-
-    def randn_like(self: Any, **options: Any) -> Tensor:
-        return Creation.randn(self.shape, **{"dtype": self.dtype} | options)
+def _like(x: Any, make: Callable[..., Tensor], options: dict) -> Tensor:
+    return make(x.shape, **{"dtype": x.dtype, **options})
 
 
 def _constant(who: str, *values: Any) -> None:
