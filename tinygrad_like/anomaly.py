@@ -24,7 +24,7 @@ class detect_anomaly(Switch):
     def on(self):
         before = mode.anomaly, mode.watchers, np.seterr(all="ignore")  # the error says more than NumPy's warning
         if not mode.anomaly:
-            mode.anomaly, mode.watchers = True, (*mode.watchers, _check_result)
+            mode.anomaly, mode.watchers = True, (*mode.watchers, _watch)
         return before
 
     def off(self, before):
@@ -45,7 +45,7 @@ def _user_line() -> str:
     return f"{name}:{number}: {linecache.getline(name, number).strip()}"
 
 
-def _check_result(op: Any, inputs: Any, options: dict, y: Tensor) -> None:
+def _watch(op: Any, inputs: Any, options: dict, y: Tensor) -> None:
     check_finite(y, op.name, y.node, [*inputs, *options.values()])
 
 
