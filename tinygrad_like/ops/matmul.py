@@ -10,7 +10,7 @@ from .. import kernels
 from ..dtypes import FLOAT32, as_array
 from ..kernels import accelerated
 from ..memory import empty
-from ..primitive import Residuals, fused, primitive
+from ..primitive import Residuals, fresh, fused, primitive
 from .activation import relu
 from .elementwise import add, mul
 from .shape import reshape, transpose
@@ -23,8 +23,8 @@ def batched_matmul(a, b):
     return np.matmul(a, b)
 
 
-batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
-                   b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
+batched_matmul.vjp(a=fresh(lambda g, b: batched_matmul(g, transpose(b, -1, -2))),
+                   b=fresh(lambda g, a: batched_matmul(transpose(a, -1, -2), g)))
 
 
 def matmul(a, b):
@@ -86,6 +86,7 @@ def linear(x, weight, bias=None):
 
 
 @linear.joint_vjp
+@fresh
 def _(g, x, weight, bias, wanted):
     return _linear_vjp(g, None, x, weight, wanted)
 
@@ -155,6 +156,7 @@ def linear_relu(*inputs, last=True):
 
 
 @linear_relu.joint_vjp
+@fresh
 def _(g, inputs, given, out, last, wanted):
     cotangents, first = [None] * len(inputs), wanted.index(True)
     y = out if last else None
@@ -200,6 +202,7 @@ def res_relu(*inputs):
 
 
 @res_relu.joint_vjp
+@fresh
 def _(g, inputs, saved, wanted):
     cotangents, first = [None] * len(inputs), wanted.index(True)
     through = own = None
