@@ -25,6 +25,7 @@ from .activation import (
     Tanh,
 )
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
+from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
@@ -60,9 +61,6 @@ from .norm import (
     InstanceNorm2d,
     LayerNorm,
     RMSNorm,
-    fold_batch_norm,
-    freeze_batch_norm,
-    reestimate_batch_norm,
 )
 from .pool import (
     AdaptiveAvgPool1d,

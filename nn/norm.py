@@ -8,18 +8,16 @@ behaves differently in training and in evaluation, and comes with tools for what
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, ops
 
 from . import init
 from .fusion import activated_row, fuses, rows, with_relu
-from .linear import Identity
-from .module import Module, Parameter, modes_restored
+from .module import Module, Parameter
 
 
 def _positive(who: str, **sizes: Any) -> None:
@@ -180,7 +178,7 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
     running_var.touch()
 
 
-class _BatchNorm(_ChannelNorm):
+class BatchNorm(_ChannelNorm):
     def forward(self, x: Tensor) -> Tensor:
         return self._run(ops.batch_norm, x)
 
@@ -202,10 +200,10 @@ class _BatchNorm(_ChannelNorm):
         return y
 
 
-_forward = _BatchNorm.forward
+_forward = BatchNorm.forward
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(BatchNorm):
     """y = weight * (x - mean) / sqrt(var + eps) + bias, each channel with its mean and variance over the batch (002).
 
     x: (batch, channels) or (batch, channels, length); weight, bias: (channels,)
@@ -224,7 +222,7 @@ class BatchNorm1d(_BatchNorm):
     axes = {2: "batch, channels", 3: "batch, channels, length"}
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(BatchNorm):
     """BatchNorm1d for images (batch, channels, height, width), with a mean and a variance for all pixels of a channel.
 
     Followed by a ReLU in a Sequential it is one op with it.
@@ -233,13 +231,13 @@ class BatchNorm2d(_BatchNorm):
     axes = {4: "batch, channels, height, width"}
 
 
-with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = _BatchNorm.rectified
+with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = BatchNorm.rectified
 rows[BatchNorm1d] = rows[BatchNorm2d] = activated_row
 
 
 def activated_sum(norm: Module, activation: Module, x: Tensor, skip: Tensor) -> Tensor:
     """activation(norm(x) + skip), the end of a residual block; as one op where `fuses` allows it."""
-    if isinstance(norm, _BatchNorm) and fuses(norm, activation):
+    if isinstance(norm, BatchNorm) and fuses(norm, activation):
         return norm.rectified(x, skip)
     return activation(norm(x) + skip)
 
@@ -277,149 +275,3 @@ class InstanceNorm2d(_InstanceNorm):
     """InstanceNorm1d for images, (batch, channels, height, width) or (channels, height, width)."""
 
     axes = {3: "channels, height, width", 4: "batch, channels, height, width"}
-
-
-# Batch norm between training and evaluation ---------------------------------------------------------------------------
-
-
-def _batch_norms(who: str, model: Module) -> list[_BatchNorm]:
-    """The batch norms of a model that have running statistics. Raises ValueError if there are none."""
-    found = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.running_mean is not None]
-    if not found:
-        raise ValueError(f"{who}: this {type(model).__name__} has no BatchNorm with running statistics")
-    return found
-
-
-def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
-    """Let every BatchNorm of `model` use and keep its running statistics also in training; returns the model.
-
-    For fine-tuning, and for batches too small to take statistics of. `model.train()` does not undo it, frozen=False
-    does. Weight and bias go on being trained, unless their `requires_grad_(False)` stops that too.
-    """
-    for layer in _batch_norms("freeze_batch_norm", model):
-        layer.frozen = frozen
-    return model
-
-
-def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
-    """Set the running statistics of every BatchNorm of `model` to those of a whole data set (002); returns the model.
-
-    batches: inputs of the model, or tuples that begin with one, as (images, labels).
-
-    The running averages of training lag behind the weights. Here the model runs once over the data, as in evaluation
-    but for its batch norms, which normalise by batch, and the statistics of their inputs are pooled over all numbers.
-    Raises ValueError if there are no batches or no BatchNorm.
-    """
-    layers = _batch_norms("reestimate_batch_norm", model)
-    pools = {layer: _Moments() for layer in layers}
-    handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
-    kept = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
-    try:
-        with modes_restored(model), no_grad():
-            model.eval()
-            for layer in layers:
-                layer.training = True
-            for batch in batches:
-                model(batch[0] if isinstance(batch, tuple | list) else batch)
-    finally:
-        for handle in handles:
-            handle.remove()
-        for buffer, value in kept:
-            buffer.assign(value)
-    if not any(pool.batches for pool in pools.values()):
-        raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used once only)")
-    for layer, pool in pools.items():
-        if pool.batches:
-            layer.running_mean.assign(pool.mean.astype(layer.running_mean.dtype))
-            layer.running_var.assign((pool.squares / (pool.n - 1)).astype(layer.running_var.dtype))
-            layer.num_batches_tracked.assign(pool.batches)
-    return model
-
-
-class _Moments:
-    """A hook that pools, over all inputs of a layer, the number of values per channel, their mean and their squares.
-
-    Squares are distances to the mean, squared and summed. Two sets a, b are pooled by the rule of Chan, Golub and
-    LeVeque: squares = squares_a + squares_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b).
-    """
-
-    def __init__(self):
-        self.batches, self.n, self.mean, self.squares = 0, 0, 0.0, 0.0
-
-    def __call__(self, layer: Module, args: tuple) -> None:
-        x = np.moveaxis(args[0].data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
-        n, mean = x.shape[1], x.mean(1)
-        difference, total = mean - self.mean, self.n + n
-        self.squares = self.squares + ((x - mean[:, None]) ** 2).sum(1) + difference**2 * (self.n * n / total)
-        self.mean = self.mean + difference * (n / total)
-        self.n, self.batches = total, self.batches + 1
-
-
-def fold_batch_norm(model: Module, *example: Any) -> Module:
-    """A copy of `model` for evaluation, in which Linear and convolution layers do the work of a BatchNorm after them.
-
-    W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel; in the
-    place of the BatchNorm is an Identity.
-
-    example: inputs of the model, which is run on them to see what follows what. A layer that is called more than once
-        keeps its BatchNorm.
-    Raises ValueError if the copy does not give the same output for them.
-    """
-    model = copy.deepcopy(model).eval()
-    with no_grad():
-        followers, expected = _followers(model, example)
-        for layer, norm in followers:
-            _fold(layer, norm)
-        norms = {norm for _, norm in followers}
-        for module in list(model.modules()):
-            for name, child in list(module._children()):
-                if child in norms:
-                    setattr(module, name, Identity().eval())
-        found = model(*example)
-    size = np.abs(expected.data).max(initial=0)
-    if not np.allclose(found.data, expected.data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
-        raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded, its output would change; "
-                         "does the output of a layer go elsewhere than to the BatchNorm after it?")
-    return model
-
-
-def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, _BatchNorm]], Any]:
-    """The layers whose output a BatchNorm takes, with it; and the model's output."""
-    outputs: dict[Any, list[Tensor]] = {}
-    inputs: dict[Any, list[Tensor]] = {}
-    handles = []
-    for module in model.modules():
-        if isinstance(module, _BatchNorm) and module.running_mean is not None:
-            handles.append(module.register_forward_pre_hook(
-                lambda module, args: inputs.setdefault(module, []).append(args[0])))
-        elif isinstance(getattr(module, "weight", None), Parameter) and hasattr(module, "bias"):
-            handles.append(module.register_forward_hook(
-                lambda module, args, y: outputs.setdefault(module, []).append(y)))
-    try:
-        expected = model(*example)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return [(layer, norm) for layer, ys in outputs.items() for norm, xs in inputs.items()
-            if len(xs) == len(ys) == 1 and xs[0] is ys[0] and _folds(layer, xs[0])], expected
-
-
-def _folds(layer: Any, y: Tensor) -> bool:
-    """Whether axis 1 of the layer's output y is its channels: with Linear only if y is (batch, out)."""
-    return layer.weight.ndim == y.ndim
-
-
-def _fold(layer: Any, norm: Any) -> None:
-    """Layer becomes norm(layer(x)), computed in float64."""
-    mean, variance = norm.running_mean.data.astype(np.float64), norm.running_var.data.astype(np.float64)
-    scale = (1 if norm.weight is None else norm.weight.data) / np.sqrt(variance + norm.eps)
-    bias = scale * ((0 if layer.bias is None else layer.bias.data) - mean)
-    bias += 0 if norm.bias is None else norm.bias.data
-    weight, dtype = layer.weight.data, layer.weight.dtype
-    if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has outputs of its own
-        grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
-        weight = (grouped * scale.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))).reshape(weight.shape)
-    else:
-        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
-    layer.weight.assign(weight.astype(dtype))
-    layer.bias = Parameter(bias.astype(dtype))
