@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.conv import margins_of
 
 from . import init
 from .module import Module, Parameter
@@ -14,9 +16,10 @@ _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "repli
 
 
 class _Conv(Module):
-    """What convolutions of any number of axes share: arguments, parameters and their initialisation."""
+    """A convolution of any number of axes: its arguments, parameters and their initialisation."""
 
     axes: int
+    op: Callable
     transposed = False
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
@@ -59,19 +62,22 @@ class _Conv(Module):
         """The input, padded already unless with zeros; and what padding is left to the op."""
         if self.padding_mode == "zeros":
             return x, self.padding
-        if self.padding == "valid":
-            return x, 0
         if isinstance(self.padding, str):
-            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            margins = [(t // 2, t - t // 2) for t in total]
+            margins = margins_of(type(self).__name__, self.padding, self.kernel_size, self.stride, self.dilation)
         else:
-            margins = [(p, p) for p in self.padding]
+            margins = tuple((p, p) for p in self.padding)
         return x.pad(((0, 0), (0, 0), *margins), mode=_PADDING_MODES[self.padding_mode]), 0
 
     def _check(self, x: Tensor) -> None:
         if x.ndim != self.axes + 2:
             axes = "length" if self.axes == 1 else "height, width"
             raise ValueError(f"{type(self).__name__}: takes (batch, channels, {axes}), got shape {x.shape}")
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        x, padding = self._padded(x)
+        return self.op(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
+                       groups=self.groups)
 
     def extra_repr(self) -> str:
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
@@ -93,11 +99,7 @@ class Conv1d(_Conv):
     """
 
     axes = 1
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        x, padding = self._padded(x)
-        return ops.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    op = staticmethod(ops.conv1d)
 
 
 class Conv2d(_Conv):
@@ -113,12 +115,7 @@ class Conv2d(_Conv):
     """
 
     axes = 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        x, padding = self._padded(x)
-        return ops.conv2d(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
-                          groups=self.groups)
+    op = staticmethod(ops.conv2d)
 
 
 class _ConvTranspose(_Conv):
@@ -129,6 +126,11 @@ class _ConvTranspose(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = self._sizes("output_padding", output_padding, 0)
 
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        return self.op(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+                       output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
+
 
 class ConvTranspose1d(_ConvTranspose):
     """The adjoint of a Conv1d, with its own weights: x (batch, in_channels, length) -> (batch, out_channels, length').
@@ -137,11 +139,7 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     axes = 1
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        return ops.conv_transpose1d(x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
-                                    self.groups, self.dilation)
+    op = staticmethod(ops.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -153,8 +151,4 @@ class ConvTranspose2d(_ConvTranspose):
     """
 
     axes = 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        return ops.conv_transpose2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
-                                    output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
+    op = staticmethod(ops.conv_transpose2d)
