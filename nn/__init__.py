@@ -52,7 +52,7 @@ from .loss import (
     SmoothL1Loss,
 )
 from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
-from .module import Module, Parameter, functional_call
+from .module import Module, Parameter
 from .norm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -75,6 +75,7 @@ from .pool import (
 )
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .residual import Res, Residual
+from .state import functional_call
 from .summary import summary
 from .transformer import (
     FeedForward,

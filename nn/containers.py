@@ -9,7 +9,7 @@ from tinygrad_like import Tensor
 
 from .fusion import applied, plain
 from .linear import Identity
-from .module import Module, _described
+from .module import Module, described
 
 _identity = Identity.forward
 
@@ -24,7 +24,7 @@ class _List(Module):
 
     def _add(self, name: str, module: Module) -> None:
         if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {_described(module)}")
+            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {described(module)}")
         self.register_module(name, module)
 
     def _name(self, index: Any) -> str:
@@ -71,7 +71,7 @@ class _List(Module):
     def insert(self, index: int, module: Module) -> _List:
         """Add a module in front of the one at `index`, and number all anew; returns the container."""
         if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {_described(module)}")
+            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {described(module)}")
         modules = list(self._children())
         modules.insert(index, (str(len(modules)), module))
         self._replace(modules)

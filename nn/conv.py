@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, ops
 from tinygrad_like.ops.conv import margins_of
 
 from . import init
-from .module import Module, Parameter
+from .module import Module, Parameter, check_positive
 
 _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
@@ -25,9 +25,7 @@ class _Conv(Module):
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
         who = type(self).__name__
-        for name, n in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"{who}: {name} must be a positive integer, got {n!r}")
+        check_positive(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"{who}: {in_channels} input and {out_channels} output channels must both be divisible by "
                              f"groups={groups}")

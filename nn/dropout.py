@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,18 +12,19 @@ from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.ops.dropout import check_probability
 
 from .linear import Linear
-from .module import Module, modes_restored
+from .module import Configured, Module, modes_restored
 
 
-class _Dropout(Module):
+class _Dropout(Configured):
+    op: Callable
     drops = True
 
     def __init__(self, p: float = 0.5):
         check_probability(type(self).__name__, p)
         self.p = p
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.p, self.training)
 
 
 class Dropout(_Dropout):
@@ -32,29 +33,25 @@ class Dropout(_Dropout):
     Forgetting `model.eval()` leaves predictions random. Raises ValueError for p outside [0, 1].
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout(x, self.p, self.training)
+    op = staticmethod(ops.dropout)
 
 
 class Dropout1d(_Dropout):
     """Dropout of whole channels of signals: x (batch, channels, length)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout1d(x, self.p, self.training)
+    op = staticmethod(ops.dropout1d)
 
 
 class Dropout2d(_Dropout):
     """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout2d(x, self.p, self.training)
+    op = staticmethod(ops.dropout2d)
 
 
 class GaussianDropout(_Dropout):
     """In training y = x n, with normal noise n of mean 1 and variance p / (1 - p), 0 <= p < 1; else y = x."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.gaussian_dropout(x, self.p, self.training)
+    op = staticmethod(ops.gaussian_dropout)
 
 
 class DropConnect(Linear):

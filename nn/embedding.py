@@ -5,7 +5,7 @@ from __future__ import annotations
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .module import Module, Parameter
+from .module import Module, Parameter, check_positive
 
 
 class Embedding(Module):
@@ -19,9 +19,7 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None):
-        for name, n in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"Embedding: {name} must be a positive integer, got {n!r}")
+        check_positive(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(f"Embedding: padding_idx={padding_idx} is out of range for {num_embeddings} rows")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim

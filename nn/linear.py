@@ -10,7 +10,7 @@ from tinygrad_like import Tensor, ops
 
 from . import init
 from .fusion import fuses, plain, products, rows, with_relu
-from .module import Module, Parameter
+from .module import Configured, Module, Parameter, check_positive
 
 
 class Linear(Module):
@@ -24,9 +24,7 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True):
-        for name, n in (("in_features", in_features), ("out_features", out_features)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"Linear: {name} must be a positive integer, got {n!r}")
+        check_positive(self, in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(Tensor.empty(out_features, in_features))
         self.bias = Parameter(Tensor.empty(out_features)) if bias else None
@@ -85,7 +83,7 @@ class Identity(Module):
         return x
 
 
-class Flatten(Module):
+class Flatten(Configured):
     """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
 
     Before a Linear this mixes what the flattened axes held apart, such as time and channels (003).
@@ -97,11 +95,8 @@ class Flatten(Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
+class Unflatten(Configured):
     """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: what is left."""
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
@@ -112,11 +107,8 @@ class Unflatten(Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
-
-class Permute(Module):
+class Permute(Configured):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
     def __init__(self, dims: tuple[int, ...]):
@@ -126,6 +118,3 @@ class Permute(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(*self.dims)
-
-    def extra_repr(self) -> str:
-        return f"dims={self.dims}"

@@ -14,7 +14,7 @@ from .module import Module
 
 
 class _Loss(Module):
-    def __init__(self, reduction: str):
+    def __init__(self, reduction: str = "mean"):
         check_reduction(type(self).__name__, reduction)
         self.reduction = reduction
 
@@ -84,18 +84,12 @@ class NLLLoss(_LabelLoss):
 class MSELoss(_Loss):
     """(input - target)^2, of equal shapes."""
 
-    def __init__(self, reduction: str = "mean"):
-        super().__init__(reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
     """|input - target|, of equal shapes."""
-
-    def __init__(self, reduction: str = "mean"):
-        super().__init__(reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.l1_loss(input, target, reduction=self.reduction)

@@ -7,18 +7,18 @@ keep the order of their definition, and there is no second set of tables to keep
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
-
-import numpy as np
+from typing import Any, Self
 
 from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, as_dtype
 
 from .hooks import Handle, Hooks
+from .state import Keys, prepare_load
 
 
 class Parameter(Tensor):
@@ -32,13 +32,6 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
-
-
-class Keys(NamedTuple):
-    """What `load_state_dict(strict=False)` left alone."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
 
 
 class Module:
@@ -92,7 +85,7 @@ class Module:
                 return (f"is a Parameter and cannot become a {type(value).__name__}; wrap it in nn.Parameter, or "
                         f"copy values into it with .{name}.assign(value)")
             if isinstance(old, Module) and not isinstance(value, Module):
-                return f"is a submodule and cannot become {_described(value)}; assign a Module, or delete it first"
+                return f"is a submodule and cannot become {described(value)}; assign a Module, or delete it first"
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
@@ -126,7 +119,7 @@ class Module:
         """Set attribute `name`, checked to be free, to a submodule. Names that are no identifiers are allowed: "0"."""
         self._check_name("register_module", name)
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"register_module: {name!r} must be an nn.Module or None, got {_described(module)}")
+            raise TypeError(f"register_module: {name!r} must be an nn.Module or None, got {described(module)}")
         setattr(self, name, module)
 
     add_module = register_module
@@ -270,42 +263,7 @@ class Module:
 
         With several objects to load, check all before any is changed: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
         """
-        own = dict(self._state())
-        given = {id(tensor) for name, tensor in own.items() if name in state}
-        missing = [name for name, tensor in own.items() if id(tensor) not in given]
-        unexpected = [name for name in state if name not in own]
-        problems = [f"missing: {name} {own[name].shape}" for name in missing] if strict else []
-        problems += [f"unexpected: {name}" for name in unexpected] if strict else []
-        values = {}
-        for name, tensor in own.items():
-            if name not in state:
-                continue
-            try:
-                value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
-            except (TypeError, ValueError, RuntimeError) as error:
-                problems.append(f"unreadable: {name} ({error})")
-                continue
-            if value.shape != tensor.shape:
-                problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
-            elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
-                problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
-            elif tensor.node is not None:
-                problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
-            elif not tensor.data.flags.writeable:
-                problems.append(f"read-only: {name} shows memory that must not be written; make it of a clone()")
-            values[name] = value
-        if problems:
-            hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
-            lines = "".join(f"\n  {problem}" for problem in problems)
-            raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__}, and nothing was "
-                             f"loaded{hint}{lines}")
-
-        def load() -> Keys:
-            for name, value in values.items():
-                own[name].assign(value)
-            return Keys(missing, unexpected)
-
-        return load
+        return prepare_load(self, state, strict)
 
     # Settings of the whole tree ---------------------------------------------------------------------------------------
 
@@ -400,29 +358,18 @@ class Module:
         return f"{type(self).__name__}(\n{body})"
 
 
-def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
-    """`module(*args, **kwargs)` with `tensors` in the place of the parameters and buffers of those dotted names.
+class Configured(Module):
+    """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
 
-    It makes a model a function of its parameters, which is what `grad`, `jacobian`, `hvp` and `gradcheck` take. A tied
-    parameter is replaced wherever it is used. Raises ValueError for an unknown name or a shape that differs.
-    """
-    own = dict(module._state())
-    new = {}
-    for name, tensor in tensors.items():
-        if name not in own:
-            raise ValueError(f"functional_call: {type(module).__name__} has no parameter or buffer {name!r}, only "
-                             f"{list(own)}")
-        if tensor.shape != own[name].shape:
-            raise ValueError(f"functional_call: {name} has shape {own[name].shape}, but its replacement {tensor.shape}")
-        new[id(own[name])] = tensor
-    places = [(m.__dict__, name, old) for m in module.modules() for name, old in m.__dict__.items() if id(old) in new]
-    try:
-        for attributes, name, old in places:
-            attributes[name] = new[id(old)]
-        return module(*args, **kwargs)
-    finally:
-        for attributes, name, old in places:
-            attributes[name] = old
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+
+
+def check_positive(who: Any, **sizes: Any) -> None:
+    """Raise ValueError, in the name of the type of `who`, for a size that is no positive integer."""
+    for name, n in sizes.items():
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"{type(who).__name__}: {name} must be a positive integer, got {n!r}")
 
 
 def _join(path: str, name: str) -> str:
@@ -445,7 +392,7 @@ def _hidden(value: Any, most: int | None = None, deep: bool = True) -> str | Non
     return None
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
     """What was given where a Module is wanted, with what was probably meant."""
     if isinstance(value, Module):
         return f"the module {value!r}"

@@ -17,13 +17,7 @@ from tinygrad_like import Tensor, ops
 
 from . import init
 from .fusion import activated_row, fuses, rows, with_relu
-from .module import Module, Parameter
-
-
-def _positive(who: str, **sizes: Any) -> None:
-    for name, n in sizes.items():
-        if not isinstance(n, int) or n < 1:
-            raise ValueError(f"{who}: {name} must be a positive integer, got {n!r}")
+from .module import Module, Parameter, check_positive
 
 
 class _Norm(Module):
@@ -101,7 +95,7 @@ class GroupNorm(_Norm):
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True):
-        _positive("GroupNorm", num_groups=num_groups, num_channels=num_channels)
+        check_positive(self, num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: num_groups={num_groups} does not divide num_channels={num_channels}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
@@ -130,7 +124,7 @@ class _ChannelNorm(_Norm):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True):
-        _positive(type(self).__name__, num_features=num_features)
+        check_positive(self, num_features=num_features)
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.track_running_stats = track_running_stats
         self._make_parameters((num_features,), affine, affine)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nn import Module
-from nn.module import Keys
+from nn.state import Keys
 
 from .. import Tensor, get_rng_state
 from ..data.download import alone
