@@ -1,4 +1,4 @@
-"""Batch norm between training and evaluation: frozen, with statistics of a whole data set, folded into other layers."""
+"""What can be done to the batch norms of a model: freeze, re-estimate their statistics, fold them away."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _batch_norms(who: str, model: Module) -> list[BatchNorm]:
 
 
 def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
-    """Let every BatchNorm of `model` use and keep its running statistics also in training; returns the model.
+    """Make every BatchNorm of `model` use, and not change, its running statistics in training; returns the model.
 
     For fine-tuning, and for batches too small to take statistics of. `model.train()` does not undo it, frozen=False
-    does. Weight and bias go on being trained, unless their `requires_grad_(False)` stops that too.
+    does. Weight and bias are still trained, unless `requires_grad_(False)` stops that too.
     """
     for layer in _batch_norms("freeze_batch_norm", model):
         layer.frozen = frozen
@@ -37,16 +37,16 @@ def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
 def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     """Set the running statistics of every BatchNorm of `model` to those of a whole data set (002); returns the model.
 
-    batches: inputs of the model, or tuples that begin with one, as (images, labels).
+    batches: inputs of the model, or tuples that begin with one, such as (images, labels).
 
-    The running averages of training lag behind the weights. Here the model runs once over the data, as in evaluation
-    but for its batch norms, which normalise by batch, and the statistics of their inputs are pooled over all numbers.
+    The running averages of training lag behind the weights. Here the model runs over the data once, in evaluation mode
+    except that its batch norms normalise by batch; the statistics of their inputs are pooled over all values.
     Raises ValueError if there are no batches or no BatchNorm.
     """
     layers = _batch_norms("reestimate_batch_norm", model)
     pools = {layer: _Moments() for layer in layers}
     handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
-    kept = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
+    saved = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
     try:
         with modes_restored(model), no_grad():
             model.eval()
@@ -57,7 +57,7 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
     finally:
         for handle in handles:
             handle.remove()
-        for buffer, value in kept:
+        for buffer, value in saved:
             buffer.assign(value)
     if not any(pool.batches for pool in pools.values()):
         raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used once only)")
@@ -70,9 +70,9 @@ def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
 
 
 class _Moments:
-    """A hook that pools, over all inputs of a layer, the number of values per channel, their mean and their squares.
+    """A hook that pools, over all inputs of a layer, the count of values per channel, their mean and their `squares`.
 
-    Squares are distances to the mean, squared and summed. Two sets a, b are pooled by the rule of Chan, Golub and
+    `squares` is the sum of squared distances to the mean. Two sets a and b are pooled by the rule of Chan, Golub and
     LeVeque: squares = squares_a + squares_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b).
     """
 
@@ -89,14 +89,14 @@ class _Moments:
 
 
 def fold_batch_norm(model: Module, *example: Any) -> Module:
-    """A copy of `model` for evaluation, in which Linear and convolution layers do the work of a BatchNorm after them.
+    """A copy of `model` for evaluation, in which Linear and convolution layers do the work of the BatchNorm after them.
 
-    W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel; in the
-    place of the BatchNorm is an Identity.
+    W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel. An
+    Identity replaces the BatchNorm.
 
-    example: inputs of the model, which is run on them to see what follows what. A layer that is called more than once
-        keeps its BatchNorm.
-    Raises ValueError if the copy does not give the same output for them.
+    example: inputs of the model, which is run on them to see which layer feeds which. A layer that is called more than
+        once keeps its BatchNorm.
+    Raises ValueError if the copy gives another output for them.
     """
     model = copy.deepcopy(model).eval()
     with no_grad():
@@ -112,12 +112,12 @@ def fold_batch_norm(model: Module, *example: Any) -> Module:
     size = np.abs(expected.data).max(initial=0)
     if not np.allclose(found.data, expected.data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
         raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded, its output would change; "
-                         "does the output of a layer go elsewhere than to the BatchNorm after it?")
+                         "does something other than its BatchNorm use the output of a layer?")
     return model
 
 
 def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, BatchNorm]], Any]:
-    """The layers whose output a BatchNorm takes, with it; and the model's output."""
+    """Pairs of a layer and the BatchNorm that takes its output; and the model's output."""
     outputs: dict[Any, list[Tensor]] = {}
     inputs: dict[Any, list[Tensor]] = {}
     handles = []
@@ -143,7 +143,7 @@ def _folds(layer: Any, y: Tensor) -> bool:
 
 
 def _fold(layer: Any, norm: Any) -> None:
-    """Layer becomes norm(layer(x)), computed in float64."""
+    """Make layer(x) what norm(layer(x)) was; computed in float64."""
     mean, variance = norm.running_mean.data.astype(np.float64), norm.running_var.data.astype(np.float64)
     scale = (1 if norm.weight is None else norm.weight.data) / np.sqrt(variance + norm.eps)
     bias = scale * ((0 if layer.bias is None else layer.bias.data) - mean)

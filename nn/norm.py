@@ -1,9 +1,7 @@
-"""Normalisation layers (7.40-7.47; 002; 003): what is normalised together gets a mean of 0 and a variance of 1.
+"""Normalisation layers (7.40-7.47; 002; 003): values normalised together get mean 0 and variance 1.
 
-RMSNorm alone leaves the mean as it is, and makes the mean square 1.
-
-LayerNorm, RMSNorm, GroupNorm and InstanceNorm look at one example at a time. BatchNorm looks at the whole batch, so it
-behaves differently in training and in evaluation, and comes with tools for what lies between the two.
+RMSNorm alone leaves the mean as it is, and makes the mean square 1. LayerNorm, RMSNorm, GroupNorm and InstanceNorm look
+at one example at a time. BatchNorm looks at the whole batch, so it behaves differently in training and in evaluation.
 """
 
 from __future__ import annotations
@@ -16,12 +14,12 @@ import numpy as np
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .fusion import activated_row, fuses, rows, with_relu
+from .fusion import activated_chain, chains, fuses, with_relu
 from .module import Module, Parameter, check_positive
 
 
 class _Norm(Module):
-    """A layer with weight 1 and bias 0 to begin with, where it has any."""
+    """A layer whose weight starts at 1 and whose bias starts at 0, if it has them."""
 
     weight: Parameter | None
     bias: Parameter | None
@@ -39,56 +37,54 @@ class _Norm(Module):
             init.zeros_(self.bias)
 
 
-class LayerNorm(_Norm):
+class _TrailingNorm(_Norm):
+    """A norm over the trailing axes, of shape normalized_shape."""
+
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None, elementwise_affine: bool, bias: bool):
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        if not shape or not all(isinstance(n, int) and n > 0 for n in shape):
+            raise ValueError(f"{type(self).__name__}: normalized_shape must be one or more positive integers, got "
+                             f"{shape}")
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        self._make_parameters(shape, elementwise_affine, elementwise_affine and bias)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LayerNorm(_TrailingNorm):
     """y = weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes of x, of shape normalized_shape (7.41).
 
-    Before a ReLU or after a Linear it makes the scale of the weights below irrelevant (7.42). Of images,
-    LayerNorm((channels, height, width)) is variant A of 002; variant B, each pixel for itself, has channels last.
+    Before a ReLU or after a Linear it makes the scale of the weights below irrelevant (7.42). For images,
+    LayerNorm((channels, height, width)) is variant A of 002; variant B normalises each pixel, with channels last.
 
     Raises ValueError if x does not end in normalized_shape.
     """
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
                  bias: bool = True):
-        self.normalized_shape = _shape("LayerNorm", normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._make_parameters(self.normalized_shape, elementwise_affine, elementwise_affine and bias)
+        super().__init__(normalized_shape, eps, elementwise_affine, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.layer_norm(x, self.weight, self.bias, normalized_shape=self.normalized_shape, eps=self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
-class RMSNorm(_Norm):
+class RMSNorm(_TrailingNorm):
     """y = weight * x / sqrt(mean(x^2) + eps) over the trailing axes of x, of shape normalized_shape (002; 003).
 
-    LayerNorm without the shift, and so cheaper. eps: the distance from 1 to the next number of x's dtype, if None.
+    LayerNorm without the shift, and so cheaper. eps: if None, the machine epsilon of x's dtype.
     """
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None,
                  elementwise_affine: bool = True):
-        self.normalized_shape = _shape("RMSNorm", normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._make_parameters(self.normalized_shape, elementwise_affine, False)
+        super().__init__(normalized_shape, eps, elementwise_affine, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.rms_norm(x, self.weight, normalized_shape=self.normalized_shape, eps=self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
-
-def _shape(who: str, shape: int | Sequence[int]) -> tuple[int, ...]:
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not shape or not all(isinstance(n, int) and n > 0 for n in shape):
-        raise ValueError(f"{who}: normalized_shape must be one or more positive integers, got {shape}")
-    return shape
-
 
 class GroupNorm(_Norm):
-    """Each example and each of num_groups groups of neighbouring channels is normalised for itself (002).
+    """Normalise each example and each of num_groups groups of neighbouring channels separately (002).
 
     x: (batch, channels, ...); weight, bias: (channels,). It does not depend on the batch, and so suits small ones.
     Raises ValueError if num_groups does not divide num_channels, or x has another number of channels.
@@ -114,9 +110,9 @@ class GroupNorm(_Norm):
 
 
 class _ChannelNorm(_Norm):
-    """What batch and instance norm share: parameters and running statistics per channel, under PyTorch's names."""
+    """Parameters and running statistics per channel, under PyTorch's names."""
 
-    axes: dict[int, str]  # number of axes of the input -> what they are
+    axes: dict[int, str]  # number of axes of the input -> their names
     frozen: bool = False
     running_mean: Any  # a Tensor or None, as the next two
     running_var: Any
@@ -133,7 +129,7 @@ class _ChannelNorm(_Norm):
         self.register_buffer("num_batches_tracked", Tensor(0) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
-        """Set the running mean to 0 and the running variance to 1, as if no batch had been seen."""
+        """Set the running mean to 0 and the running variance to 1, as before the first batch."""
         if self.running_mean is not None:
             init.zeros_(self.running_mean)
             init.ones_(self.running_var)
@@ -145,7 +141,7 @@ class _ChannelNorm(_Norm):
         return self.running_mean is None or self.training and not self.frozen
 
     def _track(self, mean: np.ndarray, var: np.ndarray, n: int) -> None:
-        """Move the running statistics towards a mean and a biased variance of n numbers each."""
+        """Move the running statistics towards the mean and the biased variance of n numbers per channel."""
         self.num_batches_tracked.data += 1
         momentum = 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
         self.num_batches_tracked.touch()
@@ -165,7 +161,7 @@ class _ChannelNorm(_Norm):
 
 def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray, var: np.ndarray, n: int,
                     momentum: float) -> None:
-    """Move running statistics by `momentum` of the way to a mean, and to a variance, made unbiased, of n numbers."""
+    """Move running statistics by `momentum` of the way to the mean and, made unbiased, the variance of n numbers."""
     running_mean.data += momentum * (mean - running_mean.data)
     running_var.data += momentum * (var * (n / (n - 1)) - running_var.data)
     running_mean.touch()
@@ -177,7 +173,7 @@ class BatchNorm(_ChannelNorm):
         return self._run(ops.batch_norm, x)
 
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
-        """max(self(x) + skip, 0) in one op, or max(self(x), 0) without a skip. It runs no hooks."""
+        """max(self(x) + skip, 0), or max(self(x), 0) without a skip, in one op and without hooks."""
         if not BatchNorm1d.forward is BatchNorm2d.forward is _forward:
             return ops.relu(sum(skip, self(x)))
         return self._run(ops.batch_norm_relu, x, *skip)
@@ -202,31 +198,31 @@ class BatchNorm1d(BatchNorm):
 
     x: (batch, channels) or (batch, channels, length); weight, bias: (channels,)
 
-    In training also running_mean and running_var move to the batch's mean and unbiased variance by
+    Training also moves running_mean and running_var towards the batch's mean and unbiased variance, by
     `running = (1 - momentum) * running + momentum * batch`; with momentum=None they are the average over all batches.
-    In evaluation they are used in the place of the batch's; with track_running_stats=False there are none.
+    Evaluation uses them instead of the batch's; with track_running_stats=False there are none.
 
-    A bias of the Linear or convolution before it changes nothing, and may be left out (002; 003). Frozen by
-    `nn.freeze_batch_norm`, it evaluates also in training. `nn.reestimate_batch_norm` computes the statistics of a whole
-    data set, `nn.fold_batch_norm` makes the layer before it do its work.
+    A bias of the Linear or convolution before it has no effect and may be left out (002; 003). A layer frozen by
+    `nn.freeze_batch_norm` uses its running statistics in training too. `nn.reestimate_batch_norm` computes the
+    statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the layer before it.
 
-    Raises ValueError for one value per channel in training, and for another number of axes or channels.
+    Raises ValueError for one value per channel in training, and for a wrong number of axes or channels.
     """
 
     axes = {2: "batch, channels", 3: "batch, channels, length"}
 
 
 class BatchNorm2d(BatchNorm):
-    """BatchNorm1d for images (batch, channels, height, width), with a mean and a variance for all pixels of a channel.
+    """BatchNorm1d for images (batch, channels, height, width), with one mean and variance for all pixels of a channel.
 
-    Followed by a ReLU in a Sequential it is one op with it.
+    In a Sequential it runs as one op with a ReLU that follows it.
     """
 
     axes = {4: "batch, channels, height, width"}
 
 
 with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = BatchNorm.rectified
-rows[BatchNorm1d] = rows[BatchNorm2d] = activated_row
+chains[BatchNorm1d] = chains[BatchNorm2d] = activated_chain
 
 
 def activated_sum(norm: Module, activation: Module, x: Tensor, skip: Tensor) -> Tensor:
@@ -255,11 +251,11 @@ class _InstanceNorm(_ChannelNorm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each example is normalised for itself (002), as GroupNorm does with groups of one channel.
+    """Normalise each channel of each example separately (002), as GroupNorm does with groups of one channel.
 
-    x: (batch, channels, length) or (channels, length). Arguments as in BatchNorm1d, but without weight, bias and
-    running statistics if not asked for; these average those of the examples.
-    Raises ValueError for one value per channel, and for another number of axes or channels.
+    x: (batch, channels, length) or (channels, length). Arguments as in BatchNorm1d, but weight, bias and running
+    statistics are off by default. The running statistics average those of the examples.
+    Raises ValueError for one value per channel, and for a wrong number of axes or channels.
     """
 
     axes = {2: "channels, length", 3: "batch, channels, length"}

@@ -9,7 +9,7 @@ from tinygrad_like import Tensor, ops
 
 from . import init
 from .activation import ReLU, make_activation
-from .fusion import activated, fuses, plain, products, rows
+from .fusion import activated, chains, fuses, max_products, plain
 from .linear import Linear, intact
 from .module import Module
 
@@ -110,13 +110,13 @@ class Res(Module):
 _forward = Res.forward
 
 
-def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
-    """As many blocks as there are in a row."""
+def _chain(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
+    """As many blocks as follow each other."""
     if Res.forward is not _forward:
         return z, i
     params: tuple = ()
     end = i
-    while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
+    while 2 * (end - i) < max_products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
         block = layers[end]._params()
         if not block:
             break
@@ -125,4 +125,4 @@ def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
     return ops.res_relu(z, *params) if params else z, end
 
 
-rows[Res] = _row
+chains[Res] = _chain
