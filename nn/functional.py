@@ -5,6 +5,7 @@ They are the ops themselves, except where PyTorch calls an axis `dim`.
 
 from __future__ import annotations
 
+# isort: off
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,49 +13,11 @@ import numpy as np
 from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    binary_step,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
-    cross_entropy,
-    dropout,
-    dropout1d,
-    dropout2d,
-    elu,
-    embedding,
-    fold,
-    gaussian_dropout,
-    gelu,
-    huber_loss,
-    interpolate,
-    kl_div,
-    l1_loss,
-    leaky_relu,
-    linear,
-    logsigmoid,
-    max_pool1d,
-    max_pool2d,
-    mse_loss,
-    nll_loss,
-    one_hot,
-    relu,
-    scaled_dot_product_attention,
-    sigmoid,
-    silu,
-    smooth_l1_loss,
-    softplus,
-    tanh,
-    unfold,
-)
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d, avg_pool2d,
+    binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, conv1d, conv2d, conv_transpose1d,
+    conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
+    huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid, max_pool1d, max_pool2d, mse_loss,
+    nll_loss, one_hot, relu, scaled_dot_product_attention, sigmoid, silu, smooth_l1_loss, softplus, tanh, unfold)
 
 from .norm import move_statistics
 

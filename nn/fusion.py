@@ -18,8 +18,8 @@ _relu, _call = ReLU.forward, Module.__call__
 
 with_relu: dict[type[Module], Callable] = {}  # type of layer -> f(layer, x), which computes relu(layer(x)) as one op
 
-# Type of layer -> f(layers, i, x) -> (y, j), which applies layers i to j - 1 as one op; j is i if it cannot. Called only
-# if layer i, which has this type, is not the last.
+# Type of layer -> f(layers, i, x) -> (y, j), which applies layers i to j - 1 as one op; j is i if it cannot. Called
+# only if layer i, which has this type, is not the last.
 chains: dict[type[Module], Callable[[Sequence[Module], int, Tensor], tuple[Tensor, int]]] = {}
 
 
