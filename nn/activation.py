@@ -14,7 +14,7 @@ from .module import Configured, Module, described
 
 
 class BinaryStep(Configured):
-    """1 if x >= 0, else 0. Its gradient is 0: nothing before it can be trained by gradients."""
+    """1 if x >= 0, else 0. Its gradient is 0, so gradients cannot train anything before it."""
 
     forward = staticmethod(ops.binary_step)
 
@@ -64,7 +64,7 @@ class Tanh(Configured):
 
 
 class GELU(Configured):
-    """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" by the form of 003 and GPT-2."""
+    """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" as in 003 and GPT-2."""
 
     def __init__(self, approximate: str = "none"):
         if approximate not in ("none", "tanh"):
@@ -128,7 +128,7 @@ class SwiGLU(_AlongAxis):
 
 
 def make_activation(who: str, activation: Callable[[], Module]) -> Module:
-    """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if that is none."""
+    """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if it is not a Module."""
     made = activation() if _takes_nothing(activation) else None
     if not isinstance(made, Module):
         raise TypeError(f"{who}: activation must make a Module when called without arguments, as nn.ReLU and "
@@ -137,11 +137,11 @@ def make_activation(who: str, activation: Callable[[], Module]) -> Module:
 
 
 def _takes_nothing(f: Callable) -> bool:
-    """Whether `f()` is a possible call of a class or function; a Module is no such thing, it wants its input."""
+    """Whether the class or function `f` can be called as `f()`; a Module cannot, since it needs an input."""
     if not callable(f) or isinstance(f, Module):
         return False
     try:
         parameters = inspect.signature(f).parameters.values()
-    except ValueError:  # a builtin, which makes no Module
+    except ValueError:  # a builtin, which cannot make a Module
         return False
     return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)

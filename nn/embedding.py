@@ -1,4 +1,4 @@
-"""A learned vector for each of a number of things, such as the tokens of a vocabulary."""
+"""A learned vector for each of several things, such as the tokens of a vocabulary."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .module import Module, Parameter, check_positive
 
 
 class Embedding(Module):
-    """The rows of a table that an index names: index (...), of integers -> (..., embedding_dim).
+    """Rows of a table: index (...), of integers -> (..., embedding_dim).
 
     weight: (num_embeddings, embedding_dim), standard normal at first, as in PyTorch
     padding_idx: a row, counted from the end if negative, that starts at 0 and gets no gradient
 
-    Raises ValueError for sizes that are no positive integers or a padding_idx out of range; IndexError, when called,
+    Raises ValueError for sizes that are not positive integers or a padding_idx out of range; when called, IndexError
     for an index out of range.
     """
 

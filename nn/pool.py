@@ -1,4 +1,4 @@
-"""Pooling and upsampling layers: nothing in them is learned. The functions are ops; the layers hold their arguments."""
+"""Pooling and upsampling layers, which have no parameters. The functions are ops; the layers hold their arguments."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class AdaptiveAvgPool1d(_Adaptive):
 class AdaptiveAvgPool2d(_Adaptive):
     """Means over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair, None to keep a size; 1 gives the global average, whatever the size of the image.
+    output_size: a number or a pair; None keeps a size; 1 gives the global average for any image size.
     """
 
     op = staticmethod(ops.adaptive_avg_pool2d)
@@ -99,7 +99,7 @@ class AdaptiveMaxPool1d(_Adaptive):
 class AdaptiveMaxPool2d(_Adaptive):
     """Maxima over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair, None to keep a size.
+    output_size: a number or a pair; None keeps a size.
     """
 
     op = staticmethod(ops.adaptive_max_pool2d)
@@ -109,7 +109,7 @@ class Upsample(Configured):
     """A signal or an image enlarged by repeating its elements, to a size or by a whole number of times.
 
     (batch, channels, *spatial) -> (batch, channels, *size); see `ops.interpolate`. Raises ValueError for a mode other
-    than "nearest", and unless exactly one of size and scale_factor is given.
+    than "nearest", or if not exactly one of size and scale_factor is given.
     """
 
     def __init__(self, size: Size | None = None, scale_factor: Size | None = None, mode: str = "nearest"):
