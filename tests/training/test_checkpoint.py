@@ -180,7 +180,7 @@ def test_a_part_that_does_not_fit_changes_nothing(name, tmp_path):
 
 def test_the_packages_generator_is_checked_too(tmp_path, monkeypatch):
     parts, _ = run()
-    monkeypatch.setattr("training.checkpoint.get_rng_state", lambda: {"bit_generator": "PCG64"})
+    monkeypatch.setattr("tinygrad_like.training.checkpoint.get_rng_state", lambda: {"bit_generator": "PCG64"})
     save_checkpoint(tmp_path / "c", **parts)
     monkeypatch.undo()
     advance(parts, 1)
