@@ -121,7 +121,7 @@ def _only_dropout(model: Module) -> Iterator[None]:
     """With layers that drop in training mode, and all others in evaluation mode."""
     modules = list(model.modules())
     if not any(getattr(module, "drops", False) for module in modules):
-        raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer, so all samples would be equal; "
+        raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer: all samples would be equal; "
                          "add nn.Dropout, or use the model as it is")
     with modes_restored(model):
         for module in modules:
