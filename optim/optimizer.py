@@ -25,18 +25,18 @@ class State(dict):
 
 
 class Optimizer:
-    """The base of all optimizers. A subclass gives `update`, its formula; and if there is one in `kernels.optim` that
-    does the same in one pass over memory, for all parameters at once, its name and `fused`, its arguments.
+    """The base of all optimizers. A subclass defines `update`, its formula. If a function of `kernels.optim` does the
+    same for all parameters in one pass over memory, the subclass also gives its name, `kernel`, and its `arguments`.
 
     params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them.
     lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
     options: the defaults of every other option of the subclass.
 
-    Raises TypeError or ValueError, naming the parameter, for one that is no leaf Tensor that requires grad, that is
-    given twice, or for an option that is unknown or out of range.
+    Raises TypeError or ValueError, which name the parameter, for one that is not a leaf Tensor that requires grad, or
+    is given twice; and for an option that is unknown or out of range.
     """
 
-    keeps: tuple[str, ...] = ()  # the names that may stand in a parameter's State: PyTorch's
+    state_names: tuple[str, ...] = ()  # of the arrays in a parameter's State: PyTorch's names
     kernel = ""
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
@@ -51,18 +51,18 @@ class Optimizer:
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
     def update(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
-        """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout.
+        """Change the parameter `x` in place, given its gradient `g`, in NumPy, for any dtype and layout.
 
-        `x` and the arrays in `state` are copies, which are kept once the whole step is done.
+        `x` and the arrays in `state` are copies; they replace the originals once the whole step is done.
         """
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
 
-    def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
-        """The kernel's arguments: the parameter's row of arrays, changed by the kernel alone; and numbers.
+    def arguments(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
+        """What the kernel takes: the parameter's arrays, which only the kernel changes, and numbers.
 
-        Of `state` it may change entries, not arrays: where these turn out not to suit the kernel, all of it is undone.
+        It may replace entries of `state` but not write into arrays: if they do not suit the kernel, all is undone.
         """
-        raise NotImplementedError(f"{self.name} names a kernel and must define fused(x, g, state, lr, group)")
+        raise NotImplementedError(f"{self.name} names a kernel and must define arguments(x, g, state, lr, group)")
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
@@ -117,7 +117,7 @@ class Optimizer:
                         self.update(new, g, state, lr, group)
                         formulas.append((x, new))
                         continue
-                row, numbers = self.fused(x, g, state, lr, group)
+                row, numbers = self.arguments(x, g, state, lr, group)
                 calls.setdefault(numbers, []).append(row)
         packed = []
         for numbers, rows in calls.items():
@@ -157,7 +157,7 @@ class Optimizer:
         if p.grad.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
                              "be equal")
-        for name in self.keeps:
+        for name in self.state_names:
             a = state.get(name)
             if a is not None and (not isinstance(a, np.ndarray) or a.shape != x.shape):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
@@ -321,8 +321,8 @@ class Optimizer:
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if name == "step":
             return _count(what, value)
-        if name not in self.keeps:
-            raise ValueError(f"{what} is nothing {self.name} keeps; it keeps {', '.join(self.keeps)}")
+        if name not in self.state_names:
+            raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
         array = np.asarray(value)
         if array.shape != p.shape:
             raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")

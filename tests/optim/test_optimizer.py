@@ -505,7 +505,7 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     (lambda tree: tree["param_groups"][0]["params"].pop(), r"have \[1\] parameters, the groups here \[2\]"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(5)), r"exp_avg of parameter 1 has shape \(5,\), but"),
     (lambda tree: tree["state"][0].update(max_exp_avg_sq=np.zeros(3)),
-     "max_exp_avg_sq of parameter 0 is nothing Adam keeps; it keeps exp_avg, exp_avg_sq"),
+     "max_exp_avg_sq of parameter 0 is not part of Adam's state, which has exp_avg, exp_avg_sq"),
     (lambda tree: tree["param_groups"][0].update(eps=-1), "Adam: eps=-1 must be >= 0"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(2, complex)), "exp_avg of parameter 1 is complex128, but"),
     (lambda tree: tree["state"][1].update(exp_avg=["a", "b"]), "exp_avg of parameter 1 is <U1, but the parameter is f"),
