@@ -21,7 +21,7 @@ from nn import Module
 from nn.state import Keys
 
 from .. import Tensor, get_rng_state
-from ..data.download import alone
+from ..data.download import folder_lock
 from ..random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
@@ -89,7 +89,7 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
     except RecursionError:
         raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
     tree[GENERATOR] = _encoded(GENERATOR, dict(get_rng_state()), arrays)
-    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, keep=previous(path))
+    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
-           keep: Path | None = None) -> None:
+           backup: Path | None = None) -> None:
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
         if a.dtype not in CODES:
@@ -204,14 +204,14 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with alone(path.parent):
+        with folder_lock(path.parent):
             try:
                 with fresh.open("wb") as file:
                     file.writelines(parts)
                     file.flush()
                     os.fsync(file.fileno())  # the rename must not reach the disk before the contents
                 # A second name for the old file, before the new one takes its place: always, one of the two is whole.
-                if keep is not None and path.exists():
+                if backup is not None and path.exists():
                     old.unlink(missing_ok=True)
                     try:
                         os.link(path, old)
@@ -221,8 +221,8 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
             except BaseException:
                 fresh.unlink(missing_ok=True)
                 raise
-            if keep is not None and old.exists():
-                os.replace(old, keep)
+            if backup is not None and old.exists():
+                os.replace(old, backup)
             _sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
@@ -284,8 +284,8 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 
 def _advice(path: Path) -> str:
-    kept = previous(path)
-    return f"; the checkpoint before it is {kept}" if kept.exists() else ""
+    backup = previous(path)
+    return f"; the checkpoint before it is {backup}" if backup.exists() else ""
 
 
 def _array(dtype: str, shape: list[int], data: bytearray) -> np.ndarray:
