@@ -1,4 +1,4 @@
-"""Training loops, in parts that a loop of your own can use one by one."""
+"""A training loop, and the parts it is made of, which your own loop can use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Metrics = Mapping[str, Callable[[Any, Any], float]]
 
 @contextmanager
 def evaluating(model: Module) -> Iterator[Module]:
-    """In evaluation mode and without recording; afterwards every module is in the mode it was in before."""
+    """In evaluation mode and without recording; afterwards every module returns to its mode."""
     with modes_restored(model), no_grad():
         yield model.eval()
 
@@ -51,26 +51,26 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
                 ema: optim.EMA | None = None, log: Log | None = None,
                 begun: dict[str, Any] | None = None) -> dict[str, float]:
-    """One pass over the batches (x, y) of `loader`; the modules stay in the mode they are in.
+    """One pass over the batches (x, y) of `loader`; the modules stay in their modes.
 
     criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
-        have, that is the number of labels it is the mean of: ignored ones left out, others by their weights. Else each
-        example is taken to count the same. With reduction="sum" batches are added up.
+        have, this gives the number of labels it averages over: without ignored ones, the others by their weights.
+        Otherwise every example counts the same. With reduction="sum" batches are added up.
     metrics: functions of (output, y); by default {"accuracy": accuracy}.
-    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's. But
-        layers that look at a whole batch, as BatchNorm does, see each for itself: its statistics are of one batch, and
-        move as often.
+    accumulate: how many batches make one step, whose gradient is that of their union; memory is that of one batch. But
+        layers that look at a whole batch, such as BatchNorm, see one batch at a time: its statistics are of one batch,
+        and are updated for each.
     clip_norm: the largest norm of a step's gradient.
-    penalty: gives a term to be added to the loss of each step, as lambda: 1e-4 * l1_penalty(weights). The loss
-        reported leaves it out.
+    penalty: returns a term to add to the loss of each step, such as lambda: 1e-4 * l1_penalty(weights). The reported
+        loss leaves it out.
     ema: updated after each step.
-    begun: a dict in which each step notes what has been added up; with that of a pass broken off, the sums go on from
-        there over what is left of the batches.
+    begun: a dict in which each step records its sums; given that of an interrupted pass, the sums go on from there over
+        the batches that are left.
 
-    Raises FloatingPointError, before the step is taken, if a loss is infinite or no number, and says which op made it.
+    Raises FloatingPointError, before the step, if a loss is infinite or NaN, and says which op made it.
 
-    Returns "loss", the mean over all that counts, the metrics, as means over the examples, each taken before its step,
-    and the "count" of examples.
+    Returns "loss", the mean over all labels that count, the metrics, as means over the examples, each computed before
+    its step, and the "count" of examples.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
@@ -186,7 +186,7 @@ def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, 
     _check_same(settings, saved["settings"])
     rows = saved["rows"]
     if len(rows) > epochs:
-        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must be no less")
+        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
     load_checkpoint(resume, **parts)
     return rows, saved.get("begun") or {}
 
@@ -225,8 +225,8 @@ class _Stopped(KeyboardInterrupt):
 
 
 class _CtrlC:
-    """While it is open, the first Ctrl-C is only noted: in the middle of a step, weights and optimizer would not fit
-    each other. The second interrupts at once."""
+    """Inside it, the first Ctrl-C is only noted, since in the middle of a step weights and optimizer do not match. The
+    second interrupts immediately."""
 
     def __init__(self) -> None:
         self.pressed = False
@@ -234,7 +234,7 @@ class _CtrlC:
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()
-                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # else it is someone else's
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # leave other handlers alone
             self.before = signal.signal(signal.SIGINT, self._note)
         return self
 
@@ -251,9 +251,9 @@ class _CtrlC:
 
 
 def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
-    """What is left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
+    """The batches left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
 
-    A pass broken off is begun again from the state the generator had then, and what was read of it is skipped.
+    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
     """
     now, skipped = get_rng_state(), begun["batches"]
     if skipped:
@@ -282,10 +282,10 @@ def _check_finite(model: Module, epoch: int) -> None:
 
 
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
-    """What the first infinity or NaN of a step is, found by taking it again."""
+    """What the first infinity or NaN of a step is, found by repeating the step."""
     for name, p in model.named_parameters():
         if not np.isfinite(p.data).all():
-            return f"{name} has not been finite since the step before"
+            return f"{name} has not been finite since the previous step"
     if isinstance(x, Tensor) and not np.isfinite(x.data).all():
         return "the batch itself is not finite"
     try:
@@ -307,7 +307,7 @@ def _groups(loader: Iterable, size: int) -> Iterator[list]:
 
 def _monitored(row: Mapping[str, float], monitor: str | None) -> float:
     if monitor is None or monitor not in row:
-        raise ValueError(f"fit: monitor={monitor!r} names none of the numbers of a row: {', '.join(row)}")
+        raise ValueError(f"fit: monitor={monitor!r} is not one of the numbers of a row: {', '.join(row)}")
     return row[monitor]
 
 
