@@ -57,7 +57,7 @@ class _Conv(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def _padded(self, x: Tensor) -> tuple[Tensor, Any]:
-        """The input, padded already unless with zeros; and what padding is left to the op."""
+        """The input, already padded unless with zeros; and the padding that is left for the op."""
         if self.padding_mode == "zeros":
             return x, self.padding
         if isinstance(self.padding, str):
@@ -89,11 +89,11 @@ class _Conv(Module):
 class Conv1d(_Conv):
     """A convolution of vectors (7.48, 7.50): x (batch, in_channels, length) -> (batch, out_channels, length').
 
-    weight: (out_channels, in_channels / groups, kernel_size); bias: (out_channels,), left out with `bias=False`.
+    weight: (out_channels, in_channels / groups, kernel_size); bias: (out_channels,), absent with `bias=False`.
     length' = floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
 
     padding: a number, "same" or "valid"; padding_mode: "zeros", "reflect", "replicate" or "circular".
-    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    Raises ValueError for arguments that are not positive integers, and if groups does not divide the channels.
     """
 
     axes = 1
@@ -107,9 +107,7 @@ class Conv2d(_Conv):
     height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004)
 
     kernel_size, stride, padding, dilation: a number, or one for each axis; padding also "same" or "valid".
-    groups: groups = in_channels makes a depthwise convolution.
-    padding_mode: "zeros", "reflect", "replicate" or "circular".
-    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    groups: groups = in_channels makes a depthwise convolution. padding_mode and errors are those of Conv1d.
     """
 
     axes = 2
@@ -141,7 +139,7 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The adjoint of a Conv2d, with its own weights, which makes images larger.
+    """The adjoint of a Conv2d, with its own weights: it makes images larger.
 
     x (batch, in_channels, height, width) -> (batch, out_channels, height', width')
     weight: (in_channels, out_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.

@@ -56,14 +56,14 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
-    """Normalised per example and group of neighbouring channels (axis 1)."""
+    """Normalise per example and group of neighbouring channels (axis 1)."""
     return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
 
 
 @named
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalised per channel (axis 1): in training by the batch, whose statistics the running ones then move to."""
+    """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
     if not training:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
     stats = np.empty((2, input.shape[1]))
