@@ -33,7 +33,18 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case, a function that makes its inputs and returns the call to be timed."""
-    from tinygrad_like.kernels import attention, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax
+    from tinygrad_like.kernels import (
+        attention,
+        dropout,
+        elementwise,
+        embedding,
+        norm,
+        optim,
+        pool,
+        program,
+        reduce,
+        softmax,
+    )
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
@@ -135,11 +146,11 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def adam(sizes):
         states = [arrays(shape, shape, shape) + [np.ones(shape, np.float32)] for shape in parameters(sizes)]
-        return lambda: optim.adam(optim.Rows(states), 1e-3, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
+        return lambda: optim.adam(program.Table(states), 1e-3, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
 
     def sgd(sizes):
         states = [arrays(shape, shape, shape) for shape in parameters(sizes)]
-        return lambda: optim.sgd(optim.Rows(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
+        return lambda: optim.sgd(program.Table(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
 
     return {
         "gelu, forward + backward (2048, 512)": lambda: activation(elementwise.GELU, 2048, 512),

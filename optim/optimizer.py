@@ -121,7 +121,7 @@ class Optimizer:
                 calls.setdefault(numbers, []).append(row)
         packed = []
         for numbers, rows in calls.items():
-            packed.append((numbers, kernels.optim.Rows(rows)))
+            packed.append((numbers, kernels.program.Table(rows)))
             if not (careful or packed[-1][1].suited):
                 _undo(before)
                 before.clear()

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tinygrad_like import kernels
-
 from .optimizer import Optimizer
 
 
@@ -57,7 +55,7 @@ class RMSProp(Optimizer):
         x -= lr * d
 
     def arguments(self, x, g, state, lr, group):
-        a = state["grad_avg"] if group["centered"] else kernels.optim.EMPTY
-        b = state["momentum_buffer"] if group["momentum"] else kernels.optim.EMPTY
+        a = state["grad_avg"] if group["centered"] else None
+        b = state["momentum_buffer"] if group["momentum"] else None
         return (x, g, state["square_avg"], a, b), (lr, group["alpha"], group["eps"], group["weight_decay"],
                                                    group["momentum"], -1.0 if group["maximize"] else 1.0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tinygrad_like import kernels
-
 from .optimizer import Optimizer
 
 
@@ -45,7 +43,7 @@ class SGD(Optimizer):
         x -= lr * g
 
     def arguments(self, x, g, state, lr, group):
-        momentum, fresh, b = group["momentum"], 1.0, kernels.optim.EMPTY
+        momentum, fresh, b = group["momentum"], 1.0, None
         if momentum:
             if "momentum_buffer" in state:
                 fresh = 1.0 - group["dampening"]

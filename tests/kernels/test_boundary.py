@@ -132,8 +132,8 @@ M, K, N = 20, 30, 40
     lambda p: p | {"b": p["b"][:-1]}, lambda p: p | {"b": p["b"][:, :-1]}, lambda p: p | {"a": p["a"][:-1]},
     lambda p: p | {"a": p["a"].tolist()}, lambda p: p | {"a": Tensor(p["a"])}, lambda p: p | {"b": None},
     lambda p: p | {"out": frozen(p["out"])}, lambda p: p | {"out": np.asfortranarray(p["out"])},
-    lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": misaligned(p["a"])},
-    lambda p: p | {"a": np.stack([p["a"]] * 2)}, lambda p: p | {"start": random(N - 1)},
+    lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": np.stack([p["a"]] * 2)},
+    lambda p: p | {"start": random(N - 1)},
     lambda p: p | {"start": random(1)}, lambda p: p | {"start": random(2 * N)[::2]},
     lambda p: p | {"start": random(N).astype(np.float64)}, lambda p: p | {"more": (random(M, N), random(M, N - 1))},
     lambda p: p | {"more": (random(M), random(M, N))}, lambda p: p | {"more": (random(M, N), frozen(random(M, N)))},
@@ -141,7 +141,7 @@ M, K, N = 20, 30, 40
 def test_a_product_of_wrong_arrays(change):
     parts = {"a": random(M, K), "b": random(K, N), "out": np.zeros((M, N), np.float32), "start": random(N)}
     gemm.product(**parts)
-    with pytest.raises(ValueError, match="matrix product: arrays do not fit, or are not aligned float32: "):
+    with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
         gemm.product(**change(parts))
 
 
@@ -155,9 +155,18 @@ def test_a_product_of_wrong_arrays(change):
 ])  # fmt: skip
 def test_a_layers_gradients_of_wrong_arrays(change):
     parts = {"g": random(M, N), "y": random(M, N), "x": random(M, K), "weight": random(N, K), "wanted": (1, 1, 1)}
-    gemm.run(gemm.linear_vjp_call(**parts)[1])
-    with pytest.raises(ValueError, match="matrix product: arrays do not fit, or are not aligned float32: "):
-        gemm.run(gemm.linear_vjp_call(**change(parts))[1])
+    gemm.linear_vjp(**parts)
+    with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
+        gemm.linear_vjp(**change(parts))
+
+
+def test_what_is_read_may_be_misaligned():
+    a, b, out = random(M, K), random(K, N), np.zeros((M, N), np.float32)
+    np.testing.assert_array_equal(gemm.product(misaligned(a), b, out), gemm.matmul(a, b))
+    with pytest.raises(ValueError, match="matrix product: arrays do not fit"):
+        gemm.product(a, b, misaligned(out))
+    q, k, v = random(2, 5, 8), random(2, 6, 8), random(2, 6, 9)
+    np.testing.assert_array_equal(attention.attention(misaligned(q), k, v)[0], attention.attention(q, k, v)[0])
 
 
 def test_products_of_memory_maps():
@@ -169,7 +178,7 @@ def test_products_of_memory_maps():
 @pytest.mark.parametrize("change", [
     {"q": random(2, 5, 8).astype(np.float64)}, {"k": random(2, 6, 7)}, {"v": random(2, 5, 9)}, {"q": [[[1.0]]]},
     {"mask": random(4, 6)}, {"mask": random(5, 6).astype(np.float64)}, {"mask": np.ones((5, 6), bool)},
-    {"out": random(2, 5, 8)}, {"out": frozen(random(2, 5, 9))}, {"q": misaligned(random(2, 5, 8))},
+    {"out": random(2, 5, 8)}, {"out": frozen(random(2, 5, 9))},
 ])  # fmt: skip
 def test_attention_of_wrong_arrays(change):
     parts = {"q": random(2, 5, 8), "k": random(2, 6, 8), "v": random(2, 6, 9), "mask": random(5, 6), "out": None}
@@ -188,7 +197,7 @@ def test_attentions_gradients_of_wrong_arrays(change):
     out, stats = attention.attention(q, k, v)
     parts = {"g": random(2, 5, 9), "q": q, "k": k, "v": v, "out": out, "stats": stats}
     attention.attention_backward(**parts)
-    with pytest.raises(ValueError, match="attention: arrays do not fit, or are not aligned float32: "):
+    with pytest.raises(ValueError, match="attention.*: arrays do not fit, or are not aligned float32: "):
         attention.attention_backward(**parts | change)
 
 

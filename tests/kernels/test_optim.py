@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like.kernels import optim as k
+from tinygrad_like.kernels.program import Table
 
 SIZES = [(5,), (200, 301)]
 STEPS = 4
@@ -25,10 +26,10 @@ def check(x, exact, atol=2e-6):
 @pytest.mark.parametrize("decay, scale", [(0, 1), (0.1, 1.0), (0.1, -0.5)])
 def test_sgd(shape, momentum, dampening, nesterov, decay, scale):
     x, gradients = start(shape)
-    exact, b, exact_b = x.astype(np.float64), np.zeros_like(x) if momentum else k.EMPTY, 0.0
+    exact, b, exact_b = x.astype(np.float64), np.zeros_like(x) if momentum else None, 0.0
     for t, g in enumerate(gradients):
         fresh = 1.0 if t == 0 else 1.0 - dampening
-        k.sgd(k.Rows([(x, g, b)]), 0.1, momentum, fresh, decay, nesterov, scale)
+        k.sgd(Table([(x, g, b)]), 0.1, momentum, fresh, decay, nesterov, scale)
         d = scale * g + decay * exact
         exact_b = momentum * exact_b + fresh * d
         exact -= 0.1 * (d if not momentum else d + momentum * exact_b if nesterov else exact_b)
@@ -46,7 +47,7 @@ def test_adam(shape, decay, decoupled, scale):
     exact, exact_m, exact_v = x.astype(np.float64), 0.0, 0.0
     lr, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
     for t, g in enumerate(gradients, 1):
-        k.adam(k.Rows([(x, g, m, v)]), lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
+        k.adam(Table([(x, g, m, v)]), lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
                0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0, scale)
         exact *= 1 - lr * decay if decoupled else 1
         d = scale * g + (0 if decoupled else decay) * exact
@@ -63,11 +64,11 @@ def test_adam(shape, decay, decoupled, scale):
 @pytest.mark.parametrize("momentum", [0, 0.9])
 def test_rmsprop(shape, centered, momentum):
     x, gradients = start(shape)
-    v, a, b = np.zeros_like(x), np.zeros_like(x) if centered else k.EMPTY, np.zeros_like(x) if momentum else k.EMPTY
+    v, a, b = np.zeros_like(x), np.zeros_like(x) if centered else None, np.zeros_like(x) if momentum else None
     exact, exact_v, exact_a, exact_b = x.astype(np.float64), 0.0, 0.0, 0.0
     lr, alpha, eps, decay = 0.01, 0.9, 1e-3, 0.1
     for g in gradients:
-        k.rmsprop(k.Rows([(x, g, v, a, b)]), lr, alpha, eps, decay, momentum, 1.0)
+        k.rmsprop(Table([(x, g, v, a, b)]), lr, alpha, eps, decay, momentum, 1.0)
         d = g + decay * exact
         exact_v = alpha * exact_v + (1 - alpha) * d**2
         exact_a = alpha * exact_a + (1 - alpha) * d if centered else 0.0
@@ -82,7 +83,7 @@ def test_gradients_are_only_read():
     g = gradients[0].copy()
     g.flags.writeable = False
     for _ in range(2):
-        k.adam(k.Rows([(x, g, np.zeros_like(x), np.zeros_like(x))]), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
+        k.adam(Table([(x, g, np.zeros_like(x), np.zeros_like(x))]), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
     np.testing.assert_array_equal(g, gradients[0])
 
 
@@ -91,9 +92,9 @@ def test_one_call_updates_many_parameters():
     rows = [tuple(rng.random(shape, np.float32) for _ in range(4)) for shape in ((3, 4), (), (0, 2), (150, 200), (7,))]
     alone = [tuple(a.copy() for a in row) for row in rows]
     numbers = 0.1, 0.9, 0.999, 1.5, 1e-8, 0.1, 0.9, 1.0
-    k.adam(k.Rows(rows), *numbers)
+    k.adam(Table(rows), *numbers)
     for row, expected in zip(rows, alone, strict=True):
-        k.adam(k.Rows([expected]), *numbers)
+        k.adam(Table([expected]), *numbers)
         for a, b in zip(row, expected, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -113,24 +114,24 @@ def locked(a):
 def test_rows_that_do_not_suit_are_known(wrong):
     right = np.zeros((3, 4), np.float32)
     good = (right,) * 4
-    for i in range(4):
-        assert not k.Rows([good, (*good[:i], wrong, *good[i + 1:])]).suited
-        assert not k.Rows([(*good[:i], wrong, *good[i + 1:]), good]).suited
+    for i in range(2 if wrong is None else 4):
+        assert not Table([good, (*good[:i], wrong, *good[i + 1:])]).suited
+        assert not Table([(*good[:i], wrong, *good[i + 1:]), good]).suited
 
 
 def test_rows_that_suit_are_known():
     right, other = np.zeros((3, 4), np.float32), np.zeros((), np.float32)
-    good = (right, locked(np.zeros((3, 4), np.float32)), right, k.EMPTY)
-    assert k.Rows([good]).suited and k.Rows([good, (other, other, k.EMPTY, other), good]).suited
-    assert not k.Rows([(right, right, locked(np.zeros((3, 4), np.float32)), right)]).suited
-    assert not k.Rows([(good[1], right, right, right)]).suited
-    assert not k.Rows([(right, k.EMPTY, right, right)]).suited
+    good = (right, locked(np.zeros((3, 4), np.float32)), right, None)
+    assert Table([good]).suited and Table([good, (other, other, None, other), good]).suited
+    assert not Table([(right, right, locked(np.zeros((3, 4), np.float32)), right)]).suited
+    assert not Table([(good[1], right, right, right)]).suited
+    assert not Table([(right, None, right, right)]).suited
 
 
 @pytest.mark.parametrize("shape", SIZES)
 def test_rows_tell_whether_they_were_updated(shape):
     x, (g, *_) = start(shape)
-    rows = k.Rows([(x, g, k.EMPTY)])
+    rows = Table([(x, g, None)])
     assert not rows.begun
     k.sgd(rows, 0.1, 0.0, 1.0, 0.0, False, 1.0)
     assert rows.begun

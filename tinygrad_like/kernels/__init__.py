@@ -1,40 +1,62 @@
 """Hot loops over plain arrays, in numba: no Tensors, no graph, no op semantics.
 
-A module here imports numba, which takes longer than a small job; so each is loaded when it is first named.
+`program.py` says how a kernel is written and run. The functions that ops call check what a user could have got wrong;
+that arrays are of the right dtype, layout and size, compiled code checks at every call, since an array may have been
+exchanged since the op looked at it. An index or a label is compared with the size of its table in the kernel, as it may
+lie in memory that someone else writes to. `tests/kernels/guarded.py` runs ops on memory between pages that must not be
+touched.
 
-Compiled code checks no index: it reads and writes where it is told. What it may assume, and who sees to it:
-
-- **A function in Python stands before every kernel**, and hands over nothing else than this list says. Ops decide what
-  is meant, and tell the user of shapes and dtypes that do not fit. The functions here make sure that memory is safe,
-  whatever they are given: an array may have been exchanged since the op looked at it.
-- **Arrays that numba unpacks** come out of `tasks.plain` or `tasks.flat`: of the dtype they name, C-contiguous, aligned
-  and writable; what is not, such as an expanded, a frozen or an odd-stepped array, is copied. Arrays to write to come
-  out of NumPy just now, or out of `tasks.flat_out`. Sizes that must agree are compared there.
-- **Arrays that go by their id**, in products, attention and optimizers: compiled code reads the fields of the object.
-  So it first looks at what kind of object it is, at dtype, alignment, shape, and whether it may write
-  (`simd.is_array`, `gemm._fits`, `optim.Rows.suited`), before any number is touched. That costs nanoseconds, where
-  Python would take longer than a small product. The caller keeps the arrays alive.
-- **Small arrays**, such as a bias, are no exception.
-- **Numbers**: an index or a label is compared with the size of the table, in the kernel or just before it, as it may
-  lie in memory that someone else writes to. Tables of offsets are made here, and handed to no one.
-- **Scratch** is allocated by the task that uses it. Without memory numba leaves the task with an error, which comes out
-  as MemoryError where the kernel was called.
-
-`tests/kernels/guarded.py` runs ops on memory between pages that must not be touched.
+Modules here import numba, which takes longer than a small job; so each is loaded when it is first named.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
 
 import numpy as np
 
 from ..dtypes import FLOAT32
 
+# Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
+ACCELERATED: dict[str, tuple[str, int]] = {}
+
+
+def accelerated(definition: Callable) -> Callable:
+    """Have a function of arrays done by the kernel of that name, if its first array is large enough and float32.
+
+    The function below the decorator, in NumPy, defines what is computed; it serves all other arrays. So does it where
+    the kernel returns NotImplemented.
+    """
+    module, least = ACCELERATED[definition.__name__]
+    kernel: Callable | None = None
+
+    @wraps(definition)
+    def choose(*arrays, **options):
+        nonlocal kernel
+        x = arrays[0]
+        if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
+            if kernel is None:
+                kernel = getattr(importlib.import_module(f".{module}", __name__), definition.__name__)
+            result = kernel(*arrays, **options)
+            if result is not NotImplemented:
+                return result
+        return definition(*arrays, **options)
+
+    return choose
+
 
 def worth(x, least: int = 2048) -> bool:
     """Whether x is a C-contiguous float32 array of at least `least` numbers: what a kernel takes, and is faster at."""
     return type(x) is np.ndarray and x.size >= least and x.dtype is FLOAT32 and x.flags.c_contiguous
+
+
+def together(x):
+    """`program.together`; if x is float64, for which there are no kernels, an empty `with` block."""
+    return importlib.import_module(".program", __name__).together() if x.dtype is FLOAT32 else nullcontext()
 
 
 def __getattr__(name: str):

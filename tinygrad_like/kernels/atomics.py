@@ -71,6 +71,20 @@ def give_way(typing):
 
 @intrinsic
 def call(typing, code, record, task, tasks):
+    """What the compiled function of three integers at an address returns; -2 if it raised an error."""
+    kinds = (types.intp,) * 3
+
+    def codegen(context, b, signature, values):
+        code, *arguments = values
+        pointer = b.inttoptr(code, context.call_conv.get_function_type(types.intp, kinds).as_pointer())
+        status, result = context.call_conv.call_function(b, pointer, types.intp, kinds, arguments)
+        return b.select(status.is_error, ir.Constant(I64, -2), result)
+
+    return types.intp(types.intp, *kinds), codegen
+
+
+@intrinsic
+def call_c(typing, code, record, task, tasks):
     """What the C function at an address, int64 (record, task, tasks), returns."""
 
     def emit(b, code, *arguments):

@@ -20,40 +20,45 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .gemm import _ZERO, _aligned, _at, _ceil, _fits, _from, _Matrix, _matrix, _pack_columns, _size, misfit
+from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
+from .program import (
+    READ,
+    REAL,
+    STRIDED,
+    STRIDED_OPTIONAL,
+    STRIDED_WRITE,
+    WRITE,
+    kernel,
+)
 from .simd import (
     COLUMNS,
     FLOATS,
-    POINTER,
     ROWS,
     VECTOR,
     VECTORS,
     counting,
     element,
-    function,
+    floats_at,
     inner,
     integer,
-    is_array,
     is_row_by_row,
-    kernel,
     lanes_before,
     load,
     make_tile,
     ndim_of,
     procedure,
+    size_of,
     store,
     stride_of,
 )
 from .softmax import _dot, _exp, _scale
-from .tasks import run
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
 _UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the threads; queries of a part, at least
-_GRAIN = 400_000  # multiplications that are worth sharing between threads
+_COST = 0.0075  # nanoseconds of a multiplication
 _LINE = 4 * COLUMNS  # bytes of a row of a panel
 
 _wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
@@ -145,22 +150,10 @@ def _hide(typing, line, count):
 # Panels ---------------------------------------------------------------------------------------------------------------
 
 
-@intrinsic
-def _pointer(typing, address):
-    """An address as a pointer, which carray takes."""
-    return function(lambda b, x: b.inttoptr(x, POINTER), types.voidptr, types.intp)
-
-
-@inner
-def _floats(address, count):
-    """The float32 numbers at an address, as an array."""
-    return carray(_pointer(address), (count,), np.float32)
-
-
 @inner
 def _panel_bytes(rows, columns):
     """Memory for a matrix in panels."""
-    return rows * _ceil(columns, COLUMNS) * _LINE
+    return rows * ceil_div(columns, COLUMNS) * _LINE
 
 
 @inner
@@ -168,9 +161,9 @@ def _pack(x, rows, columns, panels, panel_bytes, factor):
     """panels = factor * x for a matrix (rows, columns)."""
     for j in range(0, columns, COLUMNS):
         panel = panels + j // COLUMNS * panel_bytes
-        _pack_columns(_Matrix(_at(x, 0, j), x.row, x.column), rows, columns - j, panel)
+        pack_columns(Matrix(place(x, 0, j), x.row, x.column), rows, columns - j, panel)
         if factor != 1:
-            numbers = _floats(panel, rows * COLUMNS)
+            numbers = floats_at(panel, rows * COLUMNS)
             for i in range(numbers.size):
                 numbers[i] *= factor
 
@@ -215,8 +208,8 @@ def _hide_future(scores, first_key, keys, first_query):
 @inner
 def _add_mask(scores, keys, queries, mask, work):
     """Add a block of a mask (queries, keys) to the scores; work has room for a panel."""
-    _pack_columns(_Matrix(mask.address, mask.column, mask.row), keys, queries, work)
-    x, y = _floats(scores, keys * COLUMNS), _floats(work, keys * COLUMNS)
+    pack_columns(Matrix(mask.address, mask.column, mask.row), keys, queries, work)
+    x, y = floats_at(scores, keys * COLUMNS), floats_at(work, keys * COLUMNS)
     for i in range(x.size):
         x[i] += y[i]
 
@@ -246,14 +239,15 @@ def _kept(row_key, key, threshold):
 @inner
 def _drop(weights, first_key, keys, row_keys, threshold, factor):
     for key in range(keys):
-        line = _floats(weights + key * _LINE, COLUMNS)
+        line = floats_at(weights + key * _LINE, COLUMNS)
         for i in range(COLUMNS):
             line[i] = line[i] * factor if _kept(row_keys[i], first_key + key, threshold) else np.float32(0)
 
 
-@kernel()
-def _dropout_task(rows, keys, seed, threshold, factor, out):
-    for row in range(rows):
+@kernel(factor=REAL, out=WRITE, cost=1.0)
+def _dropout_kernel(keys, seed, threshold, factor, out, task, tasks):
+    rows, factor = out.size // keys, np.float32(factor)
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         row_key = _row_key(seed, row)
         for key in range(keys):
             out[row * keys + key] = factor if _kept(row_key, key, U(threshold)) else np.float32(0)
@@ -266,7 +260,8 @@ def _threshold_and_factor(p):
 def dropout_factors(shape, p, seed):
     """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
     out = np.empty(shape, np.float32)
-    _dropout_task(math.prod(shape[:-1]), shape[-1], seed, *_threshold_and_factor(p), out.reshape(-1))
+    if out.size:
+        _dropout_kernel(shape[-1], seed, *_threshold_and_factor(p), out)
     return out
 
 
@@ -277,14 +272,37 @@ def dropout_factors(shape, p, seed):
 def _count_heads(out):
     heads = 1
     for axis in range(3, ndim_of(out) + 1):
-        heads *= _size(out, axis)
+        heads *= length_of(out, axis)
     return heads
 
 
-@kernel()
-def _forward_task(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks):
-    size, total, width = _size(q, 1), _size(k, 2), _size(v, 1)
-    lines = 2 * _KEYS + size + _ceil(width, COLUMNS) * (COLUMNS + 1) + 3
+@inner
+def _heads_fit(x, out):
+    """Whether an array has out's axes before the last two, at least as many numbers long as it has."""
+    if ndim_of(x) != ndim_of(out):
+        return False
+    for axis in range(3, ndim_of(out) + 1):
+        if length_of(x, axis) != length_of(out, axis):
+            return False
+    return True
+
+
+@inner
+def _work(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed):
+    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
+    heads = _count_heads(out)
+    if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out) and parts > 0
+            and fits(q, length, size, out) and fits(k, total, size, out) and fits(v, total, width, out)
+            and (mask == 0 or fits(mask, length, total, out, True)) and stats.size == 2 * heads * length):
+        return -1
+    return int(heads * length * total * (size + width) * _COST)
+
+
+@kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, factor=REAL,
+        work=_work)
+def _attention(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks):
+    size, total, width = length_of(q, 1), length_of(k, 2), length_of(v, 1)
+    lines = 2 * _KEYS + size + ceil_div(width, COLUMNS) * (COLUMNS + 1) + 3
     memory = _panel_bytes(total, size) + _panel_bytes(total, width) + lines * _LINE
     _forward(q, k, v, mask, out, stats, parts, causal, np.float32(scale), U(threshold), np.float32(factor), seed, task,
              tasks, np.empty(memory // 4 + 16, np.float32))
@@ -293,19 +311,20 @@ def _forward_task(q, k, v, mask, out, stats, parts, causal, scale, threshold, fa
 @inner
 def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks, memory):
     """stats: m of every query, then 1 / sum e^(s - m). Of a head's panels of queries a part has every parts-th."""
-    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
+    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads, panel = _count_heads(out), total * _LINE
-    k_panels = _aligned(memory)
+    k_panels = aligned(memory)
     v_panels = k_panels + _panel_bytes(total, size)
     scores = v_panels + _panel_bytes(total, width)
     work = scores + _KEYS * _LINE
     query = work + _KEYS * _LINE
     sums = query + size * _LINE
-    sums_row = _ceil(width, COLUMNS) * _LINE
+    sums_row = ceil_div(width, COLUMNS) * _LINE
     lines = sums + COLUMNS * sums_row
-    top, summed, change = _floats(lines, COLUMNS), _floats(lines + _LINE, COLUMNS), _floats(lines + 2 * _LINE, COLUMNS)
+    top, summed = floats_at(lines, COLUMNS), floats_at(lines + _LINE, COLUMNS)
+    change = floats_at(lines + 2 * _LINE, COLUMNS)
     zero = lines + 3 * _LINE
-    _floats(zero, sums_row // 4)[:] = 0
+    floats_at(zero, sums_row // 4)[:] = 0
     row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(size + ROWS, np.int64)
     lane, row_keys = np.empty(COLUMNS + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
     _offsets_in_row(column, size, panel)
@@ -313,13 +332,13 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
     for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
         head, part = unit // parts, unit % parts
         if head != packed:
-            _pack(_matrix(k, head, out), total, size, k_panels, panel, scale)
-            _pack(_matrix(v, head, out), total, width, v_panels, panel, np.float32(1))
+            _pack(matrix_of(k, head, out), total, size, k_panels, panel, scale)
+            _pack(matrix_of(v, head, out), total, width, v_panels, panel, np.float32(1))
             packed = head
         for first in range(part * COLUMNS, length, parts * COLUMNS):
             queries = min(COLUMNS, length - first)
-            q_rows, out_rows = _from(_matrix(q, head, out), first, 0), _from(_matrix(out, head, out), first, 0)
-            _pack_columns(_Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
+            q_rows, out_rows = part_of(matrix_of(q, head, out), first, 0), part_of(matrix_of(out, head, out), first, 0)
+            pack_columns(Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
             _offsets_in_row(lane, queries, 0)
             for i in range(COLUMNS):
                 top[i], summed[i] = _LOWEST, 0
@@ -330,7 +349,7 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
                 _offsets_in_column(row, keys)
                 _multiply(keys, COLUMNS, size, k_panels + key * _LINE, row, column, query, 0, zero, 0, scores, _LINE)
                 if mask != 0:
-                    _add_mask(scores, keys, queries, _from(_matrix(mask, head, out), first, key), work)
+                    _add_mask(scores, keys, queries, part_of(matrix_of(mask, head, out), first, key), work)
                 if causal:
                     _hide_future(scores, key, keys, first)
                 change[:] = top
@@ -341,7 +360,7 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
                 for i in range(COLUMNS):
                     summed[i] *= change[i]
                 _subtract(scores, keys, lines)
-                _exp(_floats(scores, keys * COLUMNS))
+                _exp(floats_at(scores, keys * COLUMNS))
                 _sum(scores, keys, lines + _LINE)
                 if threshold > 0:
                     _drop(scores, key, keys, row_keys, threshold, factor)
@@ -349,12 +368,12 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
                     _multiply(queries, width, keys, scores, lane, row, v_panels, panel, zero, 0, sums, sums_row)
                 else:
                     for i in range(queries):
-                        _scale(_floats(sums + i * sums_row, width), change[i])
+                        _scale(floats_at(sums + i * sums_row, width), change[i])
                     _multiply(queries, width, keys, scores, lane, row, v_panels + key * _LINE, panel, sums, sums_row,
                               sums, sums_row)
             for i in range(queries):
                 inverse = np.float32(1) / summed[i] if summed[i] != 0 else np.float32(0)
-                target, source = _floats(_at(out_rows, i, 0), width), _floats(sums + i * sums_row, width)
+                target, source = floats_at(place(out_rows, i, 0), width), floats_at(sums + i * sums_row, width)
                 for j in range(width):
                     target[j] = source[j] * inverse
                 stats[head * length + first + i] = top[i]
@@ -367,14 +386,33 @@ def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor,
 @inner
 def _clear(x, rows, columns):
     for i in range(rows):
-        _floats(_at(x, i, 0), columns)[:] = 0
+        floats_at(place(x, i, 0), columns)[:] = 0
 
 
-@kernel()
-def _backward_task(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task,
-                   tasks):
-    size, width = _size(q, 1), _size(v, 1)
-    widest = _ceil(max(size, width), COLUMNS)
+@inner
+def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed):
+    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
+    work = _work(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed)
+    if not (fits(g, length, width, out) and is_row_by_row(g) and _heads_fit(g, out)
+            and fits(dq, length, size, out) and is_row_by_row(dq) and _heads_fit(dq, out)):
+        return -1
+    for x, rows, columns in (dk, total, size), (dv, total, width):
+        if ndim_of(x) != ndim_of(out) + 1 or size_of(x, 0) != parts or not is_row_by_row(x):
+            return -1
+        if length_of(x, 2) != rows or length_of(x, 1) != columns:
+            return -1
+        for axis in range(3, ndim_of(out) + 1):
+            if length_of(x, axis) != length_of(out, axis):
+                return -1
+    return work
+
+
+@kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
+        dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, factor=REAL, work=_backward_work)
+def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task,
+                     tasks):
+    size, width = length_of(q, 1), length_of(v, 1)
+    widest = ceil_div(max(size, width), COLUMNS)
     lines = (2 * (_KEYS + COLUMNS) + 1) * widest + 3 * _KEYS + size + width
     _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, np.float32(scale), U(threshold),
               np.float32(factor), seed, task, tasks, np.empty(lines * COLUMNS + 16, np.float32))
@@ -384,10 +422,10 @@ def _backward_task(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scal
 def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task, tasks,
               memory):
     """dk and dv have a leading axis, a part's share each. Of a head's panels of queries a part has every parts-th."""
-    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
+    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads, panel, q_panel = _count_heads(out), _KEYS * _LINE, COLUMNS * _LINE
-    widest = _ceil(max(size, width), COLUMNS) * COLUMNS
-    k_panels = _aligned(memory)
+    widest = ceil_div(max(size, width), COLUMNS) * COLUMNS
+    k_panels = aligned(memory)
     v_panels = k_panels + _panel_bytes(_KEYS, size)
     q_panels = v_panels + _panel_bytes(_KEYS, width)
     g_panels = q_panels + _panel_bytes(COLUMNS, size)
@@ -397,7 +435,7 @@ def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, th
     query = work + panel  # q and g of a panel of queries, turned round
     cotangent = query + size * _LINE
     zero = cotangent + width * _LINE
-    _floats(zero, widest)[:] = 0
+    floats_at(zero, widest)[:] = 0
     lines = np.empty((3, length + COLUMNS), np.float32)
     top, inverse, delta = lines[0], lines[1], lines[2]
     row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(widest + ROWS, np.int64)
@@ -405,37 +443,38 @@ def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, th
     _offsets_in_row(column, widest, panel)
     for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
         head, part = unit // parts, unit % parts
-        q_head, g_head, out_head = _matrix(q, head, out), _matrix(g, head, out), _matrix(out, head, out)
-        dq_head, dk_head, dv_head = _matrix(dq, head, out), _share(dk, part, head, out), _share(dv, part, head, out)
+        q_head, g_head, out_head = matrix_of(q, head, out), matrix_of(g, head, out), matrix_of(out, head, out)
+        dq_head, dk_head, dv_head = matrix_of(dq, head, out), _share(dk, part, head, out), _share(dv, part, head, out)
         for i in range(length):
             top[i], inverse[i] = stats[head * length + i], stats[(heads + head) * length + i]
-            delta[i] = _dot(_floats(_at(g_head, i, 0), width), _floats(_at(out_head, i, 0), width))
+            delta[i] = _dot(floats_at(place(g_head, i, 0), width), floats_at(place(out_head, i, 0), width))
         for key in range(0, total, _KEYS):
             keys = min(_KEYS, total - key)
-            _pack(_from(_matrix(k, head, out), key, 0), keys, size, k_panels, panel, scale)
-            _pack(_from(_matrix(v, head, out), key, 0), keys, width, v_panels, panel, np.float32(1))
-            dk_rows, dv_rows = _from(dk_head, key, 0), _from(dv_head, key, 0)
+            _pack(part_of(matrix_of(k, head, out), key, 0), keys, size, k_panels, panel, scale)
+            _pack(part_of(matrix_of(v, head, out), key, 0), keys, width, v_panels, panel, np.float32(1))
+            dk_rows, dv_rows = part_of(dk_head, key, 0), part_of(dv_head, key, 0)
             _clear(dk_rows, keys, size)
             _clear(dv_rows, keys, width)
             _offsets_in_column(row, keys)
             start = key // COLUMNS if causal else 0
             for first in range((start + (part - start) % parts) * COLUMNS, length, parts * COLUMNS):
                 queries = min(COLUMNS, length - first)
-                seen = min(keys, _ceil(first + queries - key, ROWS) * ROWS) if causal else keys
-                q_rows, g_rows, dq_rows = _from(q_head, first, 0), _from(g_head, first, 0), _from(dq_head, first, 0)
+                seen = min(keys, ceil_div(first + queries - key, ROWS) * ROWS) if causal else keys
+                q_rows, g_rows = part_of(q_head, first, 0), part_of(g_head, first, 0)
+                dq_rows = part_of(dq_head, first, 0)
                 _pack(q_rows, queries, size, q_panels, q_panel, scale)
                 _pack(g_rows, queries, width, g_panels, q_panel, np.float32(1))
-                _pack_columns(_Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
-                _pack_columns(_Matrix(g_rows.address, g_rows.column, g_rows.row), width, queries, cotangent)
+                pack_columns(Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
+                pack_columns(Matrix(g_rows.address, g_rows.column, g_rows.row), width, queries, cotangent)
                 _offsets_in_row(lane, queries, 0)
                 _multiply(seen, COLUMNS, size, k_panels, row, column, query, 0, zero, 0, weights, _LINE)
                 _multiply(seen, COLUMNS, width, v_panels, row, column, cotangent, 0, zero, 0, gradients, _LINE)
                 if mask != 0:
-                    _add_mask(weights, seen, queries, _from(_matrix(mask, head, out), first, key), work)
+                    _add_mask(weights, seen, queries, part_of(matrix_of(mask, head, out), first, key), work)
                 if causal:
                     _hide_future(weights, key, seen, first)
                 _subtract(weights, seen, top.ctypes.data + 4 * first)
-                _exp(_floats(weights, seen * COLUMNS))
+                _exp(floats_at(weights, seen * COLUMNS))
                 if threshold > 0:
                     for i in range(COLUMNS):
                         row_keys[i] = _row_key(seed, head * length + first + i)
@@ -456,8 +495,8 @@ def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, th
 @inner
 def _share(x, part, head, out):
     """The matrix of a head in the share x[part]; x has one axis more than out."""
-    matrix = _matrix(x, head, out)
-    return _Matrix(matrix.address + part * stride_of(x, 0), matrix.row, matrix.column)
+    matrix = matrix_of(x, head, out)
+    return Matrix(matrix.address + part * stride_of(x, 0), matrix.row, matrix.column)
 
 
 # Calls ----------------------------------------------------------------------------------------------------------------
@@ -475,38 +514,6 @@ def _laid_out_like(x, shape):
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
-@kernel()
-def _fit(q, k, v, mask, out, g, dq, dk, dv, sample, exact):
-    """Whether the arrays with these ids are what `attention` and, if there is a g, `attention_backward` ask for."""
-    for x in q, k, v, out:
-        if not is_array(x, sample, exact):
-            return False
-    length, size, total, width = _size(q, 2), _size(q, 1), _size(k, 2), _size(v, 1)
-    fit = (_fits(out, sample, exact, length, width, out, False) and is_row_by_row(out, g == 0)
-           and _fits(q, sample, exact, length, size, out, False) and _fits(k, sample, exact, total, size, out, False)
-           and _fits(v, sample, exact, total, width, out, False)
-           and (mask == 0 or _fits(mask, sample, exact, length, total, out, True)))
-    for x, rows, columns in (g, length, width), (dq, length, size), (dk, total, size), (dv, total, width):
-        if fit and x:
-            fit = _fits(x, sample, exact, rows, columns, out, False) and is_row_by_row(x, x != g)
-            for axis in range(3, ndim_of(out) + 1):
-                fit = fit and _size(x, axis) == _size(out, axis)
-    return fit
-
-
-def _check(*arrays):
-    """Kernels read arrays by their ids and believe what stands there; arguments as of `_fit`, or None."""
-    ids = [0 if x is None else id(x) for x in arrays]
-    if not _fit(*ids, id(_ZERO), 1):  # or it is only that one is of a subclass, such as np.memmap
-        given = [x for x in arrays if x is not None]
-        if any(not isinstance(x, np.ndarray) for x in given) or not _fit(*ids, id(_ZERO), 0):
-            raise misfit("attention", given)
-
-
-def _work(q, k, v, heads):
-    return heads * q.shape[-2] * k.shape[-2] * (q.shape[-1] + v.shape[-1])
-
-
 def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, out=None):
     """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
 
@@ -521,10 +528,8 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     if k.shape[-2] == 0:
         out[...] = 0
     elif out.size:
-        _check(q, k, v, mask, out, None, None, None, None)
-        bias = 0 if mask is None else id(mask)
-        run(_forward_task, _work(q, k, v, heads) >= _GRAIN, id(q), id(k), id(v), bias, id(out), stats,
-            _parts(heads, length), int(causal), float(scale), *_threshold_and_factor(dropout_p), seed)
+        _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale,
+                        *_threshold_and_factor(dropout_p), seed)
     return out, stats
 
 
@@ -538,12 +543,10 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
         for d in (dq, dk, dv):
             d[...] = 0
         return dq, dk, dv
-    _check(q, k, v, mask, out, g, dq, dk, dv)
     parts = _parts(heads, length)
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
-    run(_backward_task, _work(q, k, v, heads) >= _GRAIN, id(g), id(q), id(k), id(v), 0 if mask is None else id(mask),
-        id(out), id(dq), id(shares[0]), id(shares[1]), stats, parts, int(causal), float(scale),
-        *_threshold_and_factor(dropout_p), seed)
+    _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale,
+                     *_threshold_and_factor(dropout_p), seed)
     if parts > 1:
         for d, share in zip((dk, dv), shares, strict=True):
             np.sum(share, axis=0, out=d)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import threads, winograd
-from .gemm import _aligned, _ceil, _Matrix, _pack_columns
+from .matrix import Matrix, aligned, ceil_div, pack_columns
 from .simd import (
     COLUMNS,
     FLOATS,
@@ -169,11 +169,11 @@ def _correlate(plan, x, w, start, out, task, tasks):
     scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
     start_row = 4 * COLUMNS if start.shape[0] > 1 else 0
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
-    bundles = _ceil(plan.images, plan.together)
+    bundles = ceil_div(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
         bundle, tile = unit // tiles, unit % tiles
-        buffer_at, panel_at, scratch_at = _aligned(buffer), _aligned(panel), _aligned(scratch)
+        buffer_at, panel_at, scratch_at = aligned(buffer), aligned(panel), aligned(scratch)
         if bundle != laid_out:
             images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
@@ -225,10 +225,10 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     groups, taps, rows = partial.shape[1], partial.shape[2], partial.shape[3]
     in_vectors = rows == 1 and plan.direct  # depthwise: with one row for g, vectors had better run along pixels
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
-    blocks, panels = _ceil(plan.together * plan.pixels, block), _ceil(rows, COLUMNS)
+    blocks, panels = ceil_div(plan.together * plan.pixels, block), ceil_div(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
-    bundles = _ceil(plan.images, plan.together)
+    bundles = ceil_div(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
     units, parts = bundles * blocks, len(partial)
     first, last = task * parts // tasks * units // parts, (task + 1) * parts // tasks * units // parts
@@ -237,7 +237,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
         while unit >= (part + 1) * units // parts:
             part += 1
         bundle, p = unit // blocks, unit % blocks * block
-        buffer_at, turned_at = _aligned(buffer), _aligned(turned)
+        buffer_at, turned_at = aligned(buffer), aligned(turned)
         if bundle != laid_out:
             images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
@@ -255,8 +255,8 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                 here = g.ctypes.data + ((bundle * plan.together + n) * groups + group) * g_group
                 there = turned_at + 4 * COLUMNS * n * plan.pixels
                 for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
-                    turned_g = _Matrix(here + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
-                    _pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
+                    turned_g = Matrix(here + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
+                    pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
             for i in range(0, rows, COLUMNS):
                 for k in range(0, taps, ROWS):
                     target = partial.ctypes.data + 4 * (((part * groups + group) * taps + k) * rows + i)
@@ -392,7 +392,7 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
 
 # What the ops call. padding is a pair for each axis.
 
-_ZERO = np.zeros((1, COLUMNS), np.float32)
+ZERO = np.zeros((1, COLUMNS), np.float32)
 
 
 def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
@@ -410,7 +410,7 @@ def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: t
 
 
 def _start(bias: np.ndarray | None) -> np.ndarray:
-    return _ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
+    return ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
 
 
 def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],

@@ -7,68 +7,36 @@ One call updates all parameters, since to start the threads for each would cost 
 arrays of one parameter in each row, in the order of the formula; one that is not used is EMPTY.
 """
 
-from collections.abc import Sequence
-from itertools import chain, repeat
-
 import numpy as np
 
-from . import threads
-from .simd import floats_of, inner, is_array, is_contiguous, is_row_by_row, kernel, ndim_of, size_of
-from .tasks import run
+from .program import REAL, TABLE, Table, kernel
+from .simd import count_of, data_of, floats_at, inner
 from .vectormath import F
 
-PARALLEL_FROM = 16384
 ZERO = F(0)
-EMPTY = np.empty(0, np.float32)
-
-class Rows:
-    """The arrays of several parameters, a tuple of them for each, and a table of their ids: what tasks take."""
-
-    def __init__(self, rows: Sequence[tuple[np.ndarray, ...]]):
-        self.rows, width = rows, len(rows[0])
-        ids = chain(map(id, chain.from_iterable(rows)), repeat(0, width))  # the last row is for `begun`
-        self.table = np.fromiter(ids, np.int64, width * (len(rows) + 1)).reshape(-1, width)
-
-    @property
-    def suited(self) -> bool:
-        """Whether every row is of float32 arrays in C order and of one shape, which may be written but for the second.
-
-        Tasks rely on it. It takes any objects, and so little time that it can be asked at every step.
-        """
-        return _suited(self.table, id(EMPTY))
-
-    @property
-    def begun(self) -> bool:
-        """Whether an update of these rows has taken place, or takes place in another thread."""
-        return bool(self.table[-1, 0])
+_COST = 0.18  # nanoseconds of a number
 
 
-@kernel()
-def _suited(table, empty):
+@inner
+def _work(table, *numbers):
+    """Nanoseconds of an update."""
+    count = 0
     for row in table[:-1]:
-        x = row[0]
-        for i in range(row.size):
-            a = row[i]
-            if a == empty and i > 1:
-                continue
-            if not (is_array(a, empty, 1) and is_contiguous(a) and is_row_by_row(a, i != 1)
-                    and ndim_of(a) == ndim_of(x)):
-                return False
-            for axis in range(ndim_of(a)):
-                if size_of(a, axis) != size_of(x, axis):
-                    return False
-    return True
+        count += count_of(row[0])
+    return int(count * _COST)
 
 
 @inner
 def _share(array, task, tasks):
-    """This task's part of the array with this id."""
-    x = floats_of(array)
-    return x[task * x.size // tasks : (task + 1) * x.size // tasks]
+    """This task's part of the array at an address; of none, nothing."""
+    n = count_of(array) if array else 0
+    first, last = task * n // tasks, (task + 1) * n // tasks
+    return floats_at((data_of(array) if array else 0) + 4 * first, last - first)
 
 
-@kernel(fastmath={"contract"})
-def _sgd_task(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
+@kernel(table=TABLE, lr=REAL, momentum=REAL, fresh=REAL, decay=REAL, scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _sgd(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
     lr, momentum, fresh, decay, scale = F(lr), F(momentum), F(fresh), F(decay), F(scale)
     table[-1, 0] = 1
     for row in table[:-1]:
@@ -87,8 +55,10 @@ def _sgd_task(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
                 x[i] -= lr * b[i]
 
 
-@kernel(fastmath={"contract"})
-def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tasks):
+@kernel(table=TABLE, lr=REAL, beta1=REAL, beta2=REAL, root=REAL, eps=REAL, decay=REAL, keep=REAL,
+        scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _adam(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tasks):
     new1, new2 = F(1.0 - beta1), F(1.0 - beta2)  # of doubles: in float32, 1 - 0.999 has lost four digits
     lr, beta2, root, eps = F(lr), F(beta2), F(root), F(eps)
     decay, keep, scale = F(decay), F(keep), F(scale)
@@ -104,8 +74,9 @@ def _adam_task(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tas
             x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
 
 
-@kernel(fastmath={"contract"})
-def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
+@kernel(table=TABLE, lr=REAL, alpha=REAL, eps=REAL, decay=REAL, momentum=REAL, scale=REAL,
+        work=_work, tasks=1, fastmath={"contract"})
+def _rmsprop(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
     new = F(1.0 - alpha)
     lr, alpha, eps, decay, momentum, scale = F(lr), F(alpha), F(eps), F(decay), F(momentum), F(scale)
     table[-1, 0] = 1
@@ -127,36 +98,31 @@ def _rmsprop_task(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
             x[i] -= lr * d
 
 
-def _run(task, rows: Rows, *numbers) -> None:
-    large = sum([row[0].size for row in rows.rows]) >= PARALLEL_FROM
-    run(task, large, rows.table, *numbers, tasks=threads.count)  # more would cut the many short rows to pieces
-
-
-def sgd(rows: Rows, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,
+def sgd(rows: Table, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,
         scale: float) -> None:
     """For rows (x, g, b): d = scale g + weight_decay x, b = momentum b + fresh d, x -= lr b; or, with Nesterov,
     x -= lr (d + momentum b).
 
     Without momentum b is EMPTY, and x -= lr d. `fresh` is 1 - dampening; at the first step, where b is 0, it is 1.
     """
-    _run(_sgd_task, rows, lr, float(momentum), fresh, float(weight_decay), bool(nesterov), scale)
+    _sgd(rows, lr, momentum, fresh, weight_decay, nesterov, scale)
 
 
-def adam(rows: Rows, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,
+def adam(rows: Table, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,
          scale: float) -> None:
     """For rows (x, g, m, v): d = scale g + weight_decay x, m += (1 - beta1) (d - m), v = beta2 v + (1 - beta2) d^2, and
     then x = keep x - lr m / (root sqrt(v) + eps), where AdamW's keep is 1 - lr weight_decay.
 
     The corrections of step t are in the last lr, divided by 1 - beta1^t, and in root = (1 - beta2^t)^-1/2.
     """
-    _run(_adam_task, rows, lr, float(beta1), float(beta2), root, float(eps), float(weight_decay), keep, scale)
+    _adam(rows, lr, beta1, beta2, root, eps, weight_decay, keep, scale)
 
 
-def rmsprop(rows: Rows, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float,
+def rmsprop(rows: Table, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float,
             scale: float) -> None:
     """For rows (x, g, v, a, b): d = scale g + weight_decay x, v = alpha v + (1 - alpha) d^2, a += (1 - alpha) (d - a),
     b = momentum b + d / (sqrt(v - a^2) + eps), x -= lr b.
 
     a is EMPTY, and counts as 0, unless centered; b is EMPTY without momentum.
     """
-    _run(_rmsprop_task, rows, lr, float(alpha), float(eps), float(weight_decay), float(momentum), scale)
+    _rmsprop(rows, lr, alpha, eps, weight_decay, momentum, scale)

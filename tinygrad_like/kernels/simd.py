@@ -49,10 +49,11 @@ FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
 
 # For functions that only kernels call: no code to call them from Python or C is compiled.
-inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner = njit(**INNER)
 
 
-def kernel(**options) -> Callable:
+def compiled(**options) -> Callable:
     """Decorator for functions that Python calls: compiled on the first call, kept on disk, run without the GIL."""
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
@@ -63,6 +64,8 @@ def kernel(**options) -> Callable:
 
     return decorate
 
+
+kernel = compiled
 
 F32, I32, I64, POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VECTOR = ir.VectorType(F32, FLOATS)
@@ -263,6 +266,16 @@ def integer_at(typing, address, index):
 
 
 @intrinsic
+def real_at(typing, address, index):
+    """Entry `index` of the float64 from an address on."""
+
+    def emit(b, address, index):
+        return b.bitcast(load(b, element(b, address, index, integer(8)), I64), ir.DoubleType())
+
+    return function(emit, types.float64, types.intp, types.intp)
+
+
+@intrinsic
 def _pointer(typing, address):
     def codegen(context, b, signature, values):
         return b.inttoptr(values[0], context.get_value_type(signature.return_type))
@@ -280,22 +293,10 @@ def count_of(array):
 
 
 @inner
-def is_array(x, sample, exact):
-    """Whether x is the id of an aligned array of float32, as the sample is, and, if exact, of no subclass.
-
-    Only then are its fields where the functions above look for them.
-    """
-    return ((not exact or integer_at(x + _TYPE, 0) == integer_at(sample + _TYPE, 0))
-            and integer_at(x + _DTYPE, 0) == integer_at(sample + _DTYPE, 0)
-            and integer_at(x + _FLAGS, 0) & _ALIGNED != 0)
-
-
-@inner
-def is_row_by_row(x, writable):
-    """Whether the numbers of a row of this array lie together; and may be written to, if they have to."""
+def is_row_by_row(x):
+    """Whether the numbers of a row of this array lie together."""
     last = ndim_of(x) - 1
-    return ((last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0)
-            and (not writable or integer_at(x + _FLAGS, 0) & _WRITABLE != 0))
+    return last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0
 
 
 @inner

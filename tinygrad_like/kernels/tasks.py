@@ -54,7 +54,7 @@ def packed(typing, address, plan, arguments):
 @kernel()
 def _spread(board, address, plan, arguments, tasks, workers):
     code, record = packed(address, plan, arguments)
-    region(board, code, record, tasks, workers)
+    region(board, code, record, tasks, workers, 1)
 
 
 def address_of(task: Dispatcher, *kinds: types.Type) -> int:

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from numba import config
 
-from .atomics import add, call, exchange, get, give_way, pause, put
-from .simd import inner, kernel
+from .atomics import add, call, call_c, exchange, get, give_way, pause, put
+from .simd import compiled, inner
 
 # The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
 LINE = 128
@@ -31,9 +31,10 @@ _JOB = 1 * LINE  # address of the code, of its record, number of tasks, number o
 _LEFT = 2 * LINE  # how many workers have left the region
 _FAILED = 3 * LINE  # whether a task could not be done
 _STOP = 4 * LINE  # whether workers are to end
-_ALONE = 5 * LINE  # whether the last region was done by the thread that opened it, for want of workers
+ALONE = 5 * LINE  # whether the last region was done by the thread that opened it, for want of workers
 _RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were taken
-_MOST = 256  # threads that there is room for
+MOST = 256  # threads that there is room for
+COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` begins
 
 _SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
 _PATIENT = 200  # turns after which who waits gives way to other threads at every turn
@@ -61,15 +62,16 @@ def _work(board, worker):
     """Do tasks of the open region until none is left."""
     code, record = get(board + _JOB), get(board + _JOB + 8)
     tasks, workers = get(board + _JOB + 16), get(board + _JOB + 24)
+    c = get(board + _JOB + 32)
     task = take(board + _RANGES, worker, workers, tasks)
     while task >= 0:
-        if call(code, record, task, tasks) != 0:
+        if (call_c(code, record, task, tasks) if c else call(code, record, task, tasks)) != 0:
             put(board + _FAILED, 1)
         task = take(board + _RANGES, worker, workers, tasks)
 
 
 @inner
-def region(board, code, record, tasks, workers):
+def region(board, code, record, tasks, workers, c=0):
     """Call the code at an address with (record, task, tasks) for every task, on so many threads.
 
     The code is a C function that returns 0, or another number if it failed. Raises MemoryError if a task failed: it has
@@ -78,8 +80,9 @@ def region(board, code, record, tasks, workers):
     if workers <= 1 or tasks <= 1:
         failed = 0
         for task in range(tasks):
-            failed |= call(code, record, task, tasks)
+            failed |= call_c(code, record, task, tasks) if c else call(code, record, task, tasks)
     else:
+        put(board + _JOB + 32, c)
         put(board + _JOB, code)
         put(board + _JOB + 8, record)
         put(board + _JOB + 16, tasks)
@@ -98,7 +101,7 @@ def region(board, code, record, tasks, workers):
             if before == gate:
                 break
             gate = before
-        put(board + _ALONE, joined == 0)
+        put(board + ALONE, joined == 0)
         turns = 0
         while get(board + _LEFT) != joined:
             turns += 1
@@ -110,7 +113,7 @@ def region(board, code, record, tasks, workers):
         raise MemoryError("a kernel ran out of memory; its result is incomplete")
 
 
-@kernel()
+@compiled()
 def _serve(board, spins):
     """Join regions, until there was none for so many turns."""
     done, turn = -1, 0
@@ -158,10 +161,10 @@ def _allowed() -> int:
             cores = min(cores, math.ceil(int(quota) / int(period)))
         except (OSError, ValueError):
             pass  # no control groups, or no quota ("max")
-    return max(1, min(int(cores), _MOST))
+    return max(1, min(int(cores), MOST))
 
 
-most: int = max(1, min(config.NUMBA_NUM_THREADS, _MOST))  # that set_num_threads takes
+most: int = max(1, min(config.NUMBA_NUM_THREADS, MOST))  # that set_num_threads takes
 count: int = _allowed()  # threads that kernels may use, the caller's included
 
 # One parallel region at a time: two would compete for the same cores. Reentrant, since a signal handler may run a
@@ -171,9 +174,9 @@ pool = threading.RLock()
 resting = True  # whether a worker may be asleep, or not there yet
 _stopped = False
 _workers: list[_Worker] = []
-_memory = np.zeros(_RANGES + _MOST * LINE + LINE, np.uint8)  # kept, and so is its address
+_memory = np.zeros(COUNTERS + 2 * MOST * LINE + LINE, np.uint8)  # kept, and so is its address
 board: int = -(-_memory.ctypes.data // LINE) * LINE
-_alone = ctypes.c_int64.from_address(board + _ALONE)
+_alone = ctypes.c_int64.from_address(board + ALONE)
 _alone.value = 1
 
 

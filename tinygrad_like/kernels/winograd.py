@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba.extending import intrinsic
 
 from . import threads
-from .gemm import _aligned, _ceil, _Matrix, _pack_columns
+from .matrix import Matrix, aligned, ceil_div, pack_columns
 from .simd import (
     COLUMNS,
     F32,
@@ -180,11 +180,11 @@ class Tiles(NamedTuple):
 @inner
 def _tiles(channels, height, width, together):
     half = width // 2
-    blocks = _ceil(height // 2 * half, FLOATS)
+    blocks = ceil_div(height // 2 * half, FLOATS)
     element = 4 * COLUMNS * channels + LINE
     return Tiles(
         blocks, element, ELEMENTS * element,
-        np.zeros(_ceil(together * blocks, VECTORS) * ELEMENTS * element // 4 + SLACK, np.float32),
+        np.zeros(ceil_div(together * blocks, VECTORS) * ELEMENTS * element // 4 + SLACK, np.float32),
         np.zeros((2, 2 * FLOATS * (blocks + 2)), np.float32),
         np.zeros((2, 4 * (2 * half + FLOATS * (blocks + 1))), np.float32),
         4 * (2 * half + FLOATS * (blocks + 1)), 4 * half)  # fmt: skip
@@ -208,7 +208,7 @@ def _transform(tiles, x, first, count, left, right):
             for block in range(tiles.blocks):
                 t, number = FLOATS * block, n * tiles.blocks + block
                 target = 4 * (COLUMNS * channel + number % VECTORS * FLOATS)
-                target += _aligned(tiles.v) + number // VECTORS * tiles.panel
+                target += aligned(tiles.v) + number // VECTORS * tiles.panel
                 _rows(d_even + 4 * t, d_odd + 4 * t, tiles.plane, 2 * width, target, tiles.element)
 
 
@@ -222,13 +222,13 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
     m, pixels = np.empty(ELEMENTS * ROWS * COLUMNS + SLACK, np.float32), np.empty(4 * FLOATS + SLACK, np.float32)
     zero = np.zeros(COLUMNS, np.float32)
     r, c = 4 * channels * np.minimum(np.arange(rows + ROWS), rows - 1), 4 * np.arange(channels)
-    m_step, bundles = 4 * ROWS * COLUMNS, _ceil(images, together)
+    m_step, bundles = 4 * ROWS * COLUMNS, ceil_div(images, together)
     for bundle in range(task * bundles // tasks, (task + 1) * bundles // tasks):
         first = bundle * together
         count = min(together, images - first)
-        v_at, m_at, pixels_at = _aligned(tiles.v), _aligned(m), _aligned(pixels)
+        v_at, m_at, pixels_at = aligned(tiles.v), aligned(m), aligned(pixels)
         _transform(tiles, x, first, count, left, right)
-        for panel in range(_ceil(count * blocks, VECTORS)):
+        for panel in range(ceil_div(count * blocks, VECTORS)):
             for i in range(0, rows, ROWS):
                 left_over = min(rows - i, ROWS)
                 for e in range(ELEMENTS):
@@ -259,7 +259,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
     images, channels, height, width = x.shape
     rows, half, size = g.shape[1], width // 2, height * width
     tiles = _tiles(channels, height, width, together)
-    last, padded = height // 2 * half, COLUMNS * _ceil(rows, COLUMNS)
+    last, padded = height // 2 * half, COLUMNS * ceil_div(rows, COLUMNS)
     depth = FLOATS * tiles.blocks  # tiles of an image in V
     turned = np.zeros(size * padded + SLACK, np.float32)
     s = np.zeros(ELEMENTS * (together * depth * padded + LINE // 4) + SLACK, np.float32)
@@ -267,19 +267,19 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
     r, c = 4 * COLUMNS * np.minimum(np.arange(channels + ROWS), channels - 1), np.empty(together * depth, np.int64)
     for t in range(c.size):
         c[t] = t // COLUMNS * tiles.panel + 4 * (t % COLUMNS)
-    bundles, parts = _ceil(images, together), len(partial)
+    bundles, parts = ceil_div(images, together), len(partial)
     part = task * parts // tasks
     for bundle in range(part * bundles // parts, (task + 1) * parts // tasks * bundles // parts):
         while bundle >= (part + 1) * bundles // parts:
             part += 1
         first = bundle * together
         count = min(together, images - first)
-        turned_at, s_at = _aligned(turned), _aligned(s)
+        turned_at, s_at = aligned(turned), aligned(s)
         _transform(tiles, x, first, count, left, right)
         for n in range(count):
             here = g.ctypes.data + 4 * (first + n) * rows * size
             for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
-                _pack_columns(_Matrix(here + 4 * i * size, 4, 4 * size), size, rows - i, turned_at + 4 * i * size)
+                pack_columns(Matrix(here + 4 * i * size, 4, 4 * size), size, rows - i, turned_at + 4 * i * size)
             for t in range(last):
                 pixel = 2 * (t // half) * width + 2 * (t % half)
                 for i in range(0, rows, FLOATS):
@@ -289,7 +289,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
         for e in range(ELEMENTS):
             for i in range(0, rows, COLUMNS):
                 for j in range(0, channels, ROWS):
-                    a = _aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
+                    a = aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
                     b = s_at + e * s_element + 4 * i, 4 * padded
                     target = partial.ctypes.data + 4 * (((part * ELEMENTS + e) * channels + j) * rows + i)
                     arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i, 0)

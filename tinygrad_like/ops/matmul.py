@@ -95,44 +95,34 @@ def linear_reference(x, weight, bias=None):
 @fused(reference=linear_reference)
 def linear(x, weight, bias=None):
     """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
-    y, calls = _linear(x, weight, bias)
-    _run(calls)
-    return y
+    return _linear(x, weight, bias)
 
 
 @linear.joint_vjp
 def _(g, x, weight, bias, wanted):
-    cotangents, calls = _linear_vjp(g, None, x, weight, wanted)
-    _run(calls)
-    return cotangents
-
-
-def _run(calls):
-    """Do what is left; float64 leaves nothing, and does without loading the kernels."""
-    if calls:
-        kernels.gemm.run(*calls)
+    return _linear_vjp(g, None, x, weight, wanted)
 
 
 def _linear(x, weight, bias, rectify=False, skip=None, total=None):
-    """x W^T + b or its positive part; its sum with skip goes to total, if they are given. And what is left to run."""
+    """x W^T + b or its positive part; its sum with skip goes to total, if they are given."""
     shape = _check_linear(x, weight, bias)
     rows = _rows(x)
     if x.dtype is FLOAT32:
         y = empty(shape)
         start = None if bias is None else np.ascontiguousarray(bias)
         more = None if skip is None else (_rows(skip), _rows(total))
-        return y, [kernels.gemm.product_call(rows, weight, _rows(y), start, True, rectify, more)]
+        kernels.gemm.product(rows, weight, _rows(y), start, True, rectify, more)
+        return y
     y = np.matmul(rows, weight.T)
     y = y if bias is None else y + bias
     y = (np.maximum(y, 0) if rectify else y).reshape(shape)
     if skip is not None:
         np.add(skip, y, out=total)
-    return y, []
+    return y
 
 
 def _linear_vjp(g, y, x, weight, wanted, skip=None, dx=None):
-    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples. And what is left to
-    run.
+    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
 
     y: None, or the output of a ReLU; of g, then, what meets a y <= 0 does not count.
     skip: None, or what reaches x on another way, which is added to dL/dx.
@@ -143,16 +133,14 @@ def _linear_vjp(g, y, x, weight, wanted, skip=None, dx=None):
         y = None if y is None else np.ascontiguousarray(_rows(y))
         start = None if skip is None else np.ascontiguousarray(_rows(skip))
         dx = _rows(dx) if dx is not None and dx.shape == x.shape else None
-        (dx, dw, db), call = kernels.gemm.linear_vjp_call(g, y, rows, weight, wanted, start, dx)
-        calls = [call]
+        dx, dw, db = kernels.gemm.linear_vjp(g, y, rows, weight, wanted, start, dx)
     else:
         g = g if y is None else keep_positive.forward(g, _rows(y))
         dx = np.matmul(g, weight) if wanted[0] else None
         dx = dx if skip is None or dx is None else dx + _rows(skip)
         dw = np.matmul(g.T, rows) if wanted[1] else None
         db = sum_over(g, (0,), False) if wanted[2] else None
-        calls = []
-    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dw, db], calls
+    return [dx if dx is None or x.ndim == 2 else dx.reshape(x.shape), dw, db]
 
 
 # Layers in a row ------------------------------------------------------------------------------------------------------
@@ -176,27 +164,24 @@ def linear_relu(*inputs, last=True):
     x (..., in_1), weights (out_l, in_l), in_l = out_(l-1), biases (out_l) or None -> (..., out_last).
     last: whether there is a maximum after the last layer too; if not, this is the MLP of (7.22-7.23).
     """
-    y, given, calls = inputs[0], [], []
-    for i in _layers("linear_relu", inputs, 2):
-        given.append(y)
-        y, call = _linear(y, inputs[i], inputs[i + 1], rectify=last or i + 2 < len(inputs))
-        calls += call
-    _run(calls)
+    y, given = inputs[0], []
+    with kernels.together(y):
+        for i in _layers("linear_relu", inputs, 2):
+            given.append(y)
+            y = _linear(y, inputs[i], inputs[i + 1], rectify=last or i + 2 < len(inputs))
     return y, Residuals(given=given)
 
 
 @linear_relu.joint_vjp
 def _(g, inputs, given, out, last, wanted):
-    cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
+    cotangents, first = [None] * len(inputs), wanted.index(True)
     y = out if last else None
-    for i in reversed(_layers("linear_relu", inputs, 2)):
-        if first < i + 2:  # this layer's weight and bias, inputs i and i + 1, are wanted, or something before them
-            x = given[i // 2]
-            (g, *cotangents[i : i + 2]), call = _linear_vjp(
-                g, y, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
-            calls += call
-            y = x  # of the layer before
-    _run(calls)
+    with kernels.together(g):
+        for i in reversed(_layers("linear_relu", inputs, 2)):
+            if first < i + 2:  # this layer's weight and bias, inputs i and i + 1, are wanted, or something before them
+                x = given[i // 2]
+                g, *cotangents[i : i + 2] = _linear_vjp(g, y, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
+                y = x  # of the layer before
     cotangents[0] = g
     return cotangents
 
@@ -217,38 +202,35 @@ def res_relu(*inputs):
     z (..., n) -> (..., n). weight2 (hidden, n), bias2 (hidden), weight1 (n, hidden), bias1 (n); a bias may be None.
     Raises ValueError if a block does not end in as many features as it begins with.
     """
-    z, saved, calls = inputs[0], [], []
-    for i in _layers("res_relu", inputs, 4):
-        weight2, bias2, weight1, bias1 = inputs[i : i + 4]
-        hidden, first = _linear(z, weight2, bias2, rectify=True)
-        if weight1.shape[:1] != z.shape[-1:]:
-            raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} "
-                             f"features of the input {z.shape}, to which the rest is added")
-        out = empty(z.shape, z.dtype)
-        update, second = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
-        saved.append((z, hidden, update))
-        calls += first + second
-        z = out
-    _run(calls)
+    z, saved = inputs[0], []
+    with kernels.together(z):
+        for i in _layers("res_relu", inputs, 4):
+            weight2, bias2, weight1, bias1 = inputs[i : i + 4]
+            hidden = _linear(z, weight2, bias2, rectify=True)
+            if weight1.shape[:1] != z.shape[-1:]:
+                raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} "
+                                 f"features of the input {z.shape}, to which the rest is added")
+            out = empty(z.shape, z.dtype)
+            update = _linear(hidden, weight1, bias1, rectify=True, skip=np.ascontiguousarray(z), total=out)
+            saved.append((z, hidden, update))
+            z = out
     return z, Residuals(saved=saved)
 
 
 @res_relu.joint_vjp
 def _(g, inputs, saved, wanted):
-    cotangents, calls, first = [None] * len(inputs), [], wanted.index(True)
+    cotangents, first = [None] * len(inputs), wanted.index(True)
     through = own = None
-    for i in reversed(_layers("res_relu", inputs, 4)):
-        if first < i + 4:
-            z, hidden, update = saved[i // 4]
-            # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
-            (through, *cotangents[i + 2 : i + 4]), call = _linear_vjp(
-                g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), dx=through)
-            calls += call
-            (g, *cotangents[i : i + 2]), call = _linear_vjp(
-                through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), skip=g, dx=own)
-            calls += call
-            own = g  # made here, so the next may be written over it, unlike what came from outside
-    _run(calls)
+    with kernels.together(g):
+        for i in reversed(_layers("res_relu", inputs, 4)):
+            if first < i + 4:
+                z, hidden, update = saved[i // 4]
+                # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
+                through, *cotangents[i + 2 : i + 4] = _linear_vjp(
+                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), dx=through)
+                g, *cotangents[i : i + 2] = _linear_vjp(
+                    through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), skip=g, dx=own)
+                own = g  # made here, so the next may be written over it, unlike what came from outside
     cotangents[0] = g
     return cotangents
 

@@ -1,0 +1,102 @@
+"""Matrices in memory, and the panels that tiles read them from: what products, convolutions and attention share.
+
+Functions of arrays take the address of the array object, and read its shape and strides there (see simd.py).
+"""
+
+from typing import NamedTuple
+
+from .simd import COLUMNS, FLOATS, copy_float, data_of, inner, make_copy, ndim_of, size_of, stride_of, transpose
+
+_copy_columns = make_copy(COLUMNS)
+
+
+class Matrix(NamedTuple):
+    """A matrix in memory: number [i, j] is at address + i * row + j * column."""
+
+    address: int
+    row: int
+    column: int
+
+
+@inner
+def place(x, i, j):
+    """The address of number [i, j]."""
+    return x.address + i * x.row + j * x.column
+
+
+@inner
+def part_of(x, i, j):
+    """The matrix x[i:, j:]."""
+    return Matrix(place(x, i, j), x.row, x.column)
+
+
+@inner
+def length_of(x, axis):
+    """Length of an axis counted from the last, 1 being the last; an axis that the array does not have broadcasts."""
+    return size_of(x, ndim_of(x) - axis) if axis <= ndim_of(x) else 1
+
+
+@inner
+def step_of(x, axis):
+    """Bytes from one entry to the next of an axis counted from the last; 0 where the array broadcasts."""
+    return stride_of(x, ndim_of(x) - axis) if length_of(x, axis) > 1 else 0
+
+
+@inner
+def fits(x, rows, columns, out, broadcasts=False):
+    """Whether the array x is (..., rows, columns), its axes before these broadcast to those of out, and if x
+    `broadcasts` its rows and columns too."""
+    if ndim_of(x) > max(2, ndim_of(out)):
+        return False
+    for axis in range(1, ndim_of(out) + 1):
+        size = length_of(x, axis)
+        wanted = columns if axis == 1 else rows if axis == 2 else length_of(out, axis)
+        if size != wanted and (size != 1 or (axis <= 2 and not broadcasts)):
+            return False
+    return True
+
+
+@inner
+def matrix_of(x, index, out, turned=False):
+    """The matrix of the array x that belongs to matrix number `index` of the array out, to which x broadcasts.
+
+    Turned: its transpose.
+    """
+    address = data_of(x)
+    for axis in range(3, ndim_of(out) + 1):
+        address += index % length_of(out, axis) * step_of(x, axis)
+        index //= length_of(out, axis)
+    row, column = step_of(x, 2), step_of(x, 1)
+    return Matrix(address, column, row) if turned else Matrix(address, row, column)
+
+
+@inner
+def aligned(buffer):
+    """First address of a cache line in a buffer with room for it: vectors that lie across two lines load slowly.
+
+    The buffer lives until the last line that names it. So an address is taken in the loop that uses it, not before.
+    """
+    return (buffer.ctypes.data + 63) & ~63
+
+
+@inner
+def ceil_div(n, divisor):
+    """n / divisor, rounded up."""
+    return -(-n // divisor)
+
+
+@inner
+def pack_columns(b, k, columns, panel):
+    """panel[i, j] = b[i, j] for j < columns; what the rest of the COLUMNS contain does not matter."""
+    if b.column == 4:
+        for i in range(k):
+            _copy_columns(place(b, i, 0), panel + 4 * COLUMNS * i, columns)
+    elif b.row == 4 and k >= FLOATS:
+        for j in range(0, min(columns, COLUMNS), FLOATS):
+            for first in range(0, k, FLOATS):
+                i = min(first, k - FLOATS)  # the last block overlaps the one before
+                transpose(place(b, i, j), b.column, panel + 4 * (COLUMNS * i + j), 4 * COLUMNS, columns - j)
+    else:
+        for i in range(k):
+            for j in range(COLUMNS):
+                copy_float(place(b, i, min(j, columns - 1)), panel + 4 * (COLUMNS * i + j))

@@ -1,0 +1,493 @@
+"""How a kernel is declared, and run: one way for all of them.
+
+A kernel is a function over arrays and numbers that does share number `task` of `tasks` of some work. Which shares there
+are does not depend on who does them, so that the number of threads changes no bit of a result.
+
+    @kernel(x=READ, y=WRITE, slope=REAL, cost=0.06)
+    def _scale(x, slope, y, task, tasks):
+        for i in range(task * x.size // tasks, (task + 1) * x.size // tasks):
+            y[i] = F(slope) * x[i]
+
+    _scale(x, 2.0, y)
+
+The decorator says of each array what is done to it; arguments that it does not name are integers. A call packs its
+arguments into a record, a row of numbers in which an array is the address of its NumPy object. Compiled code unpacks
+it, so that every kernel is `f(record, task, tasks)` to whoever runs it; and before any number is touched, it compares
+the dtype, the layout and the size of each array with what was declared. Where one does not fit, Python hands over a
+copy of what is read, and refuses what would be written.
+
+How much work a call is, in nanoseconds, stands with its kernel: `cost` for each number of its largest array, or `work`,
+a function of the same arguments. From that alone `_play` decides how many threads share it.
+
+A `Call` holds the record and the arrays it names. Several can run without Python in between: see `together`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import struct
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray, from_dtype, njit, types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
+
+from ..dtypes import FLOAT32, FLOAT64, INT64
+from . import threads
+from .atomics import call, get, put
+from .simd import INNER, compiled, count_of, data_of, inner, integer_at, ndim_of, real_at, size_of
+from .threads import ALONE, COUNTERS, LINE, MOST, region
+
+_SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
+_WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
+
+
+class Array(NamedTuple):
+    """What a kernel does to an array: an argument of compiled code with all its numbers in one row."""
+
+    writes: bool = False
+    dtype: np.dtype = FLOAT32
+    axes: int = 1  # of the array that compiled code gets; 0: it gets the address of an array of any strides
+    optional: bool = False  # None counts as an array of nothing
+
+    def of(self, dtype: np.dtype = FLOAT32, axes: int = 1) -> Array:
+        return self._replace(dtype=np.dtype(dtype), axes=axes)
+
+
+class Plan(NamedTuple):
+    """A NamedTuple of integers and of int64 arrays: what kernels take that need many of them."""
+
+    kind: Any
+    axes: dict[str, int]  # of its arrays
+
+
+READ, WRITE = Array(), Array(writes=True)
+OPTIONAL, OPTIONAL_WRITE = READ._replace(optional=True), WRITE._replace(optional=True)
+STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
+STRIDED_OPTIONAL, STRIDED_OPTIONAL_WRITE = OPTIONAL._replace(axes=0), OPTIONAL_WRITE._replace(axes=0)
+INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
+REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
+TABLE = "table"  # a Table
+
+
+# --- Arrays in compiled code ------------------------------------------------------------------------------------------
+# A record holds `id(array)`, which in CPython is the address of the array object. NumPy's ABI keeps its fields where
+# they are. So a call costs no more than to pack some integers, and one compiled function takes any shape.
+
+_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
+_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
+_DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
+_KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
+_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + _KIND).value for t in _DTYPES]])
+_CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
+
+
+@inner
+def suits(x, known, dtype, writes, axes):
+    """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides."""
+    if x == 0:
+        return True
+    flags = integer_at(x + _FLAGS, 0)
+    return (integer_at(x + _TYPE, 0) == integer_at(known, 0)
+            and integer_at(integer_at(x + _DTYPE, 0) + _KIND, 0) == integer_at(known, 1 + dtype)
+            and flags & _ALIGNED != 0 and (writes == 0 or flags & _WRITABLE != 0)
+            and (axes == 0 or flags & _C_ORDER != 0) and (axes < 2 or ndim_of(x) == axes))
+
+
+def _view(dtype: np.dtype, axes: int) -> Callable:
+    """A function that compiled code gets an array by, from the address of its object."""
+    pointed = types.CPointer(from_dtype(dtype))
+
+    @intrinsic
+    def pointer(typing, address):
+        def codegen(context, b, signature, values):
+            return b.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+        return pointed(types.intp), codegen
+
+    @inner
+    def row(x):
+        return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
+
+    @inner
+    def matrix(x):
+        return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
+
+    @inner
+    def stack(x):
+        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
+
+    @inner
+    def stacks(x):
+        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
+
+    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+
+
+_views: dict[tuple[np.dtype, int], Callable] = {}
+
+
+def view(dtype: np.dtype, axes: int) -> Callable:
+    if (dtype, axes) not in _views:
+        _views[dtype, axes] = _view(dtype, axes)
+    return _views[dtype, axes]
+
+
+@inner
+def largest(size, cost):
+    """Nanoseconds for so many numbers."""
+    return int(size * cost)
+
+
+class Table:
+    """The arrays of several rows, a tuple of them for each: an argument that names any number of arrays.
+
+    Those of a row have one shape. All may be written but the second of each row. From the third on one may be None.
+    """
+
+    def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
+        self.rows, width = rows, len(rows[0])
+        ids = [0 if x is None else id(x) for x in chain.from_iterable(rows)]
+        self.ids = np.array(ids + [0] * width, np.int64).reshape(-1, width)  # the last row is for `begun`
+
+    def arrays(self) -> list[np.ndarray]:
+        return [x for x in chain.from_iterable(self.rows) if x is not None]
+
+    @property
+    def suited(self) -> bool:
+        """Whether the arrays are what a kernel takes; it can be any objects."""
+        return _table_suits(id(self.ids), _TYPES.ctypes.data)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a kernel has begun to write to them."""
+        return bool(self.ids[-1, 0])
+
+
+_view_of_table = view(INT64, 2)
+
+
+@inner
+def table_suits(ids, known):
+    table = _view_of_table(ids)
+    for row in table[:-1]:
+        x = row[0]
+        for i in range(row.size):
+            a = row[i]
+            if a == 0 and i > 1:
+                continue
+            if a == 0 or not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
+                return False
+            for axis in range(ndim_of(a)):
+                if size_of(a, axis) != size_of(x, axis):
+                    return False
+    return True
+
+
+@compiled()
+def _table_suits(ids, known):
+    return table_suits(ids, known)
+
+
+# --- Declaration ------------------------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """A kernel with its arguments; `record` holds where they are, and is valid as long as `arguments` are."""
+
+    kernel: Kernel
+    record: bytes
+    arguments: tuple
+
+    def reads(self) -> list[np.ndarray]:
+        return self.kernel.arrays(self.arguments, False)
+
+    def writes(self) -> list[np.ndarray]:
+        return self.kernel.arrays(self.arguments, True)
+
+    def fitted(self) -> Call:
+        """The call with copies of arrays to read that do not lie as declared. Raises ValueError for other misfits."""
+        arguments = tuple([self._fitted(kind, x) if isinstance(kind, Array) and x is not None else x
+                           for kind, x in zip(self.kernel.kinds.values(), self.arguments, strict=True)])
+        beside = struct.unpack_from("q", self.record, 8 * _BESIDE)[0]
+        return Call(self.kernel, self.kernel.pack(*arguments, beside=beside), arguments)
+
+    def _fitted(self, kind: Array, x: Any) -> np.ndarray:
+        if not isinstance(x, np.ndarray) or x.dtype != kind.dtype or (kind.axes > 1 and x.ndim != kind.axes):
+            raise self.misfit()
+        y = np.asarray(x)  # of a subclass, such as np.memmap
+        if y.dtype == kind.dtype and y.flags.aligned and (kind.axes == 0 or y.flags.c_contiguous):
+            if kind.writes and not y.flags.writeable:
+                raise self.misfit()
+            return y
+        if kind.writes:
+            raise self.misfit()
+        y = np.empty(x.shape, kind.dtype)
+        y[...] = x
+        return y
+
+    def misfit(self) -> ValueError:
+        arrays = self.reads() + self.writes()
+        given = ", ".join(f"{getattr(x, 'dtype', type(x).__name__)} {np.shape(x)}" for x in arrays)
+        return ValueError(f"{self.kernel.name}: arrays do not fit, or are not aligned float32: {given}; if one was "
+                          "exchanged after forward, such as by an assignment to a Tensor's data, run forward again")
+
+
+class Kernel:
+    """A compiled function, which a call runs on all threads; see this module's docstring."""
+
+    def __init__(self, body: Callable, kinds: dict[str, Any], cost: float, work: Callable | None, tasks: int,
+                 options: dict):
+        self.body, self.cost, self.work, self.tasks, self.options = body, cost, work, tasks, options
+        self.name, self.__name__, self.__doc__ = body.__name__.strip("_").replace("_", " "), body.__name__, body.__doc__
+        names = list(inspect.signature(body).parameters)[:-2]
+        if unknown := kinds.keys() - set(names):
+            raise TypeError(f"kernel {self.name}: no argument is called {unknown.pop()!r}")
+        self.kinds = {name: kinds.get(name, INTEGER) for name in names}
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(self.kinds)})>"
+
+    def __call__(self, *arguments) -> None:
+        """Do it now. Raises ValueError for arrays that are not what was declared, MemoryError without memory."""
+        record = self.pack(*arguments)
+        with threads.pool:
+            if waiting is not None:
+                waiting.append(Call(self, record, arguments))
+                return
+            done = _play(threads.board, id(record) + _CONTENT, 1, threads.count, threads.resting)
+        if tape is not None or done != 1:
+            _finish([Call(self, record, arguments)], done)
+
+    def beside(self, *arguments) -> None:
+        """The same, at the same time as the last call, in the same `together` block: neither writes what the other
+        names."""
+        with threads.pool:
+            if waiting is None:
+                self(*arguments)
+            else:
+                waiting.append(Call(self, self.pack(*arguments, beside=1), arguments))
+
+    def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
+        """Those of some arguments that are written, or those that are only read."""
+        found: list[np.ndarray] = []
+        for kind, x in zip(self.kinds.values(), arguments, strict=True):
+            if isinstance(kind, Array) and kind.writes == written and x is not None:
+                found.append(x)
+            elif kind is TABLE and written:
+                found += x.arrays()
+            elif isinstance(kind, Plan) and not written:
+                found += [x[i] for i, name in enumerate(kind.kind._fields) if name in kind.axes]
+        return found
+
+    def __getattr__(self, name: str):
+        if name != "pack":
+            raise AttributeError(name)
+        with threads.pool:  # two threads would compile it twice
+            self.pack = self._compile()
+        return self.pack
+
+    def _compile(self) -> Callable:
+        """Compile the kernel; returns the function that packs arguments into a record."""
+        names = {"__name__": self.body.__module__, "body": njit(**INNER, **self.options)(self.body),
+                 "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
+                 "table_suits": table_suits, "work": self.work, "cost": self.cost}
+        fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
+
+        def array(kind: Array, expression: str) -> str:
+            nonlocal fields
+            place, fields = _HEADER + len(fields), fields + "q"
+            packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
+            address = f"integer_at(record, {place})"
+            checks.append(f"suits({address}, integer_at(record, {_KNOWN}), {_DTYPES.index(kind.dtype)}, "
+                          f"{int(kind.writes)}, {kind.axes})")
+            if kind.axes == 0:
+                return address
+            shown = f"view_{kind.dtype.name}_{kind.axes}"
+            names[shown] = view(kind.dtype, kind.axes)
+            sizes.append(f"{shown}({address}).size")
+            return f"{shown}({address})"
+
+        for name, kind in self.kinds.items():
+            if isinstance(kind, Array):
+                arguments.append(array(kind, name))
+            elif kind is TABLE:
+                arguments.append(array(Array(dtype=INT64, axes=2), f"{name}.ids"))
+                checks.append(f"table_suits(integer_at(record, {_HEADER + len(fields) - 1}), "
+                              f"integer_at(record, {_KNOWN}))")
+            elif isinstance(kind, Plan):
+                names[f"kind_{name}"], parts = kind.kind, []
+                for i, field in enumerate(kind.kind._fields):
+                    if field in kind.axes:
+                        parts.append(array(Array(dtype=INT64, axes=kind.axes[field]), f"{name}[{i}]"))
+                    else:
+                        parts.append(f"integer_at(record, {_HEADER + len(fields)})")
+                        packed.append(f"{name}[{i}]")
+                        fields += "q"
+                arguments.append(f"kind_{name}({', '.join(parts)})")
+            else:
+                arguments.append(f"{'real_at' if kind == REAL else 'integer_at'}(record, {_HEADER + len(fields)})")
+                packed.append(name)
+                fields += kind
+        given = ", ".join(arguments)
+        amount = f"work({given})" if self.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
+        lines = [f"def {self.__name__}(record, task, tasks):",
+                 f"    if task >= 0: body({given}, task, tasks)",
+                 f"    elif not ({' and '.join(checks) or 'True'}): return -1",
+                 f"    else: return {amount}",
+                 "    return 0"]
+        exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
+        self.entry = compiled()(names[self.__name__])
+        names["code"], names["known"] = address_of(self.entry), _TYPES.ctypes.data
+        record = struct.Struct(f"{_HEADER}q{fields}")
+        names |= {"pack_into": record.pack, "size": record.size, "tasks": self.tasks}
+        return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
+                    f"pack_into(code, size, known, beside, tasks, {', '.join(packed)})", names)
+
+
+def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, fastmath: Any = False,
+           **kinds: Any) -> Callable[[Callable], Kernel]:
+    """Declare a kernel (see the module's docstring).
+
+    cost: nanoseconds of work for each number of the largest array; or work: a function of the arguments that says how
+    many there are, or -1 for arrays whose sizes do not fit one another. tasks: how many for each thread, to even out
+    the last ones; 1 if a task has a long beginning.
+    """
+    return lambda body: Kernel(body, kinds, cost, work, tasks, {"fastmath": fastmath})
+
+
+def address_of(entry: Dispatcher) -> int:
+    """Where the code of a function of three integers is; compiled if need be."""
+    signature = (types.intp,) * 3
+    entry.compile(signature)
+    code = entry.overloads[signature]
+    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
+
+
+# --- Running ----------------------------------------------------------------------------------------------------------
+
+_CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin
+counters = [threads.board + COUNTERS + i * MOST * LINE for i in range(2)]  # lines that hold 0 when a call begins
+
+
+@compiled()
+def _several(record, task, tasks):
+    """A task of one of several calls that run beside one another: of every call each thread gets the same share."""
+    calls, at = integer_at(record, 0), integer_at(record, 1)
+    for _ in range(task % calls):
+        at += integer_at(at, _SIZE)
+    return call(integer_at(at, _CODE), at, task // calls, tasks // calls)
+
+
+@compiled()
+def _play_calls(board, several, at, count, workers, resting):
+    """Run some calls whose records follow one another. Returns how many were done before one did not fit; or, in case
+    that the threads should be woken first, -1 - that number."""
+    group, done = np.empty(2, np.int64), 0
+    while done < count:
+        first, calls, work, tasks = at, 0, 0, 0
+        while done + calls < count and (calls == 0 or integer_at(at, _BESIDE) != 0):
+            more = call(integer_at(at, _CODE), at, -1, 0)
+            if more < 0:
+                return done
+            work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
+            at, calls = at + integer_at(at, _SIZE), calls + 1
+        sharing = max(1, min(workers, work // _SHARE))
+        if resting and sharing > 1 and (work >= _WAKE or get(board + ALONE) != 0):
+            return -1 - done
+        for i in range(sharing):
+            put(board + COUNTERS + i * LINE, 0)
+            put(board + COUNTERS + (MOST + i) * LINE, 0)
+        if calls == 1:
+            region(board, integer_at(first, _CODE), first, tasks * sharing if sharing > 1 else 1, sharing)
+        else:
+            group[0], group[1] = calls, first
+            region(board, several, group.ctypes.data, calls * (tasks * sharing if sharing > 1 else 1), sharing)
+            group[0] = 0  # it lives until here
+        done += calls
+    return done
+
+
+def _play(board, at, count, workers, resting):
+    """`_play_calls`, once it is compiled."""
+    global _play
+    code = address_of(_several)
+
+    def _play(board, at, count, workers, resting):
+        return _play_calls(board, code, at, count, workers, resting)
+
+    return _play(board, at, count, workers, resting)
+
+
+def play(calls: Sequence[Call]) -> None:
+    """Do what calls say, one after another, without Python between them.
+
+    Raises ValueError for arrays that are not what their kernel declares.
+    """
+    records = b"".join([call[1] for call in calls])
+    with threads.pool:
+        done = _play(threads.board, id(records) + _CONTENT, len(calls), threads.count, threads.resting)
+    if tape is not None or done != len(calls):
+        _finish(calls, done)
+
+
+class together:
+    """Calls in a `with` block are done when it ends: nothing in it may look at what they write.
+
+    After a kernel Python's code is no longer in the processor's cache, and the threads have to be called together
+    again. So calls that follow one another take less time without Python between them.
+    """
+
+    def __enter__(self) -> None:
+        global waiting
+        threads.pool.acquire()  # calls of other threads come after
+        self.outer, waiting = waiting, [] if waiting is None else waiting
+
+    def __exit__(self, error: Any, *_: Any) -> None:
+        global waiting
+        calls, waiting = waiting, self.outer
+        try:
+            if self.outer is None and error is None and calls:
+                play(calls)
+        finally:
+            threads.pool.release()
+
+
+def _finish(calls: Sequence[Call], done: int) -> None:
+    """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
+    fitted = False
+    while done != len(calls):
+        if done < 0:
+            done = -1 - done
+            threads.gather()
+        elif fitted:
+            raise calls[_first_misfit(calls, done)].misfit()
+        else:
+            calls, fitted = [*calls[:done], *[each.fitted() for each in calls[done:]]], True
+        rest = b"".join([each[1] for each in calls[done:]])
+        with threads.pool:
+            more = _play(threads.board, id(rest) + _CONTENT, len(calls) - done, threads.count, threads.resting)
+        done = done + more if more >= 0 else more - done
+    if tape is not None:
+        tape.extend(calls)
+
+
+def _first_misfit(calls: Sequence[Call], first: int) -> int:
+    for i in range(first, len(calls)):
+        if _amount(id(calls[i].record) + _CONTENT) < 0:
+            return i
+    return first
+
+
+@compiled()
+def _amount(at):
+    """Nanoseconds of work that a call is; -1 if its arrays do not fit."""
+    return call(integer_at(at, _CODE), at, -1, 0)
+
+
+tape: list[Call] | None = None  # where calls are noted while someone records
+waiting: list[Call] | None = None  # calls of a `together` block; who reads it holds the pool
