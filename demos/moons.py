@@ -1,4 +1,4 @@
-"""Draw how an MLP learns to tell two moons apart: its decision boundary after a few, some and many steps."""
+"""Draw how an MLP learns to separate two moons: its decision boundary after few, some and many steps."""
 
 from __future__ import annotations
 

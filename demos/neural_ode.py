@@ -2,9 +2,9 @@
 
     z <- z + h f(z), n times with h = 1 / n,    approaches    dz/dt = f(z) from t = 0 to 1
 
-A net of `--steps` such blocks, then a linear head, learns to tell two moons apart: f moves the points until a straight
-line separates them. Draws how they move, and how little the result depends on the number of steps afterwards: with n
-blocks in place of those it was trained with, points end near where the exact flow takes them, with an error like 1 / n.
+A net of `--steps` such blocks and a linear head learns to separate two moons: f moves the points until a straight line
+separates them. It draws how they move, and how little the result depends on the number of steps afterwards: with n
+blocks instead of the trained number, points end near where the exact flow takes them, with an error like 1 / n.
 """
 
 from __future__ import annotations

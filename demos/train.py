@@ -1,8 +1,8 @@
 """Train a net on the embedded digits, MNIST, Fashion-MNIST or CIFAR-10.
 
-Without --model, an MLP and a ResNet-S are trained one after the other. Each run prints a line per epoch and leaves in
---out, as <model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png,
-drawn anew while it trains), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
+Without --model, it trains an MLP and then a ResNet-S. Each run prints a line per epoch and writes to --out, as
+<model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png, redrawn
+during training), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ VALIDATION = 0.1  # of the training images
 class Data:
     """Images (n, channels, height, width) and labels (n,), for training and for the test.
 
-    x_val: held out of the training images if something is to be decided by it, else empty.
+    x_val: held out from the training images if it is needed for a decision, else empty.
     """
 
     x_train: np.ndarray
@@ -67,7 +67,7 @@ class Data:
 
 @dataclass
 class Result:
-    """What a run gives: a row of numbers per epoch, and what the trained net reads in each test image."""
+    """The result of a run: a row of numbers per epoch, and the trained net's prediction for each test image."""
 
     model: str
     split: str
@@ -81,11 +81,11 @@ class Result:
 def load(args: argparse.Namespace, split: int) -> Data:
     x, y, x_test, y_test = load_data(args.data, args.data_dir, split)
     x, y = x[:args.limit], y[:args.limit]
-    held = np.zeros(0, dtype=np.int64)
-    if validates(args):  # never the test set: what is chosen by it is no longer tested by it
-        kept, held = stratified_split(y, args.validation or VALIDATION, split)
-        return Data(x[kept], y[kept], x_test, y_test, x[held], y[held])
-    return Data(x, y, x_test, y_test, x[held], y[held])
+    held_out = np.zeros(0, dtype=np.int64)
+    if validates(args):  # never the test set: it cannot test what it has chosen
+        rest, held_out = stratified_split(y, args.validation or VALIDATION, split)
+        return Data(x[rest], y[rest], x_test, y_test, x[held_out], y[held_out])
+    return Data(x, y, x_test, y_test, x[held_out], y[held_out])
 
 
 def validates(args: argparse.Namespace) -> bool:
@@ -166,7 +166,7 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
 
 
 def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
-    """What the files of a run are called, without their endings."""
+    """The path of a run's files, without their endings."""
     return args.out / f"{name}_{args.data}{split and f'_split{split}'}"
 
 
@@ -176,14 +176,14 @@ NOT_SETTINGS = {"config", "data_dir", "epochs", "model", "out", "repeat_splits",
 
 
 def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
-    """Of the run with these files; None if there is none, as of the second run if it was the first that ended early."""
+    """The checkpoint of this run; None if there is none, as for the second run if the first one ended early."""
     path = path.with_suffix(".ckpt")
     path = previous(path) if args.resume == "previous" else path
     return path if args.resume and path.exists() else None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
-    """The entropy of a smoothed label: cross-entropy with it cannot be lower."""
+    """The entropy of a smoothed label, which is the least cross-entropy."""
     p = np.full(classes, smoothing / classes)
     p[0] += 1 - smoothing
     return float(-(p[p > 0] * np.log(p[p > 0])).sum())
@@ -205,7 +205,7 @@ def print_table(results: list[Result]) -> None:
 
 
 def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The options whose default depends on data, model or optimizer: as given, else that default."""
+    """The options whose default depends on data, model or optimizer: as given, or that default."""
     recipe = {**COMMON, **RECIPES[args.data, name]}
     given = {k: v for k, v in vars(args).items() if v is not None}
     optimizer = given.get("optimizer", recipe["optimizer"])
@@ -310,7 +310,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
-    """The options in a TOML file as they would stand on the command line, where the parser checks them."""
+    """The options in a TOML file as on the command line, so that the parser checks them."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         texts = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value)

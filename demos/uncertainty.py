@@ -1,6 +1,6 @@
-"""Monte Carlo dropout on the digits: which images does a net read with certainty, and is it right to be certain?
+"""Monte Carlo dropout on the digits: which images is a net certain about, and is it right to be certain?
 
-An MLP with dropout is trained. Then each test image is read many times with dropout left on (002; Gal and Ghahramani
+It trains an MLP with dropout, which then reads each test image many times with dropout left on (002; Gal and Ghahramani
 2016): the mean of the predicted distributions is the prediction, its entropy the uncertainty. Draws the most and the
 least certain images with their distributions, and the accuracy if the most uncertain images are set aside.
 """
