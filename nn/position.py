@@ -20,8 +20,8 @@ def sinusoidal_encoding(length: int, dim: int) -> np.ndarray:
     """
     if dim < 2 or dim % 2:
         raise ValueError(f"sinusoidal_encoding: dim must be even, for pairs of sine and cosine; got {dim}")
-    angles = np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
-    encoding = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(length, dim).astype(np.float32)
+    cos, sin = _rotations(length, dim, 10000.0)
+    encoding = np.stack([sin, cos], -1).reshape(length, dim)
     encoding.flags.writeable = False
     return encoding
 

@@ -1,4 +1,4 @@
-"""What a module's tensors are replaced by: values that are loaded, and Tensors for the length of one call."""
+"""Replacing a module's tensors: by loaded values, or for one call by other Tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Keys(NamedTuple):
-    """What `load_state_dict(strict=False)` left alone."""
+    """What `load_state_dict(strict=False)` did not load."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -33,7 +33,7 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
         if name not in state:
             continue
         try:
-            value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
+            value = np.asarray(state[name]).copy()  # a copy, since it may share memory with the tensor
         except (TypeError, ValueError, RuntimeError) as error:
             problems.append(f"unreadable: {name} ({error})")
             continue
@@ -44,7 +44,7 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
         elif tensor.node is not None:
             problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
         elif not tensor.data.flags.writeable:
-            problems.append(f"read-only: {name} shows memory that must not be written; make it of a clone()")
+            problems.append(f"read-only: {name} shows memory that must not be written; make it from a clone()")
         values[name] = value
     if problems:
         hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
@@ -61,10 +61,10 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
 
 
 def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
-    """`module(*args, **kwargs)` with `tensors` in the place of the parameters and buffers of those dotted names.
+    """`module(*args, **kwargs)` with `tensors` instead of the parameters and buffers of those dotted names.
 
-    It makes a model a function of its parameters, which is what `grad`, `jacobian`, `hvp` and `gradcheck` take. A tied
-    parameter is replaced wherever it is used. Raises ValueError for an unknown name or a shape that differs.
+    It makes a model a function of its parameters, for `grad`, `jacobian`, `hvp` and `gradcheck`. A tied parameter is
+    replaced wherever it is used. Raises ValueError for an unknown name or another shape.
     """
     current = dict(module._state())
     new = {}
