@@ -22,7 +22,12 @@ import numpy as np
 from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
-ACCELERATED: dict[str, tuple[str, int]] = {}
+ACCELERATED: dict[str, tuple[str, int]] = {
+    "running_sum": ("reduce", 64),
+    "sum_over": ("reduce", 64),
+    "sum_rows_by": ("embedding", 512),
+    "take_rows": ("embedding", 512),
+}
 
 
 def accelerated(definition: Callable) -> Callable:

@@ -54,7 +54,7 @@ class Array(NamedTuple):
     axes: int = 1  # of the array that compiled code gets; 0: it gets the address of an array of any strides
     optional: bool = False  # None counts as an array of nothing
 
-    def of(self, dtype: np.dtype = FLOAT32, axes: int = 1) -> Array:
+    def of(self, dtype: Any = FLOAT32, axes: int = 1) -> Array:
         return self._replace(dtype=np.dtype(dtype), axes=axes)
 
 
@@ -342,11 +342,12 @@ class Kernel:
                  "    return 0"]
         exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
         self.entry = compiled()(names[self.__name__])
-        names["code"], names["known"] = address_of(self.entry), _TYPES.ctypes.data
         record = struct.Struct(f"{_HEADER}q{fields}")
-        names |= {"pack_into": record.pack, "size": record.size, "tasks": self.tasks}
+        # An argument may have any name but these.
+        names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
+                  "_known": _TYPES.ctypes.data, "_tasks": self.tasks}
         return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
-                    f"pack_into(code, size, known, beside, tasks, {', '.join(packed)})", names)
+                    f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
 
 
 def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, fastmath: Any = False,
