@@ -41,10 +41,9 @@ def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("activations", __doc__)
+    parser = cli.parser("activations", __doc__, draws=True)
     parser.add_argument("--range", type=cli.number(above=0), default=4.0, help="draw from minus this to this")
     parser.add_argument("--points", type=cli.whole(2), default=2000, help="points on each curve")
-    parser.add_argument("--out", type=cli.picture, default="runs/activations.png", help="the picture, a PNG file")
     return parser
 
 

@@ -37,11 +37,14 @@ EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "safetensors": "safetensor
 INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 
-def parser(name: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
-    """A parser for `python -m demos.<name>`, with the option that all demos have."""
+def parser(name: str, description: str | None, epilog: str | None = None,
+           draws: bool = False) -> argparse.ArgumentParser:
+    """A parser for `python -m demos.<name>`, with the option that all demos have, and --out if it draws one picture."""
     made = argparse.ArgumentParser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
                                    allow_abbrev=False, formatter_class=_Formatter)
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
+    if draws:
+        made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made
 
 

@@ -55,7 +55,7 @@ def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("filters", __doc__)
+    parser = cli.parser("filters", __doc__, draws=True)
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a resnet saved by demos.train, for --data's images")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
@@ -64,7 +64,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=cli.whole(1), metavar="N", help="of training, without --net (default: 20)")
     parser.add_argument("--maps", type=cli.whole(1), default=16, metavar="N", help="filters and maps in a row")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
-    parser.add_argument("--out", type=cli.picture, default="runs/filters.png", help="the picture, a PNG file")
     return parser
 
 

@@ -77,7 +77,7 @@ def examples(y: np.ndarray, classes: list[int], each: int, seed: int) -> np.ndar
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("finetune", __doc__)
+    parser = cli.parser("finetune", __doc__, draws=True)
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a net saved by demos.train, for images of the size of --data's")
     parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: mlp)")
@@ -89,7 +89,6 @@ def make_parser() -> argparse.ArgumentParser:
                         help="of each new class")
     parser.add_argument("--steps", type=cli.whole(1), default=200, metavar="N", help="of training")
     parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="average over N draws")
-    parser.add_argument("--out", type=cli.picture, default="runs/finetune.png", help="the picture, a PNG file")
     return parser
 
 

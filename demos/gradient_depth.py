@@ -63,14 +63,13 @@ def gradient_norms(model: nn.Module, x: Tensor, y: Tensor) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("gradient_depth", __doc__)
+    parser = cli.parser("gradient_depth", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
                         help="numbers of blocks")
     parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
     parser.add_argument("--init", choices=tuple(INITS), default="default",
                         help="of the weights; kaiming keeps the size of what passes through F")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/gradient_depth.png", help="the picture, a PNG file")
     return parser
 
 

@@ -49,7 +49,7 @@ def without(model: nn.Sequential, deleted: set[int]) -> nn.Sequential:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("lesion", __doc__)
+    parser = cli.parser("lesion", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L",
                         help="of the residual net; the plain one has 2 L layers")
     parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
@@ -57,7 +57,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draws", type=cli.whole(1), default=20, metavar="N",
                         help="random choices of the units to delete, of each number")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and choices")
-    parser.add_argument("--out", type=cli.picture, default="runs/lesion.png", help="the picture, a PNG file")
     return parser
 
 

@@ -44,13 +44,12 @@ class Flow(nn.Module):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("neural_ode", __doc__)
+    parser = cli.parser("neural_ode", __doc__, draws=True)
     parser.add_argument("--points", type=cli.whole(2), default=300, metavar="N", help="points in all")
     parser.add_argument("--hidden", type=cli.whole(1), default=32, metavar="N", help="hidden features of f")
     parser.add_argument("--steps", type=cli.whole(1), default=12, metavar="N", help="blocks while training")
     parser.add_argument("--updates", type=cli.whole(1), default=300, metavar="N", help="steps of training")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/neural_ode.png", help="the picture, a PNG file")
     return parser
 
 

@@ -60,14 +60,13 @@ def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.nd
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("scale_invariance", __doc__)
+    parser = cli.parser("scale_invariance", __doc__, draws=True)
     parser.add_argument("--scales", type=cli.number(least=1e-6, most=1e6), nargs="+", metavar="A",
                         default=[0.01, 0.1, 0.5, 1, 2, 10, 100],
                         help="multiply the weights by these")
     parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of each layer")
     parser.add_argument("--layers", type=cli.whole(1), default=3, metavar="N", help="Linear layers with a norm")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/scale_invariance.png", help="the picture, a PNG file")
     return parser
 
 
