@@ -127,9 +127,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         def run():
             y = pool.sum_forward(x, axis, axis)
-            return elementwise.multiply(y, share), pool.sum_backward(elementwise.multiply(g, share), shape, axis, axis)
+            return elementwise.multiply(y, mean), pool.sum_backward(elementwise.multiply(g, mean), shape, axis, axis)
 
-        share = np.float32(1 / kernel**2)
+        mean = np.float32(1 / kernel**2)
         return run
 
     def drop(p, *shape):

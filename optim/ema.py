@@ -57,12 +57,12 @@ class EMA:
     def swapped(self) -> Iterator[None]:
         """Give the model the averaged weights, and always its own again at the end. No values are copied."""
         self._check(whole=True)
-        own = {name: tensor.data for name, tensor in self.tensors.items()}
+        weights = {name: tensor.data for name, tensor in self.tensors.items()}
         try:
             self._show(self.averages)
             yield
         finally:
-            self._show(own)
+            self._show(weights)
 
     def copy_to_model(self) -> None:
         """Overwrite the model's weights with the averaged ones."""

@@ -295,9 +295,9 @@ class Optimizer:
 
     def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict[Tensor, State], int]:
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
-        counts, own = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
-        if counts != own:
-            raise ValueError(f"{who}: the groups saved have {counts} parameters, the groups here {own}")
+        saved, here = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
+        if saved != here:
+            raise ValueError(f"{who}: the groups saved have {saved} parameters, the groups here {here}")
 
         named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
         state = {p: State(p) for p in self.state}
