@@ -172,6 +172,8 @@ class _Bundle(dict):
 
 
 class _Part:
+    fresh = False  # it hands on what it was given
+
     def __init__(self, name: str, index: int):
         self.name, self.index = name, index
 
@@ -180,6 +182,8 @@ class _Part:
 
 
 class _Joint:
+    fresh = False
+
     def __init__(self, name: str, receive: Callable[[list], list]):
         self.name, self.receive = name, receive
 

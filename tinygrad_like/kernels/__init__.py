@@ -23,6 +23,9 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
+    "affine": ("gemm", 0),
+    "affine_vjp": ("gemm", 0),
+    "batched_matmul": ("gemm", 1),
     "running_sum": ("reduce", 64),
     "sum_over": ("reduce", 64),
     "sum_rows_by": ("embedding", 512),

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import os
 import struct
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -464,7 +465,8 @@ def _finish(calls: Sequence[Call], done: int) -> None:
     while done != len(calls):
         if done < 0:
             done = -1 - done
-            threads.gather()
+            with threads.pool:
+                threads.gather()
         elif fitted:
             raise calls[_first_misfit(calls, done)].misfit()
         else:
@@ -492,3 +494,13 @@ def _amount(at):
 
 tape: list[Call] | None = None  # where calls are noted while someone records
 waiting: list[Call] | None = None  # calls of a `together` block; who reads it holds the pool
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have been in such a block."""
+    global waiting
+    waiting = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import FLOAT32
-from ..primitive import fused, primitive
+from ..primitive import fresh, fused, primitive
 from .elementwise import add
 from .index import put
 from .matmul import matmul
@@ -154,6 +154,7 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
 
 
 @conv2d.joint_vjp
+@fresh
 def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
@@ -241,6 +242,7 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
 
 
 @conv_transpose2d.joint_vjp
+@fresh
 def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..call import Placed
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
-from ..primitive import Placed, primitive
+from ..primitive import fresh, primitive
 from .axes import one_axis
 from .elementwise import where
 
@@ -27,7 +28,7 @@ def take(x, *, index):
 @primitive
 def put(x, *, shape, index):
     """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
-    if len(index) == 1 and isinstance(index[0], np.ndarray) and x.size:
+    if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype is INT64 and x.size:
         rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
         out = sum_rows_by(x.reshape(len(rows), -1), rows, shape[0], -1)
         return out.reshape(shape) if out is not None else _no_such_row(rows, shape[0])
@@ -239,8 +240,8 @@ def sum_rows_by(x, index, rows, skipped):
     return out
 
 
-embedding.vjp(weight=lambda g, index, weight_shape, padding_idx: add_rows(
-    g, index, rows=weight_shape[0], padding_idx=padding_idx))
+embedding.vjp(weight=fresh(lambda g, index, weight_shape, padding_idx: add_rows(
+    g, index, rows=weight_shape[0], padding_idx=padding_idx)))
 add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
     (index != (-1 if padding_idx is None else padding_idx % rows))[..., None], embedding(index, g), 0.0))
 
