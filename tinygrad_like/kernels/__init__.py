@@ -15,7 +15,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import wraps
+from functools import lru_cache, wraps
 
 import numpy as np
 
@@ -64,7 +64,12 @@ def worth(x, least: int = 2048) -> bool:
 
 def together(x):
     """`program.together`; if x is float64, for which there are no kernels, an empty `with` block."""
-    return importlib.import_module(".program", __name__).together() if x.dtype is FLOAT32 else nullcontext()
+    return _program().together() if x.dtype is FLOAT32 else nullcontext()
+
+
+@lru_cache
+def _program():
+    return importlib.import_module(".program", __name__)
 
 
 def __getattr__(name: str):
