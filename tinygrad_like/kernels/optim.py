@@ -9,8 +9,9 @@ arrays of one parameter in each row, in the order of the formula; one that is no
 
 import numpy as np
 
+from .arrays import count_of, data_of, floats_at
 from .program import REAL, TABLE, Table, kernel
-from .simd import count_of, data_of, floats_at, inner
+from .simd import inner
 from .vectormath import F
 
 ZERO = F(0)

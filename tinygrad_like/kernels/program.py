@@ -39,8 +39,9 @@ from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
+from .arrays import count_of, data_of, integer_at, ndim_of, real_at, size_of
 from .atomics import call, get, put
-from .simd import INNER, compiled, count_of, data_of, inner, integer_at, ndim_of, real_at, size_of
+from .simd import INNER, compiled, inner
 from .threads import ALONE, COUNTERS, LINE, MOST, region
 
 _SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
