@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tinygrad_like.kernels import arrays, gemm, program, simd, tiles
+from tinygrad_like.kernels import gemm, program, simd, tiles, views
 
 ROOT = Path(__file__).parents[2]
 
@@ -197,7 +197,7 @@ def test_offset_tables_make_the_product_a_convolution():
 def test_array_fields_are_read_from_the_object():
     @njit
     def fields(x, axis):
-        return arrays.data_of(x), arrays.ndim_of(x), arrays.size_of(x, axis), arrays.stride_of(x, axis)
+        return views.data_of(x), views.ndim_of(x), views.size_of(x, axis), views.stride_of(x, axis)
 
     for x in np.empty(3), np.empty((4, 5), np.float32).T, np.empty((2, 3, 4, 5))[:, ::-2, 1:, ::3]:
         for axis in range(x.ndim):

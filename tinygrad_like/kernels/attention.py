@@ -5,7 +5,7 @@ is a running one: when a block brings a higher maximum, what was summed before i
 two numbers a query, its `stats`: its maximum m and 1 / sum e^(s - m). From them backward has the weights of any block
 again.
 
-Blocks are stored turned round, keys by queries, and all operands lie in panels of one form (see panels.py).
+Blocks are stored turned round, keys by queries, and all operands lie in panels of one form (see scores.py).
 
     S' = (scale K) Q'       P' = e^(S' - m) / sum      O = P V                                             forward
     dP' = V dO'     dS' = P' (dP' - delta)     dV = P' dO     dK = dS' (scale Q)     dQ = dS (scale K)     backward
@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
-from .panels import (
+from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, kernel, together
+from .scores import (
     LINE,
     Dropout,
     Operand,
@@ -41,9 +41,9 @@ from .panels import (
     pack,
     subtract,
 )
-from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, kernel, together
 from .simd import COLUMNS, ROWS, inner
 from .softmax import _dot, _exp, _scale
+from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
 _UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the threads; queries of a part, at least

@@ -9,9 +9,9 @@ The index may lie in memory that someone else writes to: each entry is compared 
 
 import numpy as np
 
-from .arrays import floats_at
 from .program import INTEGERS, READ, WRITE, kernel, together
 from .simd import inner
+from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
 

@@ -1,13 +1,13 @@
 """Matrices in memory, and the panels that tiles read them from: what products, convolutions and attention share.
 
-Functions of arrays take the address of the array object, and read its shape and strides there (see arrays.py).
+Functions of arrays take the address of the array object, and read its shape and strides there (see views.py).
 """
 
 from typing import NamedTuple
 
-from .arrays import data_of, ndim_of, size_of, stride_of
 from .simd import COLUMNS, FLOATS, inner
 from .tiles import copy_float, make_copy, transpose
+from .views import data_of, ndim_of, size_of, stride_of
 
 _copy_columns = make_copy(COLUMNS)
 

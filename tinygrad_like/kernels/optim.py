@@ -9,10 +9,10 @@ arrays of one parameter in each row, in the order of the formula; one that is no
 
 import numpy as np
 
-from .arrays import count_of, data_of, floats_at
 from .program import REAL, TABLE, Table, kernel
 from .simd import inner
 from .vectormath import F
+from .views import count_of, data_of, floats_at
 
 ZERO = F(0)
 _COST = 0.18  # nanoseconds of a number

@@ -1,254 +1,76 @@
-"""Attention's matrices in panels: products of them, and what is done to a panel of scores.
+"""How the rows of a product's left operand are packed, so that tiles read what lies together; and gated on the way.
 
-Number [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
-product, and either way round: it takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), a
-query to a lane, so that what is done to all keys of a query is done to whole vectors.
+A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
 """
 
-import math
-from typing import NamedTuple
+from .matrix import place
+from .simd import COLUMNS, FLOATS, ROWS, inner
+from .tiles import copy_float, fetch, make_copy, make_gated_copy, make_strip_copy
 
-import numpy as np
-from llvmlite import ir
-from numba.core import cgutils
-from numba.extending import intrinsic
+_STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
+_AHEAD = 8  # k between the line being packed and the one being fetched
 
-from .arrays import floats_at
-from .matrix import pack_columns, part_of, turn
-from .program import REAL, WRITE, kernel
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTOR,
-    VECTORS,
-    counting,
-    element,
-    inner,
-    integer,
-    lanes_before,
-    load,
-    procedure,
-    store,
-)
-from .tiles import make_tile
-
-F, U = np.float32, np.uint32
-
-LINE = 4 * COLUMNS  # bytes of a row of a panel
-
-_wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
-
-
-class Panels(NamedTuple):
-    """A matrix in panels."""
-
-    address: int
-    pitch: int  # bytes from one panel to the next
-
-
-class Operand(NamedTuple):
-    """The left side of a product: number [i, k] is at address + rows[i] + columns[k]."""
-
-    address: int
-    rows: np.ndarray
-    columns: np.ndarray
+_copy_rows = make_copy(ROWS)
+_copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
+_copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) for gated in (False, True))
 
 
 @inner
-def pack(x, rows, columns, panels, factor):
-    """panels = factor * x for a matrix (rows, columns)."""
-    for j in range(0, columns, COLUMNS):
-        panel = panels.address + j // COLUMNS * panels.pitch
-        pack_columns(part_of(x, 0, j), rows, columns - j, panel)
-        if factor != 1:
-            numbers = floats_at(panel, rows * COLUMNS)
-            for i in range(numbers.size):
-                numbers[i] *= factor
+def fetch_columns(b, k, part, parts):
+    """Have a share of b[:k, :COLUMNS] fetched into the cache, where its numbers lie together."""
+    lines, length, step = (k, 4 * COLUMNS, b.row) if b.column == 4 else (COLUMNS, 4 * k, b.column)
+    if b.column == 4 or b.row == 4:
+        for line in range(part * lines // parts, (part + 1) * lines // parts):
+            # From the end of a cache line on: its beginning may belong to the panel before, which was fetched already.
+            for byte in range(min(60, length - 4), length, 64):
+                fetch(b.address + line * step + byte)
 
 
 @inner
-def offsets_in_column(table, count):
-    """Offsets of numbers [i, 0] of panels; past the end, of the last one: what ends a matrix amid a tile."""
-    for i in range(count + ROWS):
-        table[i] = min(i, count - 1) * LINE
+def pitch_of(k):
+    """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
+    lines; and room for what a strip's copy writes past the end."""
+    return 4 * ROWS * k + 64
 
 
 @inner
-def offsets_in_row(table, count, pitch):
-    """Offsets of numbers [0, j] of panels."""
-    for j in range(count + ROWS):
-        last = min(j, count - 1)
-        table[j] = last // COLUMNS * pitch + last % COLUMNS * 4
+def _pack_line(line, step, rows, target, pitch, gate):
+    """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
+    for i in range(0, rows, ROWS):
+        if gate:
+            _copy_gated_rows(line, line + gate, target, rows - i)
+        elif step == 4:
+            _copy_rows(line, target, rows - i)
+        else:
+            for within in range(min(rows - i, ROWS)):
+                copy_float(line + within * step, target + 4 * within)
+        line, target = line + ROWS * step, target + pitch
 
 
 @inner
-def multiply(a, b, start, out, rows, columns, depth):
-    """out = start + A B, for an Operand A, B in Panels, and matrices start and out whose rows are contiguous."""
-    r, c = a.rows.ctypes.data, a.columns.ctypes.data
-    for j in range(0, columns, COLUMNS):
-        panel = b.address + j // COLUMNS * b.pitch
-        for i in range(0, rows, ROWS):
-            tile = (depth, a.address, r + 8 * i, c, panel, LINE, start.address + i * start.row + 4 * j, start.row,
-                    out.address + i * out.row + 4 * j, out.row, rows - i, columns - j, 0)
-            if columns - j <= FLOATS:
-                _narrow_tile(*tile)
+def pack_rows(a, rows, k, panels, gate):
+    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
+
+    If there is a gate, the numbers of a column lie together.
+    """
+    pitch = pitch_of(k)
+    for i in range(0, rows, _STRIP):
+        whole = a.row == 4 and rows - i >= _STRIP
+        for j in range(k):
+            line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
+            if whole and gate:
+                _copy_gated_strip(line, gate, target, pitch, _AHEAD * a.column)
+            elif whole:
+                _copy_strip(line, gate, target, pitch, _AHEAD * a.column)
             else:
-                _wide_tile(*tile)
-
-
-# Panels of scores -----------------------------------------------------------------------------------------------------
-
-
-def _lanes(b, line):
-    """The line of COLUMNS numbers at an address, as vectors."""
-    return [load(b, b.add(line, integer(4 * FLOATS * j)), VECTOR) for j in range(VECTORS)]
-
-
-def _put(b, vectors, line):
-    for j, x in enumerate(vectors):
-        store(b, x, b.add(line, integer(4 * FLOATS * j)))
-
-
-def _fold(combine):
-    """Intrinsic part: line = combine(line, every line of the panel)."""
-
-    def emit(b, panel, keys, line):
-        folded = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
-        with counting(b, keys) as key:
-            for x, old in zip(_lanes(b, element(b, panel, key, integer(LINE))), folded, strict=True):
-                b.store(combine(b, b.load(old), x), old)
-        _put(b, [b.load(x) for x in folded], line)
-
-    return procedure(emit, 3)
-
-
-@intrinsic
-def maximum(typing, panel, keys, line):
-    """line = the larger of line and every line of the panel."""
-    return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
-
-
-@intrinsic
-def add_lines(typing, panel, keys, line):
-    """line += every line of the panel."""
-    return _fold(lambda b, x, y: b.fadd(x, y))
-
-
-@intrinsic
-def subtract(typing, panel, keys, line):
-    """panel -= line."""
-
-    def emit(b, panel, keys, line):
-        shift = _lanes(b, line)
-        with counting(b, keys) as key:
-            row = element(b, panel, key, integer(LINE))
-            _put(b, [b.fsub(x, y) for x, y in zip(_lanes(b, row), shift, strict=True)], row)
-
-    return procedure(emit, 3)
-
-
-@intrinsic
-def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
-    """weights *= inverse; gradients = weights * (gradients - delta)."""
-
-    def emit(b, weights, gradients, keys, inverse, delta):
-        scales, means = _lanes(b, inverse), _lanes(b, delta)
-        with counting(b, keys) as key:
-            p_row, dp_row = (element(b, panel, key, integer(LINE)) for panel in (weights, gradients))
-            p = [b.fmul(x, y) for x, y in zip(_lanes(b, p_row), scales, strict=True)]
-            dp = [b.fsub(x, y) for x, y in zip(_lanes(b, dp_row), means, strict=True)]
-            _put(b, p, p_row)
-            _put(b, [b.fmul(x, y) for x, y in zip(p, dp, strict=True)], dp_row)
-
-    return procedure(emit, 5)
-
-
-@intrinsic
-def _hide(typing, line, count):
-    """The first `count` numbers of a line = -inf."""
-
-    def emit(b, line, count):
-        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
-        for j in range(VECTORS):
-            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
-            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
-
-    return procedure(emit, 2)
+                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch, gate)
 
 
 @inner
-def hide_future(scores, first_key, keys, first_query):
-    """Scores of keys after the query are -inf."""
-    for key in range(max(first_key, first_query + 1), first_key + keys):
-        _hide(scores + (key - first_key) * LINE, key - first_query)
-
-
-@inner
-def add_mask(scores, keys, queries, mask, spare):
-    """Add a block of a mask (queries, keys) to the scores; spare has room for a panel."""
-    pack_columns(turn(mask), keys, queries, spare)
-    x, y = floats_at(scores, keys * COLUMNS), floats_at(spare, keys * COLUMNS)
-    for i in range(x.size):
-        x[i] += y[i]
-
-
-# Dropout --------------------------------------------------------------------------------------------------------------
-
-
-class Dropout(NamedTuple):
-    seed: int
-    threshold: U  # weights whose random number is lower are dropped
-    factor: F  # of the others
-
-
-@inner
-def dropout_of(p, seed):
-    return Dropout(seed, U(min(int(np.rint(p * 2.0**32)), 2**32 - 1)), F(0) if p >= 1 else F(1 / (1 - p)))
-
-
-@inner
-def _mixed(x):
-    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
-    x = U(U(x ^ (x >> U(16))) * U(0x7FEB352D))
-    x = U(U(x ^ (x >> U(15))) * U(0x846CA68B))
-    return U(x ^ (x >> U(16)))
-
-
-@inner
-def _row_key(dropout, row):
-    return _mixed(U(_mixed(U(U(row) ^ U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
-
-
-@inner
-def _kept(dropout, row_key, key):
-    """Whether the weight of a key stays: a function of place and seed, so that backward finds it again."""
-    return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= dropout.threshold
-
-
-@inner
-def drop(weights, dropout, row, key, keys, row_keys):
-    """Dropout of a panel of weights, whose first number is of that row and key; row_keys has room for COLUMNS."""
-    for i in range(COLUMNS):
-        row_keys[i] = _row_key(dropout, row + i)
-    for j in range(keys):
-        line = floats_at(weights + j * LINE, COLUMNS)
-        for i in range(COLUMNS):
-            line[i] = line[i] * dropout.factor if _kept(dropout, row_keys[i], key + j) else F(0)
-
-
-@kernel(p=REAL, out=WRITE, cost=1.0)
-def _dropout_factors(keys, p, seed, out, task, tasks):
-    rows, dropout = out.size // keys, dropout_of(p, seed)
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        row_key = _row_key(dropout, row)
-        for key in range(keys):
-            out[row * keys + key] = dropout.factor if _kept(dropout, row_key, key) else F(0)
-
-
-def dropout_factors(shape, p, seed):
-    """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
-    out = np.empty(shape, np.float32)
-    if out.size:
-        _dropout_factors(shape[-1], p, seed, out)
-    return out
+def copy_open(a, rows, k, target, pitch, gate):
+    """target[i, j] = a[i, j] where the gate is open, else 0, for i < rows, j < k; the rows of A and target are rows in
+    memory, those of target `pitch` bytes apart, a whole number of vectors."""
+    for i in range(rows):
+        for j in range(0, k, FLOATS):
+            source = place(a, i, j)
+            _copy_gated(source, source + gate, target + i * pitch + 4 * j, k - j)

@@ -96,7 +96,7 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        factors = kernels.panels.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
+        factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
         weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
 
