@@ -179,10 +179,9 @@ def test_products_of_memory_maps():
 @pytest.mark.parametrize("change", [
     {"q": random(2, 5, 8).astype(np.float64)}, {"k": random(2, 6, 7)}, {"v": random(2, 5, 9)}, {"q": [[[1.0]]]},
     {"mask": random(4, 6)}, {"mask": random(5, 6).astype(np.float64)}, {"mask": np.ones((5, 6), bool)},
-    {"out": random(2, 5, 8)}, {"out": frozen(random(2, 5, 9))},
 ])  # fmt: skip
 def test_attention_of_wrong_arrays(change):
-    parts = {"q": random(2, 5, 8), "k": random(2, 6, 8), "v": random(2, 6, 9), "mask": random(5, 6), "out": None}
+    parts = {"q": random(2, 5, 8), "k": random(2, 6, 8), "v": random(2, 6, 9), "mask": random(5, 6)}
     attention.attention(**parts)
     with pytest.raises((ValueError, AttributeError)):
         attention.attention(**parts | change)
@@ -192,6 +191,8 @@ def test_attention_of_wrong_arrays(change):
     {"g": random(2, 5, 8)}, {"g": random(2, 5, 9).astype(np.float64)}, {"q": random(2, 4, 8)}, {"k": random(2, 5, 8)},
     {"v": random(2, 6, 9).astype(np.float64)}, {"into": [random(2, 5, 8), random(2, 5, 8), random(2, 6, 9)]},
     {"into": [random(2, 5, 8), random(6, 8), random(2, 6, 9)]}, {"q": random(3, 5, 8)},
+    {"into": [random(2, 5, 8), random(2, 6, 8), random(2, 6, 8)]},
+    {"into": [random(2, 5, 8), random(2, 6, 8), frozen(random(2, 6, 9))]},
 ])  # fmt: skip
 def test_attentions_gradients_of_wrong_arrays(change):
     q, k, v = random(2, 5, 8), random(2, 6, 8), random(2, 6, 9)

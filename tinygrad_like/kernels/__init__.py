@@ -25,6 +25,7 @@ from ..dtypes import FLOAT32
 ACCELERATED: dict[str, tuple[str, int]] = {
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
+    "attention": ("attention", 0),
     "batched_matmul": ("gemm", 1),
     "running_sum": ("reduce", 64),
     "sum_over": ("reduce", 64),

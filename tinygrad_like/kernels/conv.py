@@ -28,21 +28,9 @@ import numpy as np
 
 from . import threads, winograd
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTORS,
-    copy_apart,
-    copy_float,
-    copy_together,
-    inner,
-    kernel,
-    make_copy,
-    make_dots,
-    make_tile,
-)
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner, kernel
 from .tasks import plain, run
+from .tiles import copy_apart, copy_float, copy_together, make_copy, make_dots, make_tile
 
 PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache

@@ -5,7 +5,7 @@ rows that stays in the cache by a panel of columns as wide as a tile. Each task 
 matrix, and then helps out where others are behind. For a piece it walks through k in blocks. For each it packs B, so
 that the numbers of one k lie together and those of the next k follow; then every tile of rows goes over the panel. A
 needs no packing where the numbers of a row lie together, since tiles read it in place through offset tables (see
-simd.py); otherwise it is packed too, in panels as high as a tile.
+tiles.py); otherwise it is packed too, in panels as high as a tile.
 """
 
 import math
@@ -30,20 +30,10 @@ from .program import (
     kernel,
     together,
 )
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTORS,
-    data_of,
-    floats_at,
-    inner,
-    is_contiguous,
-    is_row_by_row,
-    make_tile,
-    ndim_of,
-)
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .threads import take
+from .tiles import make_tile
+from .views import data_of, floats_at, is_contiguous, is_row_by_row, ndim_of
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication

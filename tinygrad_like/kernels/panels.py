@@ -4,7 +4,8 @@ A gate is the way in memory from a number of A to the one it depends on: A count
 """
 
 from .matrix import place
-from .simd import COLUMNS, FLOATS, ROWS, copy_float, fetch, inner, make_copy, make_gated_copy, make_strip_copy
+from .simd import COLUMNS, FLOATS, ROWS, inner
+from .tiles import copy_float, fetch, make_copy, make_gated_copy, make_strip_copy
 
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched

@@ -40,9 +40,9 @@ from numba.core.dispatcher import Dispatcher
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
-from .simd import INNER, compiled, integer_at, real_at
+from .simd import INNER, compiled
 from .threads import ALONE, COUNTERS, LINE, MOST, region
-from .views import KIND, largest, suits, table_suits, view
+from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
 
 _SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps

@@ -42,12 +42,11 @@ from .simd import (
     integer,
     kernel,
     load,
-    make_copy,
-    make_tile,
     procedure,
     store,
 )
 from .tasks import plain, run
+from .tiles import make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
 PARALLEL_FROM, SMALL_WEIGHTS = 100_000, 20_000
