@@ -22,7 +22,20 @@ import numpy as np
 from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
-ACCELERATED: dict[str, tuple[str, int]] = {}
+ACCELERATED: dict[str, tuple[str, int]] = {
+    "correlation": ("conv", 1),
+    "input_gradient": ("conv", 1),
+    "weight_gradient": ("conv", 1),
+    "max_windows": ("pool", 64),
+    "put_taps": ("pool", 1),
+    "sum_windows": ("pool", 64),
+    "spread_windows": ("pool", 1),
+    "normalize_rows": ("norm", 1),
+    "normalize_rows_vjp": ("norm", 1),
+    "normalize_channels": ("norm", 1),
+    "normalize_channels_vjp": ("norm", 1),
+    "move_statistics": ("norm", 1),
+}
 
 
 def accelerated(definition: Callable) -> Callable:

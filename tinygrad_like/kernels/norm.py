@@ -15,20 +15,23 @@ are added to which depends on shapes alone, so the result does not change with t
 
 import functools
 import math
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
 
-from .reduce import PIECE, _combine
-from .simd import kernel
-from .tasks import flat, run
+from ..dtypes import FLOAT64
+from .program import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan, kernel, together
+from .reduce import PIECE
+from .simd import inner
 from .vectormath import INF, INNER, SCALAR, F
 
-PARALLEL_FROM = 32768
+COST = 0.09  # nanoseconds of a number
 BLOCK, LOW = 256, 16  # rows of a part of a matrix; of these as many are added up in float32
-NONE = np.empty(0, np.float32)
 SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
+STATS, STATS_WRITE = READ.of(FLOAT64, 2), WRITE.of(FLOAT64, 2)  # rows of means and of 1 / sqrt(var + eps)
 # Inlined, since a slice handed to a function is counted, by atomic instructions that cost as much as a short row.
+contracted = njit(fastmath={"contract"}, **INNER)
 LOOP = dict(fastmath={"contract"}, forceinline=True, **INNER)
 SUMS = dict(LOOP, fastmath={"reassoc", "contract"})
 
@@ -79,6 +82,49 @@ def _mean_and_variance(x, start, runs, step, length, centred):
     return mean, max(variance, 0.0)
 
 
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=32)
+def _constant(value: float, n: int) -> np.ndarray:
+    return np.full(n, value, np.float32)
+
+
+def _parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
+        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
+    return (_constant(1.0, n) if weight is None else weight), (_constant(0.0, n) if bias is None else bias)
+
+
+def _check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
+    """What was saved may have been exchanged since."""
+    if g.shape != x.shape or g.size != size:
+        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
+
+
+@inner
+def _add_low(low, total):
+    """total += low, and low = 0."""
+    for i in range(low.size):
+        total[i] += low[i]
+        low[i] = 0
+
+
+@kernel(sums=STATS, dweight=WRITE, dbias=WRITE, cost=0.2)
+def _parameter_gradients(sums, dweight, dbias, task, tasks):
+    """dweight[i] = the sum of every n-th of sums[0], from the i-th on; dbias that of sums[1]."""
+    n = dweight.size
+    first, last = task * n // tasks, (task + 1) * n // tasks
+    total = np.empty(last - first)
+    for i in range(2):
+        total[:] = 0
+        for begin in range(0, sums.shape[1], n):
+            part = sums[i, begin + first : begin + last]
+            for j in range(total.size):
+                total[j] += part[j]
+        (dbias if i else dweight)[first:last] = total
+
+
 # --- Rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -88,8 +134,8 @@ def _normalize(x, centre, rstd, offset, weight, bias, y):
         y[i] = ((x[i] - centre) * rstd + offset) * weight[i] + bias[i]
 
 
-@kernel()
-def _rows_task(x, n, weight, bias, eps, centred, stats, y, task, tasks):
+@kernel(x=READ, weight=READ, bias=READ, eps=REAL, stats=STATS_WRITE, y=WRITE, cost=COST)
+def _normalize_rows(x, n, weight, bias, eps, centred, stats, y, task, tasks):
     rows = stats.shape[1]
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         mean, variance = _mean_and_variance(x, row * n, 1, n, n, centred)
@@ -134,12 +180,12 @@ def _corrections(total, slope, rest, rstd, share):
     return rstd * total * share - rest * slope, slope
 
 
-@kernel()
-def _rows_backward_task(g, x, n, weight, centred, stats, block, dx, sums, task, tasks):
-    rows, blocks, share = stats.shape[1], len(sums), 1 / n
-    dweight, dbias, whole = np.empty(n, np.float32), np.empty(n, np.float32), np.empty((2, n))
+@kernel(g=READ, x=READ, weight=READ, stats=STATS, dx=WRITE, sums=STATS_WRITE, cost=COST)
+def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, tasks):
+    rows, blocks, share = stats.shape[1], sums.shape[1] // n, 1 / n
+    dweight, dbias = np.zeros(n, np.float32), np.zeros(n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
-        dweight[:], dbias[:], whole[:] = 0, 0, 0
+        sums[:, b * n : (b + 1) * n] = 0
         end = min((b + 1) * block, rows)
         for row in range(b * block, end):
             mean, rstd = stats[0, row], stats[1, row]
@@ -157,57 +203,35 @@ def _rows_backward_task(g, x, n, weight, centred, stats, block, dx, sums, task, 
             _row_dx(g[here], x[here], weight, centre, F(rstd), F(level), F(slope), dx[here])
             _add_parameter_gradients(g[here], x[here], centre, F(rstd), F(-rest * rstd), dweight, dbias)
             if (row + 1) % LOW == 0 or row + 1 == end:
-                for i in range(n):
-                    whole[0, i] += dweight[i]
-                    whole[1, i] += dbias[i]
-                dweight[:], dbias[:] = 0, 0
-        sums[b, :n], sums[b, n:] = whole[0], whole[1]
+                _add_low(dweight, sums[0, b * n : (b + 1) * n])
+                _add_low(dbias, sums[1, b * n : (b + 1) * n])
 
 
-@functools.lru_cache(maxsize=32)
-def _constant(value: float, n: int) -> np.ndarray:
-    return np.full(n, value, np.float32)
-
-
-def _parameters(weight: np.ndarray | None, bias: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
-    if (weight is not None and weight.size != n) or (bias is not None and bias.size != n):
-        raise ValueError(f"normalisation: weight and bias must have {n} numbers each")
-    return (_constant(1.0, n) if weight is None else flat(weight)), (_constant(0.0, n) if bias is None else flat(bias))
-
-
-def rows(
-    x: np.ndarray, n: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, centred: bool = True
+def normalize_rows(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, n: int, eps: float, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """y of every n numbers of x, one after the other, with weight and bias of n; and what backward needs of x.
 
     centred: with the mean and the variance (layer norm); otherwise with 0 and the mean square (RMS norm).
     """
     y, stats = np.empty(x.shape, np.float32), np.empty((2, x.size // n))
-    run(_rows_task, x.size >= PARALLEL_FROM, flat(x), n, *_parameters(weight, bias, n), float(eps), centred, stats,
-        y.ravel())
+    _normalize_rows(x, n, *_parameters(weight, bias, n), eps, centred, stats, y)
     return y, stats
 
 
-def _check_gradient(g: np.ndarray, x: np.ndarray, size: int) -> None:
-    """What was saved may have been exchanged since."""
-    if g.shape != x.shape or g.size != size:
-        raise ValueError(f"normalisation: the gradient has shape {g.shape}, what was normalised {x.shape}")
-
-
-def rows_backward(
-    g: np.ndarray, x: np.ndarray, n: int, weight: np.ndarray | None, stats: np.ndarray, centred: bool = True
+def normalize_rows_vjp(
+    g: np.ndarray, x: np.ndarray, weight: np.ndarray | None, stats: np.ndarray, n: int, centred: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """dx, and the gradients of weight and bias as rows of n."""
-    _check_gradient(g, x, stats.shape[1] * n)
     count = stats.shape[1]
+    _check_gradient(g, x, count * n)
     block = max(1, min(BLOCK, count // 8))
-    dx, sums = np.empty(x.shape, np.float32), np.empty((-(-count // block), 2 * n), np.float32)
-    weight, _ = _parameters(weight, None, n)
-    run(_rows_backward_task, x.size >= PARALLEL_FROM, flat(g), flat(x), n, weight, centred, stats, block, dx.ravel(),
-        sums)
-    total = np.empty(2 * n, np.float32)
-    _combine(sums[None], NONE, 0, 0, total[None])
-    return dx, total[:n], total[n:]
+    dx, sums = np.empty(x.shape, np.float32), np.empty((2, -(-count // block) * n))
+    dweight, dbias = np.empty(n, np.float32), np.empty(n, np.float32)
+    with together():
+        _normalize_rows_vjp(g, x, n, _parameters(weight, None, n)[0], centred, stats, block, dx, sums)
+        _parameter_gradients(sums, dweight, dbias)
+    return dx, dweight, dbias
 
 
 # --- Groups -----------------------------------------------------------------------------------------------------------
@@ -237,23 +261,30 @@ def _coefficients(mean, rstd, weight, bias):
     return centre, F(scale), F(bias - (mean - centre) * scale)
 
 
-@kernel()
-def _groups_task(x, skip, weight, bias, floor, eps, given, runs, length, start, step, own, stats, y,
-                 task, tasks):  # fmt: skip
-    groups = stats.shape[1]
-    for group in range(task * groups // tasks, (task + 1) * groups // tasks):
-        if not given:
-            mean, variance = _mean_and_variance(x, group * start, runs, step, length, True)
-            stats[0, group], stats[1, group] = mean, 1 / math.sqrt(variance + eps)
-        for k in range(runs):
-            c = (group * runs + k) % weight.size if own else group
-            centre, scale, shift = _coefficients(stats[0, group], stats[1, group], weight[c], bias[c])
-            i = group * start + k * step
-            here = slice(i, i + length)
-            if skip.size:
-                _affine_add(x[here], skip[here], centre, scale, shift, floor, y[here])
-            else:
-                _affine(x[here], centre, scale, shift, floor, y[here])
+@njit(**LOOP)
+def _note(mean, variance, eps, group, stats, moments):
+    stats[0, group], stats[1, group] = mean, 1 / math.sqrt(variance + eps)
+    if moments.size:
+        moments[0, group], moments[1, group] = mean, variance
+
+
+@njit(**LOOP)
+def _run(layout, group, k, stats, weight, bias):
+    """Of run k of a group: its channel, where it begins, and its coefficients."""
+    c = (group * layout.runs + k) % weight.size if layout.own else group
+    centre, scale, shift = _coefficients(stats[0, group], stats[1, group], weight[c], bias[c])
+    return c, group * layout.start + k * layout.step, centre, scale, shift
+
+
+@inner
+def _normalize_group(x, skip, weight, bias, floor, layout, stats, y, group):
+    for k in range(layout.runs):
+        _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        here = slice(i, i + layout.length)
+        if skip.size:
+            _affine_add(x[here], skip[here], centre, scale, shift, floor, y[here])
+        else:
+            _affine(x[here], centre, scale, shift, floor, y[here])
 
 
 @njit(**SUMS)
@@ -287,83 +318,44 @@ def _dx(g, x, centre, scale, shift, floor, level, slope, dx):
         dx[i] = scale * gi - level - slope * d
 
 
-@kernel()
-def _groups_backward_task(g, x, y, weight, bias, floor, given, runs, length, start, step, own, stats, dx, dskip, sums,
-                          task, tasks):  # fmt: skip
-    groups = stats.shape[1]
-    for group in range(task * groups // tasks, (task + 1) * groups // tasks):
-        mean, rstd = stats[0, group], stats[1, group]
-        rest = mean - F(mean)
-        total, slope = 0.0, 0.0
-        for k in range(runs):
-            c = (group * runs + k) % weight.size if own else group
-            centre, scale, shift = _coefficients(mean, rstd, weight[c], bias[c])
-            i = group * start + k * step
-            s, t = 0.0, 0.0
-            for j in range(i, i + length, PIECE):
-                piece = slice(j, min(j + PIECE, i + length))
-                if dskip.size:
-                    a, b = _sums_and_dskip(g[piece], x[piece], y[piece], centre, floor, dskip[piece])
-                else:
-                    a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
-                s += a
-                t += b
-            total += weight[c] * s
-            slope += weight[c] * t
-            place = group * runs + k if own else group
-            sums[0, place] += rstd * (t - rest * s)
-            sums[1, place] += s
-        level, slope = _corrections(total, slope, rest, rstd, 1 / (runs * length))
-        if given:  # statistics that do not depend on x
-            level, slope = 0.0, 0.0
-        for k in range(runs):
-            c = (group * runs + k) % weight.size if own else group
-            centre, scale, shift = _coefficients(mean, rstd, weight[c], bias[c])
-            i = group * start + k * step
-            here = slice(i, i + length)
+@inner
+def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, group):
+    mean, rstd, length = stats[0, group], stats[1, group], layout.length
+    rest = mean - F(mean)
+    total, slope = 0.0, 0.0
+    first, count = (group * layout.runs, layout.runs) if layout.own else (group, 1)
+    sums[:, first : first + count] = 0
+    for k in range(layout.runs):
+        c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        s, t = 0.0, 0.0
+        for j in range(i, i + length, PIECE):
+            piece = slice(j, min(j + PIECE, i + length))
             if dskip.size:
-                _dx(dskip[here], x[here], centre, scale, shift, -INF, F(level), F(slope), dx[here])
+                a, b = _sums_and_dskip(g[piece], x[piece], y[piece], centre, floor, dskip[piece])
             else:
-                _dx(g[here], x[here], centre, scale, shift, floor, F(level), F(slope), dx[here])
+                a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
+            s += a
+            t += b
+        total += weight[c] * s
+        slope += weight[c] * t
+        place = first + k if layout.own else group
+        sums[0, place] += rstd * (t - rest * s)
+        sums[1, place] += s
+    level, slope = _corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
+    if given:  # statistics that do not depend on x
+        level, slope = 0.0, 0.0
+    for k in range(layout.runs):
+        c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        here = slice(i, i + length)
+        if dskip.size:
+            _dx(dskip[here], x[here], centre, scale, shift, -INF, F(level), F(slope), dx[here])
+        else:
+            _dx(g[here], x[here], centre, scale, shift, floor, F(level), F(slope), dx[here])
 
 
 # --- Columns ----------------------------------------------------------------------------------------------------------
 # Groups of batch norm with runs too short for a loop, such as single numbers: (batch, channels * run) as a matrix, of
 # which vectors run along the rows, over some columns at a time.
-
-
-@njit(**LOOP)
-def _add_moments(x, shift, total, squares):
-    for i in range(x.size):
-        d = x[i] - shift[i]
-        total[i] += d
-        squares[i] += d * d
-
-
-@njit(**LOOP)
-def _affine_columns(x, skip, centre, scale, shift, floor, y):
-    for i in range(x.size):
-        v = (x[i] - centre[i]) * scale[i] + shift[i] + skip[i]
-        y[i] = floor if v < floor else v
-
-
-@njit(**LOOP)
-def _mask(g, y, floor, masked):
-    for i in range(g.size):
-        masked[i] = F(0) if y[i] <= floor else g[i]
-
-
-@njit(**LOOP)
-def _add_sums(g, x, centre, total, slope):
-    for i in range(g.size):
-        total[i] += g[i]
-        slope[i] += g[i] * (x[i] - centre[i])
-
-
-@njit(**LOOP)
-def _columns_dx(g, x, centre, scale, level, slope, dx):
-    for i in range(g.size):
-        dx[i] = scale[i] * g[i] - level[i] - slope[i] * (x[i] - centre[i])
 
 
 @njit(**LOOP)
@@ -381,137 +373,197 @@ def _zeros(n):
             np.zeros(n, F))  # fmt: skip
 
 
-@kernel()
-def _columns_task(x, skip, weight, bias, floor, eps, given, length, stats, y, task, tasks):
-    channels = weight.size
-    n, share = channels * length, channels / x.size
+@njit(**LOOP)
+def _strip(strip, channels, length):
+    """Of a strip of columns: its first channel, the number of its channels, that of its columns, and its first column."""
     part = max(1, COLUMNS // length)
-    parts, rows = -(-channels // part), x.size // n
-    for first in range(task * parts // tasks * part, min((task + 1) * parts // tasks * part, channels), part):
-        count = min(part, channels - first)
-        width, left = count * length, first * length
-        none, centre, scale, shift, a, b = _zeros(width)[:6]
-        for j in range(width):
-            centre[j] = x[left + j // length * length]
-        again = not given
-        for _ in range(2):  # as in _mean_and_variance
-            if not again:
-                break
-            again = False
-            total, squares = np.zeros((2, count))
-            for begin in range(0, rows, LOW):
-                a[:], b[:] = 0, 0
-                for row in range(begin, min(begin + LOW, rows)):
-                    i = row * n + left
-                    _add_moments(x[i : i + width], centre, a, b)
-                _add_channels(a, length, total)
-                _add_channels(b, length, squares)
-            for c in range(count):
-                off = total[c] * share
-                mean, variance = centre[c * length] + off, squares[c] * share - off * off
-                stats[0, first + c], stats[1, first + c] = mean, 1 / math.sqrt(max(variance, 0.0) + eps)
-                if off * off > 16 * variance:
-                    again = True
-                    centre[c * length : (c + 1) * length] = mean
-        for j in range(width):
-            c = first + j // length
-            centre[j], scale[j], shift[j] = _coefficients(stats[0, c], stats[1, c], weight[c], bias[c])
-        for row in range(rows):
-            here = slice(row * n + left, row * n + left + width)
-            added = skip[here] if skip.size else none
-            _affine_columns(x[here], added, centre, scale, shift, floor, y[here])
+    first, count = strip * part, min(part, channels - strip * part)
+    return first, count, count * length, first * length
 
 
-@kernel()
-def _columns_backward_task(g, x, y, weight, floor, given, length, stats, dx, dskip, sums, task, tasks):
-    channels = weight.size
+@contracted
+def _strip_moments(x, channels, eps, length, strip, stats, moments):
+    """As `_mean_and_variance`, of the channels of a strip."""
+    first, count, width, left = _strip(strip, channels, length)
     n, share = channels * length, channels / x.size
-    part = max(1, COLUMNS // length)
-    parts, rows = -(-channels // part), x.size // n
-    for first in range(task * parts // tasks * part, min((task + 1) * parts // tasks * part, channels), part):
-        count = min(part, channels - first)
-        width, left = count * length, first * length
-        masked, centre, scale, level, slope, a, b = _zeros(width)
-        for j in range(width):
-            c = first + j // length
-            centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
-        products, total = sums[0, first : first + count], sums[1, first : first + count]
-        for begin in range(0, rows, LOW):
+    centre, a, b = _zeros(width)[:3]
+    for j in range(width):
+        centre[j] = x[left + j // length * length]
+    for _ in range(2):
+        total, squares, again = np.zeros(count), np.zeros(count), False
+        for begin in range(left, x.size, LOW * n):
             a[:], b[:] = 0, 0
-            for row in range(begin, min(begin + LOW, rows)):
-                here = slice(row * n + left, row * n + left + width)
-                kept = dskip[here] if dskip.size else masked
-                _mask(g[here], y[here], floor, kept)
-                _add_sums(kept, x[here], centre, a, b)
+            for i in range(begin, min(begin + LOW * n, x.size), n):
+                x_i = x[i : i + width]
+                for j in range(width):
+                    d = x_i[j] - centre[j]
+                    a[j] += d
+                    b[j] += d * d
             _add_channels(a, length, total)
-            _add_channels(b, length, products)
+            _add_channels(b, length, squares)
         for c in range(count):
-            mean, rstd, w = stats[0, first + c], stats[1, first + c], weight[first + c]
-            rest = mean - F(mean)
-            if not given:
-                low, steep = _corrections(w * total[c], w * products[c], rest, rstd, share)
-                level[c * length : (c + 1) * length] = low
-                slope[c * length : (c + 1) * length] = steep
-            products[c] = rstd * (products[c] - rest * total[c])
-        for row in range(rows):
-            here = slice(row * n + left, row * n + left + width)
-            _mask(g[here], y[here], floor, masked)
-            _columns_dx(masked, x[here], centre, scale, level, slope, dx[here])
+            off = total[c] * share
+            mean, variance = centre[c * length] + off, squares[c] * share - off * off
+            _note(mean, max(variance, 0.0), eps, first + c, stats, moments)
+            if off * off > 16 * variance:
+                again = True
+                centre[c * length : (c + 1) * length] = mean
+        if not again:
+            break
 
 
-# --- Groups or columns ------------------------------------------------------------------------------------------------
+@contracted
+def _normalize_strip(x, skip, weight, bias, floor, length, stats, y, strip):
+    first, _, width, left = _strip(strip, weight.size, length)
+    none, centre, scale, shift = _zeros(width)[:4]
+    for j in range(width):
+        c = first + j // length
+        centre[j], scale[j], shift[j] = _coefficients(stats[0, c], stats[1, c], weight[c], bias[c])
+    for i in range(left, x.size, weight.size * length):
+        x_i, y_i, added = x[i : i + width], y[i : i + width], skip[i : i + width] if skip.size else none
+        for j in range(width):
+            v = (x_i[j] - centre[j]) * scale[j] + shift[j] + added[j]
+            y_i[j] = floor if v < floor else v
 
 
-def _layout(x: np.ndarray, groups: int) -> tuple[int, int, int, int, int]:
-    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel of the batch:
+@contracted
+def _strip_vjp(g, x, y, weight, floor, given, length, stats, dx, dskip, sums, strip):
+    first, count, width, left = _strip(strip, weight.size, length)
+    n, share = weight.size * length, weight.size / x.size
+    masked, centre, scale, level, slope, a, b = _zeros(width)
+    for j in range(width):
+        c = first + j // length
+        centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
+    products, total = sums[0, first : first + count], sums[1, first : first + count]
+    products[:], total[:] = 0, 0
+    for begin in range(left, x.size, LOW * n):
+        a[:], b[:] = 0, 0
+        for i in range(begin, min(begin + LOW * n, x.size), n):
+            g_i, x_i, y_i = g[i : i + width], x[i : i + width], y[i : i + width]
+            kept = dskip[i : i + width] if dskip.size else masked
+            for j in range(width):
+                kept[j] = F(0) if y_i[j] <= floor else g_i[j]
+            for j in range(width):
+                a[j] += kept[j]
+                b[j] += kept[j] * (x_i[j] - centre[j])
+        _add_channels(a, length, total)
+        _add_channels(b, length, products)
+    for c in range(count):
+        mean, rstd, w = stats[0, first + c], stats[1, first + c], weight[first + c]
+        rest = mean - F(mean)
+        if not given:
+            low, steep = _corrections(w * total[c], w * products[c], rest, rstd, share)
+            level[c * length : (c + 1) * length] = low
+            slope[c * length : (c + 1) * length] = steep
+        products[c] = rstd * (products[c] - rest * total[c])
+    for i in range(left, x.size, n):
+        g_i, x_i, y_i, dx_i = g[i : i + width], x[i : i + width], y[i : i + width], dx[i : i + width]
+        for j in range(width):
+            gj = F(0) if y_i[j] <= floor else g_i[j]
+            dx_i[j] = scale[j] * gj - level[j] - slope[j] * (x_i[j] - centre[j])
 
-    runs in a group, numbers in a run, distance between groups, distance between runs, whether each run is a channel.
-    """
+
+# --- Channels: groups or columns --------------------------------------------------------------------------------------
+
+
+# units: of work, groups or strips of columns; runs in a group, numbers in a run, distance between groups, distance
+# between runs; own: whether each run is a channel; columns: whether they are taken as such
+Layout = namedtuple("Layout", "units runs length start step own columns")
+
+
+def _layout(x: np.ndarray, groups: int) -> Layout:
+    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel of the batch."""
     batch, channels = x.shape[:2]
     length = math.prod(x.shape[2:])
     if groups:
-        return channels // groups, length, channels // groups * length, length, 1
-    return batch, length, length, channels * length, 0
+        runs = channels // groups
+        return Layout(batch * groups, runs, length, runs * length, length, 1, 0)
+    columns = 0 < length < SHORT
+    units = -(-channels // max(1, COLUMNS // length)) if columns else channels
+    return Layout(units, batch, length, length, channels * length, 0, columns)
 
 
-def groups(
+@kernel(x=READ, skip=OPTIONAL, weight=READ, bias=READ, running_mean=OPTIONAL, running_var=OPTIONAL, floor=REAL,
+        eps=REAL, layout=Plan(Layout, {}), stats=STATS_WRITE, moments=OPTIONAL_WRITE.of(FLOAT64, 2), y=WRITE,
+        cost=COST)
+def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y,
+                        task, tasks):
+    length, floor = layout.length, F(floor)
+    for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        if running_mean.size:
+            first, count, _, _ = _strip(unit, weight.size, length) if layout.columns else (unit, 1, 0, 0)
+            for c in range(first, first + count):
+                _note(running_mean[c], running_var[c], eps, c, stats, moments)
+        elif layout.columns:
+            _strip_moments(x, weight.size, eps, length, unit, stats, moments)
+        else:
+            mean, variance = _mean_and_variance(x, unit * layout.start, layout.runs, layout.step, length, True)
+            _note(mean, variance, eps, unit, stats, moments)
+        if layout.columns:
+            _normalize_strip(x, skip, weight, bias, floor, length, stats, y, unit)
+        else:
+            _normalize_group(x, skip, weight, bias, floor, layout, stats, y, unit)
+
+
+@kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
+        dskip=OPTIONAL_WRITE, sums=STATS_WRITE, cost=COST)
+def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, task, tasks):
+    floor = F(floor)
+    for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        if layout.columns:
+            _strip_vjp(g, x, y, weight, floor, given, layout.length, stats, dx, dskip, sums, unit)
+        else:
+            _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, unit)
+
+
+def normalize_channels(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, groups: int = 0,
-    rectify: bool = False, skip: np.ndarray | None = None, stats: np.ndarray | None = None
+    rectify: bool = False, skip: np.ndarray | None = None, running: tuple[np.ndarray, np.ndarray] | None = None,
+    moments: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """y of x (batch, channels, ...), with weight and bias per channel; and `stats`, the mean and 1 / sqrt(var + eps).
 
     groups: the groups of channels of an example, for group norm, or 0 for batch norm.
-    rectify: y is max(y, 0); skip: is added to y before that; stats (2, groups): are given, and not those of x.
+    rectify: y is max(y, 0); skip: is added to y before that; running: mean and variance in the place of those of x;
+    moments (2, groups), float64: receives mean and variance.
     """
-    batch, channels = x.shape[:2]
-    y, given = np.empty(x.shape, np.float32), stats is not None
-    if stats is None:
-        stats = np.empty((2, batch * groups if groups else channels))
-    layout = _layout(x, groups)
-    short = not groups and layout[1] < SHORT
-    run(_columns_task if short else _groups_task, x.size >= PARALLEL_FROM, flat(x),
-        NONE if skip is None else flat(skip), *_parameters(weight, bias, channels), F(0) if rectify else -INF,
-        float(eps), given, *(layout[1:2] if short else layout), stats, y.ravel())
+    layout, channels = _layout(x, groups), x.shape[1]
+    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units if groups else channels))
+    _normalize_channels(x, skip, *_parameters(weight, bias, channels), *(running or (None, None)),
+                        0.0 if rectify else -np.inf, eps, layout, stats, moments, y)
     return y, stats
 
 
-def groups_backward(
+def normalize_channels_vjp(
     g: np.ndarray, x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, stats: np.ndarray,
     groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
     _check_gradient(g, x, g.size)
-    channels, layout, large = x.shape[1], _layout(x, groups), x.size >= PARALLEL_FROM
+    layout, channels = _layout(x, groups), x.shape[1]
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
-    sums = np.zeros((2, stats.shape[1] * (channels // groups if groups else 1)))
-    (weight, bias), floor = _parameters(weight, bias, channels), -INF if y is None else F(0)
-    arrays = flat(g), flat(x), flat(x if y is None else y)
-    rest = stats, dx.ravel(), NONE if dskip is None else dskip.ravel(), sums
-    if layout[1] < SHORT and not groups:
-        run(_columns_backward_task, large, *arrays, weight, floor, given, layout[1], *rest)
-    else:
-        run(_groups_backward_task, large, *arrays, weight, bias, floor, given, *layout, *rest)
-    if groups:
-        sums = sums.reshape(2, len(x), channels).sum(1)
-    dweight, dbias = sums.astype(np.float32)
+    sums = np.empty((2, channels * (len(x) if groups else 1)))
+    dweight, dbias = np.empty(channels, np.float32), np.empty(channels, np.float32)
+    with together():
+        _normalize_channels_vjp(g, x, x if y is None else y, *_parameters(weight, bias, channels),
+                                -np.inf if y is None else 0.0, given, layout, stats, dx, dskip, sums)
+        _parameter_gradients(sums, dweight, dbias)
     return dx, dweight, dbias, dskip
+
+
+# --- Running statistics -----------------------------------------------------------------------------------------------
+
+
+@kernel(mean=WRITE, var=WRITE, new_mean=REALS, new_var=REALS, share=REAL, momentum=REAL)
+def _move_statistics(mean, var, new_mean, new_var, share, momentum, task, tasks):
+    for i in range(task * mean.size // tasks, (task + 1) * mean.size // tasks):
+        mean[i] += momentum * (new_mean[i] - mean[i])
+        var[i] += momentum * (new_var[i] * share - var[i])
+
+
+def move_statistics(mean: np.ndarray, var: np.ndarray, new_mean: np.ndarray, new_var: np.ndarray, n: int,
+                    momentum: float) -> None:
+    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers."""
+    if not (new_mean.dtype is new_var.dtype is FLOAT64 and mean.flags.carray and var.flags.carray):
+        return NotImplemented
+    _move_statistics(mean, var, new_mean, new_var, n / (n - 1), momentum)
