@@ -111,6 +111,7 @@ for how in np.array, frozen:
 found = {}
 for name in "elementwise", "softmax", "reduce", "norm", "conv", "pool":
     for kernel in vars(getattr(kernels, name)).values():
+        kernel = getattr(kernel, "entry", kernel)
         if getattr(kernel, "signatures", None) and "nogil" in kernel.targetoptions:  # not what is inlined
             found[f"{name}.{kernel.__name__}"] = len(kernel.signatures)
 print(json.dumps(found))
