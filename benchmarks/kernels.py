@@ -3,21 +3,16 @@
     python -m benchmarks.kernels            every case
     python -m benchmarks.kernels --quick    fewer rounds
 
-Each library has a process of its own; they run in turn, in rounds (see gemm.py). PyTorch's side calls its kernels
-directly, without autograd, and its fused optimizers. Both sides allocate what they return. Figures are medians.
+PyTorch's side calls its kernels directly, without autograd, and its fused optimizers. Both sides allocate what they
+return.
 """
 
-import argparse
-import statistics
-import sys
-import time
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.gemm import PAUSE, seconds
-
-from .process import Worker
+from . import compare
 
 LIBRARIES = "ours", "torch"
 MLP, SMALL_MLP = (784, 512, 512, 10), (64, 128, 128, 10)
@@ -37,9 +32,10 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
-    """For each case what makes its inputs and returns a call without arguments that is timed."""
+    """For each case, a function that makes its inputs and returns the call to be timed."""
     from tinygrad_like.kernels import (
         attention,
+        channel_norm,
         dropout,
         elementwise,
         embedding,
@@ -76,8 +72,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
 
         def run():
-            _, stats = norm.rows(x, n, weight, bias if centred else None, 1e-5, centred)
-            return norm.rows_backward(g, x, n, weight, stats, centred)
+            _, stats = norm.normalize_rows(x, weight, bias if centred else None, n, 1e-5, centred)
+            return norm.normalize_rows_vjp(g, x, weight, stats, n, centred)
 
         return run
 
@@ -85,8 +81,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, skip, weight, bias = arrays(shape, shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            y, stats = norm.groups(x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
-            return norm.groups_backward(g, x, weight, bias, stats, y=y, skipped=skipped)
+            y, stats = channel_norm.normalize_channels(
+                x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, y=y, skipped=skipped)
 
         return run
 
@@ -94,8 +91,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays(shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            _, stats = norm.groups(x, weight, bias, 1e-5, groups)
-            return norm.groups_backward(g, x, weight, bias, stats, groups)
+            _, stats = channel_norm.normalize_channels(x, weight, bias, 1e-5, groups)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, groups)
 
         return run
 
@@ -110,30 +107,31 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def look_up(rows, width, n):
         (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
-        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
+        return lambda: (embedding.take_rows(table, index), embedding.sum_rows_by(g, index, len(table)))
+
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
-        return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
+        return kernel, stride, padding, 1, number
 
     def max_pool(kernel, stride, padding, *shape):
-        axis, first = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            _, index = pool.max_forward(x, axis, axis, first, first)
-            return pool.max_backward(g, index, shape, axis, axis)
+            _, residuals = pool.max_windows(x, (axis, axis))
+            return pool.put_taps(g, residuals["index"], shape, (axis, axis))
 
         return run
 
     def avg_pool(kernel, stride, padding, *shape):
-        axis, _ = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            y = pool.sum_forward(x, axis, axis)
-            return elementwise.multiply(y, share), pool.sum_backward(elementwise.multiply(g, share), shape, axis, axis)
+            y = pool.sum_windows(x, (axis, axis))
+            return elementwise.multiply(y, mean), pool.sum_backward(elementwise.multiply(g, mean), shape, axis, axis)
 
-        share = np.float32(1 / kernel**2)
+        mean = np.float32(1 / kernel**2)
         return run
 
     def drop(p, *shape):
@@ -289,6 +287,7 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
         return lambda: (aten.embedding(table, index),
                         aten.embedding_dense_backward(g, index, rows, -1, False))
+
     def max_pool(kernel, stride, padding, *shape):
         (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], False)
         g = t.randn_like(aten.max_pool2d_with_indices(x, *how)[0])
@@ -371,49 +370,12 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
     ]
 
 
-def serve(library: str) -> None:
-    """Answer "number of case<tab>budget" lines with the seconds of one call."""
-    makers = list(ours().values()) if library == "ours" else torch()
-    runs: dict[int, Callable[[], object]] = {}
-    for line in sys.stdin:
-        number, budget = line.rstrip("\n").split("\t")
-        i = int(number)
-        if i not in runs:
-            runs[i] = makers[i]()
-            runs[i]()
-        print(seconds(runs[i], float(budget)), flush=True)
-
-
-def compare(rounds: int, budget: float, only: str) -> None:
-    if not any(only in name for name in ours()):
-        raise SystemExit(f"no case's name contains {only!r}; they are:\n  " + "\n  ".join(ours()))
-    workers = {library: Worker("benchmarks.kernels", "--serve", library) for library in LIBRARIES}
-    print(f"{'microseconds':<48}" + "".join(f"{library:>9}" for library in LIBRARIES) + "   torch/ours")
-    ratios = []
-    for i, name in enumerate(ours()):
-        if only not in name:
-            continue
-        times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
-        for _ in range(rounds):
-            for library, worker in workers.items():
-                time.sleep(PAUSE)
-                times[library].append(float(worker.ask(f"{i}\t{budget}")))
-        median = {library: 1e6 * statistics.median(t) for library, t in times.items()}
-        ratios.append(median["torch"] / median["ours"])
-        columns = "".join(f"{median[library]:9.1f}" for library in LIBRARIES)
-        print(f"{name:<48}{columns}{ratios[-1]:13.2f}", flush=True)
-    print(f"{'geometric mean':<66}{statistics.geometric_mean(ratios):13.2f}")
-    for worker in workers.values():
-        worker.close()
+@functools.cache
+def makers(library: str) -> list[Callable[[], Callable[[], object]]]:
+    return list(ours().values()) if library == "ours" else torch()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-    else:
-        compare(rounds=3 if options.quick else 7, budget=0.03 if options.quick else 0.06, only=options.only)
+    compare.main("kernels", LIBRARIES, lambda: list(ours()), lambda library, i: makers(library)[i](),
+                 "".join(f"{f'{library}, us':>11}" for library in LIBRARIES),
+                 lambda i, seconds: "".join(f"{1e6 * seconds[library]:11.1f}" for library in LIBRARIES), rounds=7)

@@ -20,6 +20,7 @@ from optim import SGD, Adam, RMSProp, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
     attention,
+    channel_norm,
     conv,
     dropout,
     elementwise,
@@ -139,7 +140,7 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = attention, conv, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax, winograd
+MODULES = attention, channel_norm, conv, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax, winograd
 
 
 def digests(case) -> dict[str, str]:
@@ -180,5 +181,6 @@ def test_bits_do_not_depend_on_threads_tasks_and_calls(results, case):
 def test_all_kernels_are_among_the_cases():
     """A kernel file that shares work between threads must be known here."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
-    sharing = {name for name, text in sources.items() if re.search(r"^from \.tasks import .*\brun\b", text, re.M)}
+    sharing = {name for name, text in sources.items()
+               if re.search(r"^from \.tasks import .*\brun\b|^@kernel\(\w", text, re.M)}
     assert sharing == {module.__name__.rpartition(".")[2] for module in MODULES}

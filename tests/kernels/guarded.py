@@ -26,6 +26,7 @@ import optim
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.data import augment as augmentation
 from tinygrad_like.kernels import threads
+from tinygrad_like.ops.dropout import drop
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)
@@ -438,7 +439,7 @@ def self_attention():
 
 
 def dropout():
-    return "drop", differentiated(lambda x: ops.drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
+    return "drop", differentiated(lambda x: drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
 
 
 def embedding():

@@ -32,9 +32,16 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "spread_windows": ("pool", 1),
     "normalize_rows": ("norm", 1),
     "normalize_rows_vjp": ("norm", 1),
-    "normalize_channels": ("norm", 1),
-    "normalize_channels_vjp": ("norm", 1),
-    "move_statistics": ("norm", 1),
+    "normalize_channels": ("channel_norm", 1),
+    "normalize_channels_vjp": ("channel_norm", 1),
+    "move_statistics": ("channel_norm", 1),
+    "affine": ("gemm", 0),
+    "affine_vjp": ("gemm", 0),
+    "batched_matmul": ("gemm", 1),
+    "running_sum": ("reduce", 64),
+    "sum_over": ("reduce", 64),
+    "sum_rows_by": ("embedding", 512),
+    "take_rows": ("embedding", 512),
 }
 
 

@@ -102,7 +102,8 @@ def _as_rows(shapes: tuple[Shape, ...], w: Shape, stride: Shape, padding: tuple[
 
 
 @lru_cache(512)
-def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> Convolution:
+def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
+                 groups: int) -> Convolution:  # fmt: skip
     """Tap (channel, kh, kw) of output (i, j) is the padded image's pixel (i stride + kh dilation, j stride + ...)."""
     x, = _as_rows((x,), w, stride, padding)
     out = output_shape(x, w, stride, padding, dilation)

@@ -1,8 +1,8 @@
 """Pooling over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
-Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are called
-taps and numbered row by row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which leaves
-no edge to care for.
+Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
+called taps and numbered row by row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which
+leaves no edge to care for.
 """
 
 from collections import namedtuple

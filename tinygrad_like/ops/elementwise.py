@@ -14,8 +14,9 @@ import math
 import numpy as np
 
 from .. import autograd, kernels
+from ..call import Placed
 from ..dtypes import BOOL, FLOAT32, FLOAT64, as_dtype
-from ..primitive import Placed, primitive
+from ..primitive import primitive
 
 # Sums and products --------------------------------------------------------------------------------------------------
 

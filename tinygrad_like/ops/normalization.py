@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..primitive import Residuals, fused
+from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
 from .reduce import mean
@@ -85,6 +85,7 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
 
 
 @layer_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, stats, length):
     dx, dweight, dbias = normalize_rows_vjp(g, x, weight, stats, length)
     return [dx, None if weight is None else dweight.reshape(weight.shape),
@@ -109,6 +110,7 @@ def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
 
 
 @rms_norm.joint_vjp
+@fresh
 def _(g, x, weight, stats, length):
     dx, dweight, _ = normalize_rows_vjp(g, x, weight, stats, length, centred=False)
     return [dx, None if weight is None else dweight.reshape(weight.shape)]
@@ -213,6 +215,7 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
 
 
 @group_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, num_groups, stats):
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, stats, num_groups)
     return [dx, None if weight is None else dweight, None if bias is None else dbias]
@@ -263,7 +266,7 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 
     x (batch, channels, ...), all others (channels,).
     running_mean, running_var: statistics used in place of the batch's own, as in evaluation.
-    stats: a float64 array (2, channels) that receives the batch's mean and (biased) variance.
+    stats: an array (2, channels) that receives the batch's mean and (biased) variance.
 
     Raises ValueError for shapes that do not fit, and if there is one value per channel: it would always become 0.
     """
@@ -271,6 +274,7 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 
 
 @batch_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, running_mean, moments, wanted):
     if wanted[3] or wanted[4]:  # statistics that are differentiated too
         return NotImplemented
@@ -297,6 +301,7 @@ def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=No
 
 
 @batch_norm_relu.joint_vjp
+@fresh
 def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
     if wanted[3] or wanted[4]:
         return NotImplemented
@@ -315,7 +320,7 @@ def _batch_norm(who, x, weight, bias, running_mean, running_var, eps, stats, rec
 
 @kernels.accelerated
 def move_statistics(mean, var, new_mean, new_var, n, momentum):
-    """Move a mean and a variance by `momentum` of the way to those of n numbers, the variance made unbiased; in place."""
+    """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased."""
     mean += momentum * (new_mean - mean)
     var += momentum * (new_var * (n / (n - 1)) - var)
 
