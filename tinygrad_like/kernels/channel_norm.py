@@ -28,6 +28,7 @@ from .norm import (
 )
 from .program import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan, kernel, together
 from .reduce import PIECE
+from .simd import inner
 from .vectormath import INF, F
 
 SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
@@ -61,19 +62,29 @@ def _run(layout, group, k, stats, weight, bias):
     return c, group * layout.start + k * layout.step, centre, scale, shift
 
 
-@contracted
+@njit(**LOOP)
+def _affine(x, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre) * scale + shift
+        y[i] = floor if v < floor else v  # this way round, NaN stays NaN
+
+
+@njit(**LOOP)
+def _affine_add(x, skip, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre) * scale + shift + skip[i]
+        y[i] = floor if v < floor else v
+
+
+@inner
 def _normalize_group(x, skip, weight, bias, floor, layout, stats, y, group):
     for k in range(layout.runs):
         _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
-        x_i, y_i, skip_i = x[i : i + layout.length], y[i : i + layout.length], skip[i : i + layout.length]
+        here = slice(i, i + layout.length)
         if skip.size:
-            for j in range(layout.length):
-                v = (x_i[j] - centre) * scale + shift + skip_i[j]
-                y_i[j] = floor if v < floor else v  # this way round, NaN stays NaN
+            _affine_add(x[here], skip[here], centre, scale, shift, floor, y[here])
         else:
-            for j in range(layout.length):
-                v = (x_i[j] - centre) * scale + shift
-                y_i[j] = floor if v < floor else v
+            _affine(x[here], centre, scale, shift, floor, y[here])
 
 
 @njit(**SUMS)

@@ -154,7 +154,8 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, 
     rows, blocks, share = stats.shape[1], sums.shape[1] // n, 1 / n
     dweight, dbias = np.zeros(n, np.float32), np.zeros(n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
-        sums[:, b * n : (b + 1) * n] = 0
+        weight_sums, bias_sums = sums[0, b * n : b * n + n], sums[1, b * n : b * n + n]
+        weight_sums[:], bias_sums[:] = 0, 0
         end = min((b + 1) * block, rows)
         for row in range(b * block, end):
             mean, rstd = stats[0, row], stats[1, row]
@@ -174,8 +175,8 @@ def _normalize_rows_vjp(g, x, n, weight, centred, stats, block, dx, sums, task, 
                 dbias[i] += g_row[i]
             if (row + 1) % LOW == 0 or row + 1 == end:
                 for i in range(n):
-                    sums[0, b * n + i] += dweight[i]
-                    sums[1, b * n + i] += dbias[i]
+                    weight_sums[i] += dweight[i]
+                    bias_sums[i] += dbias[i]
                 dweight[:], dbias[:] = 0, 0
 
 
