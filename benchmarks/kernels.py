@@ -35,6 +35,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case, a function that makes its inputs and returns the call to be timed."""
     from tinygrad_like.kernels import (
         attention,
+        channel_norm,
         dropout,
         elementwise,
         embedding,
@@ -71,8 +72,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
 
         def run():
-            _, stats = norm.rows(x, n, weight, bias if centred else None, 1e-5, centred)
-            return norm.rows_backward(g, x, n, weight, stats, centred)
+            _, stats = norm.normalize_rows(x, weight, bias if centred else None, n, 1e-5, centred)
+            return norm.normalize_rows_vjp(g, x, weight, stats, n, centred)
 
         return run
 
@@ -80,8 +81,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, skip, weight, bias = arrays(shape, shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            y, stats = norm.groups(x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
-            return norm.groups_backward(g, x, weight, bias, stats, y=y, skipped=skipped)
+            y, stats = channel_norm.normalize_channels(
+                x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, y=y, skipped=skipped)
 
         return run
 
@@ -89,8 +91,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays(shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            _, stats = norm.groups(x, weight, bias, 1e-5, groups)
-            return norm.groups_backward(g, x, weight, bias, stats, groups)
+            _, stats = channel_norm.normalize_channels(x, weight, bias, 1e-5, groups)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, groups)
 
         return run
 
@@ -109,24 +111,24 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
-        return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
+        return kernel, stride, padding, 1, number
 
     def max_pool(kernel, stride, padding, *shape):
-        axis, first = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            _, index = pool.max_forward(x, axis, axis, first, first)
-            return pool.max_backward(g, index, shape, axis, axis)
+            _, residuals = pool.max_windows(x, (axis, axis))
+            return pool.put_taps(g, residuals["index"], shape, (axis, axis))
 
         return run
 
     def avg_pool(kernel, stride, padding, *shape):
-        axis, _ = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            y = pool.sum_forward(x, axis, axis)
+            y = pool.sum_windows(x, (axis, axis))
             return elementwise.multiply(y, mean), pool.sum_backward(elementwise.multiply(g, mean), shape, axis, axis)
 
         mean = np.float32(1 / kernel**2)

@@ -20,6 +20,7 @@ from optim import SGD, Adam, RMSProp, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
     attention,
+    channel_norm,
     conv,
     dropout,
     elementwise,
@@ -139,7 +140,7 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = attention, conv, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax, winograd
+MODULES = attention, channel_norm, conv, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax, winograd
 
 
 def digests(case) -> dict[str, str]:

@@ -23,6 +23,18 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
+    "correlation": ("conv", 1),
+    "input_gradient": ("conv", 1),
+    "weight_gradient": ("conv", 1),
+    "max_windows": ("pool", 64),
+    "put_taps": ("pool", 1),
+    "sum_windows": ("pool", 64),
+    "spread_windows": ("pool", 1),
+    "normalize_rows": ("norm", 1),
+    "normalize_rows_vjp": ("norm", 1),
+    "normalize_channels": ("channel_norm", 1),
+    "normalize_channels_vjp": ("channel_norm", 1),
+    "move_statistics": ("channel_norm", 1),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
