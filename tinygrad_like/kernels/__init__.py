@@ -22,28 +22,41 @@ import numpy as np
 from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
-ACCELERATED: dict[str, tuple[str, int]] = {}
+ACCELERATED: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(("add", "sub", "mul", "div", "accumulate"), ("elementwise", 65536)),
+    **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
+    **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
+    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
+    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
+    "drop": ("dropout", 256),
+}
 
 
-def accelerated(definition: Callable) -> Callable:
+def accelerated(definition: Callable, name: str = "", *, among: int = 1, made: Callable | None = None) -> Callable:
     """Have a function of arrays done by the kernel of that name, if its first array is large enough and float32.
 
     The function below the decorator, in NumPy, defines what is computed; it serves all other arrays. So does it where
     the kernel returns NotImplemented.
+
+    among: one of so many arrays, the first ones, has to be large. made: what makes the kernel, from its module.
     """
-    module, least = ACCELERATED[definition.__name__]
+    name = name or definition.__name__.lstrip("_")
+    module, least = ACCELERATED[name]
     kernel: Callable | None = None
 
     @wraps(definition)
     def choose(*arrays, **options):
         nonlocal kernel
-        x = arrays[0]
-        if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
-            if kernel is None:
-                kernel = getattr(importlib.import_module(f".{module}", __name__), definition.__name__)
-            result = kernel(*arrays, **options)
-            if result is not NotImplemented:
-                return result
+        for x in arrays[:among]:
+            if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
+                if kernel is None:
+                    home = __getattr__(module)
+                    kernel = getattr(home, name) if made is None else made(home)
+                result = kernel(*arrays, **options)
+                if result is not NotImplemented:
+                    return result
+                break
         return definition(*arrays, **options)
 
     return choose

@@ -8,8 +8,11 @@ recorded, or on arrays, and is then just its forward.
 from .elementwise import (
     add, plus, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan,
     asin, acos, atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, share, clip, where, sign, floor,
-    ceil, round, trunc, floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not,
-    isnan, isinf, isfinite, cast, clone, contiguous, identity,
+    ceil, round, trunc, floordiv, mod,
+)
+from .compare import (
+    eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
+    contiguous, identity,
 )
 from .index import (
     take, put, getitem, plain_index, diagonal, gather, scatter_add, scatter, embedding, add_rows, one_hot, argsort,
@@ -26,8 +29,7 @@ from .matmul import (
     batched_matmul, matmul, outer, linear, linear_relu, res_relu, einsum,
 )
 from .activation import (
-    relu, keep_positive, leaky_relu, binary_step, sigmoid, tanh, sigmoid_vjp, tanh_vjp, silu, gelu, softplus,
-    softplus_vjp, logsigmoid, elu, glu, swiglu,
+    relu, keep_positive, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, glu, swiglu,
 )
 from .softmax import (
     softmax, log_softmax, softmax_vjp, log_softmax_vjp, logsumexp, cross_entropy,
