@@ -59,7 +59,7 @@ def _arithmetic(name: str, operation: Callable, commutes: bool) -> Callable:
             for i in range(out_k.size):
                 out_k[i] = combine(a_k[i], b[i])
 
-    each.__name__ = name
+    each.__name__ = each.__qualname__ = name  # numba knows functions by it, also those of other processes
     each = kernel(a=READ, b=READ, out=WRITE, work=_work)(each)
 
     def run(a: Operand, b: Operand) -> np.ndarray:

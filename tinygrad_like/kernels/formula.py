@@ -32,6 +32,7 @@ class Formula:
         self.parts: list[Any] = []  # what the code is made of: names of vectormath's functions, bytecode, constants
         self.scalar = self._compiled(formula)
         functions = FUNCTIONS.keys() - ARITHMETIC
+        self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
         self.cost = 0.18 if any(type(part) is str and part in functions for part in self.parts) else 0.06
 
     def _compiled(self, value: Any) -> Any:
@@ -49,11 +50,14 @@ class Formula:
         constants = tuple([F(c) if type(c) in (int, float) else c for c in code.co_consts])
         return njit(**SCALAR)(FunctionType(code.replace(co_consts=constants), {"__name__": __name__, **names}, name))
 
+    def named(self, function: Callable) -> Callable:
+        """The function, under a name that says what it was made of: under it compiled code is kept on disk, and found
+        among other kernels' code, where each name must mean one thing."""
+        function.__name__ = function.__qualname__ = f"{self.name}_{function.__name__}_{self.digest}"
+        return function
+
     def kernel(self, body: Callable, work: Callable, **kinds: Any) -> Kernel:
-        """The kernel `body`; it is kept on disk under a name that says what it was made of."""
-        digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
-        body.__name__ = f"{self.name}_{body.__name__}_{digest}"
-        made = kernel(work=inner(work), **kinds)(body)
+        made = kernel(work=inner(self.named(work)), **kinds)(self.named(body))
         made.name = self.name.replace("_", " ")
         return made
 
@@ -114,6 +118,7 @@ def loss(formula: Callable, name: str) -> Callable:
     scalar, cost = f.scalar, f.cost
 
     @_adding
+    @f.named
     def add(a, b):
         total = F(0)
         for i in range(a.size):

@@ -14,7 +14,6 @@ order, works on arrays, and is compiled into one pass over a large float32 array
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from ..kernels import accelerated
 from ..primitive import Primitive
@@ -24,18 +23,18 @@ class Pointwise(Primitive):
     """An op whose forward and rules are formulas; its options are numbers."""
 
     def __init__(self, formula: Callable):
-        self.kernel_name = formula.__name__.lstrip("_")
         super().__init__(formula)
-        self.forward = self._compiled(formula, self.kernel_name)
+        self.name = self.name.lstrip("_")
+        self.forward = self._compiled(formula, self.name)
 
     def vjp(self, **rules: Callable) -> None:
-        super().vjp(**{x: self._compiled(rule, f"{self.kernel_name}_vjp") for x, rule in rules.items()})
+        super().vjp(**{x: self._compiled(rule, f"{self.name}_vjp") for x, rule in rules.items()})
 
     def _compiled(self, formula: Callable, name: str) -> Callable:
         def make(home):
             return home.pointwise(formula, name, self.options)
 
-        return accelerated(formula, self.kernel_name, made=make)
+        return accelerated(formula, self.name, made=make)
 
 
 pointwise = Pointwise
