@@ -1,12 +1,12 @@
-"""How exact ops are in float32: their largest and their root-mean-square error, beside PyTorch's of the same op.
+"""How exact ops are in float32: their largest and their root-mean-square error, compared with PyTorch.
 
     python -m benchmarks.accuracy                  prints a table for docs/accuracy.md
     python -m benchmarks.accuracy --numbers 1e8    only reductions, of so many numbers
 
-The exact result is that of our own float64, from the same float32 inputs, which the tests hold against PyTorch's and
-against finite differences. Errors of elementwise functions are in ulp, units in the last place of the exact result;
-where sums may cancel, all errors are relative to the largest number of the exact result. "Gradient" is that of all
-inputs, of which the worst is shown, for a random cotangent.
+The exact result is our own float64 result from the same float32 inputs, which the tests compare with PyTorch's and with
+finite differences. Errors of elementwise functions are in ulp, units in the last place of the exact result; where sums
+may cancel, all errors are relative to the largest number of the exact result. "Gradient" is that of all inputs, of
+which the worst is shown, for a random cotangent.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Training steps beside processes that only compute: how much longer than a fair share of the cores would make them.
+"""Training steps beside processes that only compute: their time relative to a fair share of the cores.
 
     python -m benchmarks.busy                                 every workload, beside 1, 2 and 4 busy processes
     python -m benchmarks.busy --workloads mlp_small mlp --runs 5
@@ -6,7 +6,7 @@
 With c cores, t threads and n busy processes, t + n threads want c cores, so each fairly gets c / (t + n) of one, and a
 step may take max(1, (t + n) / c) times as long as on a quiet machine. The figure is a step's mean time beside them,
 divided by that and by the median on the quiet machine just before: 1 is a fair share, below 1 more than that. Means,
-since it is the few very long steps that a busy machine makes. Nothing else should run on the machine.
+because a busy machine makes a few steps very long. Nothing else should run on the machine.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from .workloads import WORKLOADS
 
 @contextmanager
 def busy(processes: int):
-    """So many processes that do nothing but count, while the block runs."""
+    """That many processes that only count, while the block runs."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield

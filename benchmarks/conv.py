@@ -4,22 +4,16 @@
     python -m benchmarks.conv --quick    fewer rounds
     python -m benchmarks.conv --only depthwise
 
-Both sides run as in a training step: the op is recorded, then backward gives the gradients of the weight and, but for
-the first layer of a network, of the image. Each library has a process of its own; they run in turn, in rounds (see
-gemm.py). Figures are medians over rounds.
+Both sides run as in a training step: the op is recorded, then backward computes the gradients of the weight and, except
+in the first layer of a network, of the image.
 """
 
-import argparse
-import statistics
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from .gemm import PAUSE, seconds
-from .process import Worker
+from . import compare
 
 LIBRARIES = "ours", "torch"
 BATCH = 64
@@ -33,7 +27,7 @@ class Convolution:
     kernel: int = 3
     stride: int = 1
     groups: int = 1
-    first: bool = False  # its input is data, which needs no gradient
+    first: bool = False  # its input is data and needs no gradient
 
     @property
     def name(self) -> str:
@@ -59,12 +53,12 @@ class Convolution:
 
     @property
     def flops(self) -> int:
-        """Of the output and the wanted gradients: each multiplies and adds for every output, tap and channel."""
+        """Of the output and the gradients: each multiplies and adds for every output, tap and channel."""
         _, w, g = self.arrays
         return 2 * g.size * w[0].size * (2 if self.first else 3)
 
 
-CASES = {case.name: case for case in (
+CASES = (
     Convolution(3, 16, 32, first=True),
     Convolution(16, 16, 32), Convolution(32, 32, 16), Convolution(64, 64, 8),
     Convolution(16, 32, 32, stride=2), Convolution(32, 64, 16, stride=2),
@@ -73,7 +67,7 @@ CASES = {case.name: case for case in (
     Convolution(64, 256, 16, kernel=1),
     Convolution(128, 128, 16, groups=32),
     Convolution(64, 64, 16, kernel=7, groups=64),
-)}  # fmt: skip
+)  # fmt: skip
 
 
 def step(library: str, case: Convolution) -> Callable[[], object]:
@@ -98,45 +92,11 @@ def step(library: str, case: Convolution) -> Callable[[], object]:
     return run
 
 
-def serve(library: str) -> None:
-    """Answer "name<tab>budget" lines with the seconds of one call."""
-    runs: dict[str, Callable[[], object]] = {}
-    for line in sys.stdin:
-        name, budget = line.rstrip("\n").split("\t")
-        if name not in runs:
-            runs[name] = step(library, CASES[name])
-        print(seconds(runs[name], float(budget)), flush=True)
-
-
-def compare(rounds: int, budget: float, only: str) -> None:
-    names = [name for name in CASES if only in name]
-    if not names:
-        raise SystemExit(f"no convolution's name contains {only!r}; they are:\n  " + "\n  ".join(CASES))
-    workers = {library: Worker("benchmarks.conv", "--serve", library) for library in LIBRARIES}
-    print(f"{'':42}{'ours, ms':>9}{'torch, ms':>11}{'ours, GFLOP/s':>15}{'torch/ours':>12}")
-    ratios = []
-    for name in names:
-        times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
-        for _ in range(rounds):
-            for library, worker in workers.items():
-                time.sleep(PAUSE)
-                times[library].append(float(worker.ask(f"{name}\t{budget}")))
-        ours, theirs = (statistics.median(times[library]) for library in LIBRARIES)
-        ratios.append(theirs / ours)
-        print(f"{name:42}{ours * 1e3:9.2f}{theirs * 1e3:11.2f}{CASES[name].flops / ours / 1e9:15.0f}{ratios[-1]:12.2f}",
-              flush=True)
-    print(f"{'geometric mean':42}{statistics.geometric_mean(ratios):47.2f}")
-    for worker in workers.values():
-        worker.close()
+def figures(i: int, seconds: dict[str, float]) -> str:
+    ours, theirs = (seconds[library] for library in LIBRARIES)
+    return f"{ours * 1e3:9.2f}{theirs * 1e3:11.2f}{CASES[i].flops / ours / 1e9:15.0f}"
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", default="", help="convolutions whose name contains this")
-    parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-    else:
-        compare(rounds=2 if options.quick else 5, budget=0.05 if options.quick else 0.1, only=options.only)
+    compare.main("conv", LIBRARIES, lambda: [case.name for case in CASES], lambda library, i: step(library, CASES[i]),
+                 f"{'ours, ms':>9}{'torch, ms':>11}{'ours, GFLOP/s':>15}", figures, budget=0.1)

@@ -2,23 +2,15 @@
 
     python -m benchmarks.gemm            every shape
     python -m benchmarks.gemm --quick    fewer rounds
-
-Thread pools that meet in one process slow each other down, so each library has a process of its own. They run in turn,
-in rounds, so that a slow moment of the machine meets all of them. Figures are medians over rounds.
 """
 
-import argparse
-import statistics
-import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
 
-from .process import Worker
+from . import compare
 
 LIBRARIES = "ours", "torch", "numpy"
-PAUSE = 0.15  # seconds, until the threads of the process that had its turn have stopped spinning
 
 LINEAR = [
     (128, 784, 512), (128, 512, 512), (128, 256, 256), (64, 128, 128),
@@ -68,59 +60,12 @@ def product(library: str, case) -> Callable[[], object]:
     return lambda: multiply(a, b, out=out)
 
 
-def seconds(run: Callable[[], object], budget: float) -> float:
-    """Median time of one call, over calls that fill the budget."""
-    run()
-    times, end = [], time.perf_counter() + budget
-    while len(times) < 5 or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def serve(library: str) -> None:
-    """Answer "name<tab>budget" lines with the seconds of one call."""
-    table, runs = cases(), {}
-    for line in sys.stdin:
-        name, budget = line.rstrip("\n").split("\t")
-        run = runs.setdefault(name, None) or product(library, table[name])
-        runs[name] = run
-        print(seconds(run, float(budget)), flush=True)
-
-
-def compare(rounds: int, budget: float, only: str) -> None:
-    names = [name for name in cases() if only in name]
-    if not names:
-        raise SystemExit(f"no product's name contains {only!r}; they are:\n  " + "\n  ".join(cases()))
-    workers = {library: Worker("benchmarks.gemm", "--serve", library) for library in LIBRARIES}
-    print(f"{'product':<42}" + "".join(f"{library:>8}" for library in LIBRARIES) + "   ours/torch  ours/numpy")
-    ratios: dict[str, list[float]] = {"torch": [], "numpy": []}
-    for name in names:
-        case = cases()[name]
-        times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
-        for _ in range(rounds):
-            for library, worker in workers.items():
-                time.sleep(PAUSE)
-                times[library].append(float(worker.ask(f"{name}\t{budget}")))
-        rate = {library: flops(case) / statistics.median(t) / 1e9 for library, t in times.items()}
-        for library in ratios:
-            ratios[library].append(rate["ours"] / rate[library])
-        print(f"{name:<42}" + "".join(f"{rate[library]:8.0f}" for library in LIBRARIES)
-              + f"{ratios['torch'][-1]:13.2f}{ratios['numpy'][-1]:12.2f}", flush=True)  # fmt: skip
-    means = {library: statistics.geometric_mean(r) for library, r in ratios.items()}
-    print(f"{'geometric mean':<66}{means['torch']:13.2f}{means['numpy']:12.2f}")
-    for worker in workers.values():
-        worker.close()
+def figures(i: int, seconds: dict[str, float]) -> str:
+    work = flops(list(cases().values())[i])
+    return "".join(f"{work / seconds[library] / 1e9:8.0f}" for library in LIBRARIES)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", default="", help="products whose name contains this")
-    parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-    else:
-        compare(rounds=2 if options.quick else 5, budget=0.03 if options.quick else 0.06, only=options.only)
+    compare.main("gemm", LIBRARIES, lambda: list(cases()),
+                 lambda library, i: product(library, list(cases().values())[i]),
+                 "".join(f"{library:>8}" for library in LIBRARIES), figures)

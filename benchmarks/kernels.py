@@ -3,21 +3,16 @@
     python -m benchmarks.kernels            every case
     python -m benchmarks.kernels --quick    fewer rounds
 
-Each library has a process of its own; they run in turn, in rounds (see gemm.py). PyTorch's side calls its kernels
-directly, without autograd, and its fused optimizers. Both sides allocate what they return. Figures are medians.
+PyTorch's side calls its kernels directly, without autograd, and its fused optimizers. Both sides allocate what they
+return.
 """
 
-import argparse
-import statistics
-import sys
-import time
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.gemm import PAUSE, seconds
-
-from .process import Worker
+from . import compare
 
 LIBRARIES = "ours", "torch"
 MLP, SMALL_MLP = (784, 512, 512, 10), (64, 128, 128, 10)
@@ -37,7 +32,7 @@ def parameters(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def ours() -> dict[str, Callable[[], Callable[[], object]]]:
-    """For each case what makes its inputs and returns a call without arguments that is timed."""
+    """For each case, a function that makes its inputs and returns the call to be timed."""
     from tinygrad_like.kernels import (
         attention,
         dropout,
@@ -50,25 +45,23 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         reduce,
         softmax,
     )
+    from tinygrad_like.ops import activation as functions
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
-        return lambda: (elementwise.forward(op, x), elementwise.backward(op, g, x))
-
-    def relu(*shape):
-        x, g = arrays(shape, shape)
-        return lambda: (elementwise.relu(x), elementwise.keep_positive(g, x))
+        vjp, _ = op.rules[0]
+        return lambda: (op.forward(x), vjp(g, x))
 
     def probabilities(*shape):
         x, g = arrays(shape, shape)
-        return lambda: softmax.softmax_backward(g, softmax.softmax(x))
+        return lambda: softmax.softmax_vjp(g, softmax.softmax(x))
 
     def cross_entropy(*shape):
         (x,), t, g = arrays(shape), labels(*shape), np.ones(1, np.float32)
 
         def run():
-            _, stats, _, divisor = softmax.cross_entropy(x, t)
-            return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
+            _, kept = softmax.cross_entropy(x, t)
+            return softmax.cross_entropy_vjp(x, g, t, None, kept["stats"], kept["totals"], -100, "mean", 0.0)
 
         return run
 
@@ -110,7 +103,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def look_up(rows, width, n):
         (table, g), index = arrays((rows, width), (n, width)), labels(n, rows)
-        return lambda: (table.take(index, axis=0), embedding.add_rows(g, index, np.zeros_like(table)))
+        return lambda: (embedding.take_rows(table, index), embedding.sum_rows_by(g, index, len(table)))
+
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
         return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
@@ -131,9 +125,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         def run():
             y = pool.sum_forward(x, axis, axis)
-            return elementwise.multiply(y, share), pool.sum_backward(elementwise.multiply(g, share), shape, axis, axis)
+            return elementwise.mul(y, mean), pool.sum_backward(elementwise.mul(g, mean), shape, axis, axis)
 
-        share = np.float32(1 / kernel**2)
+        mean = np.float32(1 / kernel**2)
         return run
 
     def drop(p, *shape):
@@ -157,11 +151,11 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         return lambda: optim.sgd(program.Table(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
 
     return {
-        "gelu, forward + backward (2048, 512)": lambda: activation(elementwise.GELU, 2048, 512),
-        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(elementwise.GELU_TANH, 2048, 512),
-        "silu, forward + backward (2048, 512)": lambda: activation(elementwise.SILU, 2048, 512),
-        "relu, forward + backward (128, 512)": lambda: relu(128, 512),
-        "relu, forward + backward (2048, 512)": lambda: relu(2048, 512),
+        "gelu, forward + backward (2048, 512)": lambda: activation(functions._gelu, 2048, 512),
+        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(functions.gelu_tanh, 2048, 512),
+        "silu, forward + backward (2048, 512)": lambda: activation(functions.silu, 2048, 512),
+        "relu, forward + backward (128, 512)": lambda: activation(functions.relu, 128, 512),
+        "relu, forward + backward (2048, 512)": lambda: activation(functions.relu, 2048, 512),
         "softmax, forward + backward (64, 10)": lambda: probabilities(64, 10),
         "softmax, forward + backward (8192, 64)": lambda: probabilities(8192, 64),
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
@@ -191,7 +185,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
         "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
-        "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
+        "multiply by a column (2048, 512)": lambda: two(elementwise.mul, (2048, 512), (2048, 1)),
         "sum of columns (128, 512)": lambda: one(reduce.sum_columns, 128, 512),
         "sum of columns (2048, 512)": lambda: one(reduce.sum_columns, 2048, 512),
         "sum of columns (2048, 10)": lambda: one(reduce.sum_columns, 2048, 10),
@@ -289,6 +283,7 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         (table, g), index = tensors((rows, width), (n, width)), t.from_numpy(labels(n, rows))
         return lambda: (aten.embedding(table, index),
                         aten.embedding_dense_backward(g, index, rows, -1, False))
+
     def max_pool(kernel, stride, padding, *shape):
         (x,), how = tensors(shape), ([kernel] * 2, [stride] * 2, [padding] * 2, [1, 1], False)
         g = t.randn_like(aten.max_pool2d_with_indices(x, *how)[0])
@@ -326,8 +321,8 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
         lambda: gelu("none"),
         lambda: gelu("tanh"),
         lambda: activation(aten.silu, aten.silu_backward, 2048, 512),
-        lambda: relu(128, 512),
-        lambda: relu(2048, 512),
+        lambda: activation(functions.relu, 128, 512),
+        lambda: activation(functions.relu, 2048, 512),
         lambda: probabilities(64, 10),
         lambda: probabilities(8192, 64),
         lambda: probabilities(2048, 512),
@@ -371,49 +366,12 @@ def torch() -> list[Callable[[], Callable[[], object]]]:
     ]
 
 
-def serve(library: str) -> None:
-    """Answer "number of case<tab>budget" lines with the seconds of one call."""
-    makers = list(ours().values()) if library == "ours" else torch()
-    runs: dict[int, Callable[[], object]] = {}
-    for line in sys.stdin:
-        number, budget = line.rstrip("\n").split("\t")
-        i = int(number)
-        if i not in runs:
-            runs[i] = makers[i]()
-            runs[i]()
-        print(seconds(runs[i], float(budget)), flush=True)
-
-
-def compare(rounds: int, budget: float, only: str) -> None:
-    if not any(only in name for name in ours()):
-        raise SystemExit(f"no case's name contains {only!r}; they are:\n  " + "\n  ".join(ours()))
-    workers = {library: Worker("benchmarks.kernels", "--serve", library) for library in LIBRARIES}
-    print(f"{'microseconds':<48}" + "".join(f"{library:>9}" for library in LIBRARIES) + "   torch/ours")
-    ratios = []
-    for i, name in enumerate(ours()):
-        if only not in name:
-            continue
-        times: dict[str, list[float]] = {library: [] for library in LIBRARIES}
-        for _ in range(rounds):
-            for library, worker in workers.items():
-                time.sleep(PAUSE)
-                times[library].append(float(worker.ask(f"{i}\t{budget}")))
-        median = {library: 1e6 * statistics.median(t) for library, t in times.items()}
-        ratios.append(median["torch"] / median["ours"])
-        columns = "".join(f"{median[library]:9.1f}" for library in LIBRARIES)
-        print(f"{name:<48}{columns}{ratios[-1]:13.2f}", flush=True)
-    print(f"{'geometric mean':<66}{statistics.geometric_mean(ratios):13.2f}")
-    for worker in workers.values():
-        worker.close()
+@functools.cache
+def makers(library: str) -> list[Callable[[], Callable[[], object]]]:
+    return list(ours().values()) if library == "ours" else torch()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
-    else:
-        compare(rounds=3 if options.quick else 7, budget=0.03 if options.quick else 0.06, only=options.only)
+    compare.main("kernels", LIBRARIES, lambda: list(ours()), lambda library, i: makers(library)[i](),
+                 "".join(f"{f'{library}, us':>11}" for library in LIBRARIES),
+                 lambda i, seconds: "".join(f"{1e6 * seconds[library]:11.1f}" for library in LIBRARIES), rounds=7)

@@ -19,7 +19,7 @@ class Worker:
                                         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path})
 
     def ask(self, line: str) -> str:
-        """The answer to a line. Ends this program if the worker has stopped, whose own message then stands above."""
+        """The answer to a line. Ends this program if the worker has stopped; its own message is then printed above."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()

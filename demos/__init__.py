@@ -3,7 +3,7 @@
 import signal
 import sys
 
-if sys.argv[0] == "-m":  # what it is while Python looks for the module to run: its imports take a second
+if sys.argv[0] == "-m":  # while Python looks for the module to run, whose imports take a second
     def _excepthook(kind, error, traceback):
         if issubclass(kind, KeyboardInterrupt):
             signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Draw the activation functions of (7.24-7.28) and their derivatives, as the engine's own gradients give them."""
+"""Draw the activation functions of (7.24-7.28) and their derivatives, computed by the engine's gradients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, tuple[nn.Module, str]] = {
 
 
 def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """f and f' at each of `points`: the VJP with a cotangent of ones, as every output depends on its own input only."""
+    """f and f' at each of `points`: the VJP with a cotangent of ones, since outputs depend only on their own input."""
     z = Tensor(points, requires_grad=True)
     y = f(z)
     y.backward(np.ones_like(points))
@@ -35,16 +35,15 @@ def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, 
 
 
 def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """`values` with a gap where they jump, so that no upright line joins the two sides."""
+    """`values` with a gap where they jump, so that no vertical line joins the two sides."""
     jumps = np.abs(np.diff(values)) > 20 * (points[1] - points[0])
     return np.where(np.append(jumps, False), np.nan, values)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("activations", __doc__)
+    parser = cli.parser("activations", __doc__, draws=True)
     parser.add_argument("--range", type=cli.number(above=0), default=4.0, help="draw from minus this to this")
     parser.add_argument("--points", type=cli.whole(2), default=2000, help="points on each curve")
-    parser.add_argument("--out", type=cli.picture, default="runs/activations.png", help="the picture, a PNG file")
     return parser
 
 

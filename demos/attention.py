@@ -16,7 +16,7 @@ from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, f
 
 @contextmanager
 def attention_maps(layers: Iterable[nn.MultiheadAttention]) -> Iterator[list[np.ndarray]]:
-    """Collect the weights (batch, heads, queries, keys) of each call of these layers, which are to hide no keys."""
+    """Collect the weights (batch, heads, queries, keys) of each call of these layers, which must not hide any keys."""
     maps: list[np.ndarray] = []
 
     def look(layer, args, output):
@@ -31,7 +31,7 @@ def attention_maps(layers: Iterable[nn.MultiheadAttention]) -> Iterator[list[np.
 
 
 def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: Sequence[str]) -> Path:
-    """What the class token of a ViT attends to in each layer, and how alike the embeddings of the positions are.
+    """What the class token of a ViT attends to in each layer, and how similar the position embeddings are.
 
     images: (n, channels, height, width), one for each name.
     """
@@ -60,7 +60,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
                 else:
                     axes.set_title(f"read as {names[read[i]]}", loc="center", fontsize=9, pad=4, color=BLUE)
         right.suptitle("How alike positions are (cosine)", x=0.012, ha="left", fontsize=11, color=INK)
-        limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # but for those with themselves, which are 1
+        limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # except with themselves, which is 1
         for (i, j), axes in np.ndenumerate(right.subplots(side, side)):
             bare(axes)
             axes.imshow(similar[i, j], cmap=DIVERGING, vmin=-limit, vmax=limit)

@@ -1,4 +1,4 @@
-"""Draw what each augmentation does to real images: one picture for each, a row per image, drawn anew in each column."""
+"""Draw what each augmentation does to real images: one picture for each, a row per image, a new draw per column."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def show(axes: Any, image: np.ndarray, title: str = "", colour: str = MUTED) -> 
     axes.imshow(image.transpose(1, 2, 0).clip(0, 1), cmap=GREYS, vmin=0, vmax=1, interpolation="nearest")
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
-    for spine in axes.spines.values():  # where the paper is as white as the image, its edge must be seen
+    for spine in axes.spines.values():  # if the paper is as white as the image, its edge must be visible
         spine.set(visible=True, color=HAIR if colour == MUTED else colour, linewidth=0.8 if colour == MUTED else 1.4)
     axes.set_title(title, loc="center", fontsize=8, pad=3, color=colour)
 
 
 def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, labels: np.ndarray, columns: int) -> Path:
-    """The images, (rows, channels, height, width), in the first column, and drawn anew in each of the others."""
+    """The images, (rows, channels, height, width), in the first column, and augmented anew in each other column."""
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
         fig = figure(max(1.12 * (columns + 1), 0.11 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6)

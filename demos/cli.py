@@ -1,6 +1,6 @@
-"""What the demos share on the command line: arguments checked before any work, errors of one line, Ctrl-C.
+"""What the demos' command lines share: arguments checked before any work, one-line errors, Ctrl-C.
 
-A demo is a parser and a function of what it has read:
+A demo is a parser and a function of its result:
 
     def make_parser():
         parser = cli.parser("moons", __doc__)
@@ -30,23 +30,26 @@ from tinygrad_like.kernels import threads
 
 try:
     import fcntl
-except ImportError:  # Windows has none: runs are not kept apart there
+except ImportError:  # Windows does not have it: runs do not lock each other out there
     fcntl = None  # type: ignore[assignment]
 
 EXTRA = {"matplotlib": "matplotlib", "PIL": "pillow", "safetensors": "safetensors", "tqdm": "tqdm"}
-INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C has ended
+INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 
 
-def parser(name: str, description: str | None, epilog: str | None = None) -> argparse.ArgumentParser:
-    """A parser for `python -m demos.<name>`, with the option that all demos have."""
+def parser(name: str, description: str | None, epilog: str | None = None,
+           draws: bool = False) -> argparse.ArgumentParser:
+    """A parser for `python -m demos.<name>`, with the option that all demos have, and --out if it draws one picture."""
     made = argparse.ArgumentParser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
                                    allow_abbrev=False, formatter_class=_Formatter)
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
+    if draws:
+        made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Adds the default where there is one and the help does not tell it."""
+    """Adds the default if there is one that the help does not mention."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         told = action.default in (None, False) or "(default" in (action.help or "")
@@ -55,7 +58,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaults
 
 def command(make_parser: Callable[[], argparse.ArgumentParser],
             parse: Callable[[Sequence[str] | None], argparse.Namespace] | None = None) -> Callable:
-    """Make a function of arguments, read by `parse` if there is one, a program: what goes wrong is said in one line."""
+    """Turn a function of arguments, read by `parse` if given, into a program that reports errors in one line."""
     def wrap(run: Callable[[argparse.Namespace], Any]) -> Callable[..., Any]:
         @wraps(run)
         def main(argv: Sequence[str] | None = None) -> Any:
@@ -73,8 +76,8 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
                     signal.signal(signal.SIGINT, signal.SIG_IGN)
                 print("\ninterrupted" + f": {stop}" * bool(str(stop)), file=sys.stderr, flush=True)
                 raise SystemExit(INTERRUPTED) from None
-            except BrokenPipeError:  # as by `| head`: whoever read the output has seen enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else flushing it at exit fails again
+            except BrokenPipeError:  # for instance by `| head`: the reader has seen enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing it at exit fails again
                 raise SystemExit(1) from None
             except (ArithmeticError, ImportError, MemoryError, OSError, ValueError) as error:
                 if traceback:
@@ -87,7 +90,7 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
 
 
 def refuse(option: str, message: str) -> NoReturn:
-    """Say, as argparse does, what is wrong with an argument; for what only shows beside others, or beside the data."""
+    """Report an argument as argparse does, if it is wrong only together with others or with the data."""
     raise argparse.ArgumentError(None, f"argument {option}: {message}")
 
 
@@ -137,7 +140,7 @@ def number(*, above: float = -math.inf, least: float = -math.inf, below: float =
     return read
 
 
-RATE = number(above=0, most=10)  # of learning: with more, weights overflow in a few steps
+RATE = number(above=0, most=10)  # larger learning rates make weights overflow in a few steps
 
 
 def thread_count(text: str) -> int:
@@ -170,7 +173,7 @@ def picture(text: str) -> Path:
 
 
 def _writable(path: Path) -> None:
-    """What is missing of the path must be possible to make."""
+    """Check that the missing folders of the path can be made."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists())
     if not there.is_dir():
         raise argparse.ArgumentTypeError(f"{str(there)!r} is a file, so there can be no folder {str(path)!r}")
@@ -182,17 +185,17 @@ def _writable(path: Path) -> None:
 
 
 def need_checkpoint(resume: object, path: Path) -> None:
-    """Refuse --resume where there is no checkpoint to go on from."""
+    """Refuse --resume if there is no checkpoint to resume."""
     if resume and not path.exists():
         refuse("--resume", f"there is no {path} to go on from; leave the option out to begin")
 
 
 @contextmanager
 def claim(paths: Sequence[Path], resumed: bool = False) -> Iterator[None]:
-    """For one program alone to write path.csv, path.ckpt and so on, for each path: it holds path.lock meanwhile.
+    """Let only one program at a time write path.csv, path.ckpt and so on, for each path, by holding path.lock.
 
-    Ctrl-C leaves with what to do to go on. resumed: checkpoints that are there belong to what is going on.
-    Raises ValueError if another program has a lock; the system gives locks back however a program ends.
+    Ctrl-C prints how to resume. resumed: existing checkpoints belong to this run.
+    Raises ValueError if another program has a lock; the system releases locks however a program ends.
     """
     checkpoints = [path.with_suffix(".ckpt") for path in paths]
     before = [None if resumed else _version(checkpoint) for checkpoint in checkpoints]
@@ -226,7 +229,7 @@ def _locked(lock: Path, path: Path) -> Iterator[None]:
                 mine = os.path.samestat(os.fstat(file.fileno()), lock.stat())
             except FileNotFoundError:
                 mine = False
-            if not mine:  # it was removed, by the run that had it, between opening and locking
+            if not mine:  # the run that held it removed it between our opening and locking it
                 continue
             file.truncate(0)
             file.write(f"{os.getpid()}\n")

@@ -1,4 +1,4 @@
-"""The look the demos' pictures share, and the report of a training run."""
+"""The common look of the demos' pictures, and the report of a training run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:  # it belongs to the extra `demos`: --help is to work without
+if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure
 
 INK, MUTED, HAIR, PAPER = "#1f2933", "#6b7785", "#e3e7ec", "#ffffff"
@@ -31,7 +31,7 @@ STYLE = {
 
 
 def style() -> AbstractContextManager:
-    """Within it, what is drawn looks as the demos' pictures do."""
+    """Inside it, pictures have the look of the demos."""
     from matplotlib import rc_context
 
     return rc_context(STYLE)
@@ -54,21 +54,21 @@ def figure(width: float, height: float) -> Figure:
 
 
 def save(fig: Figure, path: Path) -> Path:
-    """Write a PNG, whole or not at all, making its folder if need be; returns the path."""
+    """Write a PNG, completely or not at all, and make its folder if needed; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     try:
         fig.savefig(fresh, dpi=160, format="png")
         os.replace(fresh, path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None  # of a full disk it does not say which file
+        raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk's error names no file
     finally:
         fresh.unlink(missing_ok=True)
     return path
 
 
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
-    """Draw loss and accuracy by epoch, of a run that is not over."""
+    """Draw loss and accuracy by epoch while a run is going on."""
     with style():
         fig = figure(8, 3.9)
         fig.suptitle(f"{title}: {len(rows)} epochs", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
@@ -89,7 +89,7 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
     """Draw one run: loss and accuracy by epoch, the confusion matrix, and test images that were misread.
 
     rows: each with epoch, loss, train_accuracy, test_accuracy; images: (n, 1, height, width), of the test.
-    least_loss: what the training loss cannot fall below.
+    least_loss: the lowest possible training loss.
     """
     wrong = np.flatnonzero(predictions != labels)
     with style():
@@ -127,7 +127,7 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
 
 
 def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names: Sequence[str]) -> None:
-    """What is right in blue, what is mistaken in orange: on one scale the few mistakes would not be seen."""
+    """Right answers in blue, mistakes in orange: on one scale the few mistakes would be invisible."""
     k = len(names)
     counts = np.zeros((k, k), dtype=int)
     np.add.at(counts, (labels, predictions), 1)
@@ -142,7 +142,7 @@ def draw_confusion(axes: Any, labels: np.ndarray, predictions: np.ndarray, names
     axes.set_xticks(range(k), short, rotation=0 if max(map(len, short)) < 3 else 60)
     axes.set_yticks(range(k), short)
     axes.set(title="Confusion matrix", xlabel="read as", ylabel="is")
-    axes.set_anchor("N")  # its title level with the other two
+    axes.set_anchor("N")  # aligns its title with the other two
     axes.grid(False)
     axes.tick_params(length=0)
     axes.set_xticks(np.arange(0.5, k - 1), minor=True)

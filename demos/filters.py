@@ -1,7 +1,7 @@
-"""What a convolutional net has learned to look for: its first filters, and the feature maps they and later layers make.
+"""What a convolutional net has learned to look for: its first filters, and feature maps of all its stages.
 
-A small ResNet is trained on the digits, or with --net one that demos.train has saved is used. Above are the filters of
-the first layer; below is, for one image, what the filters see in it, and some feature maps of each stage after them.
+It trains a small ResNet on the digits, or uses one that demos.train has saved (--net). Above are the filters of the
+first layer; below, for one image, what the filters see in it, and some feature maps of each later stage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net
 
 
 def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
-    """The ResNet of demos.train, by its recipe for this data but for the number of epochs."""
+    """The ResNet of demos.train, by its recipe for this data, except for the number of epochs."""
     recipe, (x, y, _, _) = RECIPES[data, "resnet8"], arrays
     model = MODELS["resnet8"].build(x.shape[1:], len(DATA[data].classes), recipe["width"], recipe["depth"])
     loader = DataLoader(x, y, batch_size=recipe["batch_size"], shuffle=True, transform=DATA[data].augment)
@@ -34,28 +34,28 @@ def train(data: str, arrays: Arrays, epochs: int) -> nn.Module:
 
 
 def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
-    """What the first convolution and each stage make of an image (channels, height, width), each (maps, rows, columns).
+    """What the first convolution and each stage compute from an image (channels, height, width): (maps, rows, columns).
 
-    The net is a ResNet. A hook on each layer keeps its output.
+    The net is a ResNet. A hook on each layer stores its output.
     """
-    kept: dict[str, np.ndarray] = {}
+    maps: dict[str, np.ndarray] = {}
     handles = []
     for name in ("conv1", *model.stages):
-        def keep(layer: nn.Module, args: tuple, y: Tensor, name: str = name) -> None:
-            kept[name] = y.numpy()[0]
+        def store(layer: nn.Module, args: tuple, y: Tensor, name: str = name) -> None:
+            maps[name] = y.numpy()[0]
 
-        handles.append(model.get_submodule(name).register_forward_hook(keep))
+        handles.append(model.get_submodule(name).register_forward_hook(store))
     try:
         with evaluating(model):
             model(Tensor(image[None]))
     finally:
         for handle in handles:
             handle.remove()
-    return kept
+    return maps
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("filters", __doc__)
+    parser = cli.parser("filters", __doc__, draws=True)
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a resnet saved by demos.train, for --data's images")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
@@ -64,7 +64,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=cli.whole(1), metavar="N", help="of training, without --net (default: 20)")
     parser.add_argument("--maps", type=cli.whole(1), default=16, metavar="N", help="filters and maps in a row")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
-    parser.add_argument("--out", type=cli.picture, default="runs/filters.png", help="the picture, a PNG file")
     return parser
 
 
@@ -117,7 +116,7 @@ def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: d
 
 
 def show(axes: Any, value: np.ndarray, colours: Any) -> None:
-    """One map on a scale of its own: blue below zero and orange above, or white to one colour where all is positive."""
+    """One map on its own scale: blue below zero and orange above, or white to one colour if all is positive."""
     most = max(float(np.abs(value).max()), 1e-12)
     axes.imshow(value, cmap=colours, vmin=-most if colours is DIVERGING else 0, vmax=most)
     axes.spines[:].set(visible=True, color=HAIR, linewidth=0.8)

@@ -1,17 +1,17 @@
 """Teach a trained net new classes from a handful of examples, and compare with training from scratch on the same.
 
-A net is trained on the digits 0 to 4. It has never seen 5 to 9, of which there are now 1, 2, 5, ... examples each:
+A net is trained on the digits 0 to 4. It has never seen 5 to 9, and now gets 1, 2, 5, ... examples of each:
 
-    new head      the head is replaced by a new one, which alone is trained; the body is frozen
-    whole net     the head is replaced, and all is trained, the body with smaller steps
+    new head      the head is replaced, and only the new one is trained; the body is frozen
+    whole net     the head is replaced, and everything is trained, the body with smaller steps
     from scratch  a new net of the same kind is trained
 
-Prints the accuracy on the test images of the new classes, averaged over seeds, and draws it. With --net, a net that
-demos.train has saved takes the place of the one trained here.
+Prints the accuracy on the test images of the new classes, averaged over seeds, and draws it. --net takes a net saved by
+demos.train instead.
 
-What to expect: a body helps in so far as it has learned more than its classes. The one trained here on 720 small images
-has not, and from scratch is as good or better. With --data mnist, where it sees 30,000, one example of each new class
-gave 49 % with a new head, 55 % with the whole net and 49 % from scratch; 20 examples gave 83, 88 and 84 %.
+What to expect: a body helps if it has learned more than its classes. The one trained here on 720 small images has not,
+and training from scratch is as good or better. With --data mnist, where it sees 30,000 images, one example of each new
+class gave 49 % with a new head, 55 % with the whole net and 49 % from scratch; 20 examples gave 83, 88 and 84 %.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def fresh(net: dict) -> nn.Module:
 
 
 def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable) -> nn.Module:
-    """The body learns from augmented images, and without label smoothing, which would leave in its features little but
-    the old classes (Kornblith et al. 2021)."""
+    """The body learns from augmented images, and without label smoothing, which would leave little but the old classes
+    in its features (Kornblith et al. 2021)."""
     model = fresh(net)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, transform=augment)
     fit(model, loader, nn.CrossEntropyLoss(), optim.AdamW(model.parameters(), lr=1e-3), max(5, 50_000 // len(x)))
@@ -51,7 +51,7 @@ def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable) -> nn.M
 
 def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarray, y: np.ndarray,
           steps: int) -> nn.Module:
-    """A net for the new classes, by one of METHODS, from the examples x and y."""
+    """A net for the new classes, trained by one of METHODS on the examples x and y."""
     model = fresh(net)
     if method == "from scratch":
         replace_head(model, classes)
@@ -77,7 +77,7 @@ def examples(y: np.ndarray, classes: list[int], each: int, seed: int) -> np.ndar
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("finetune", __doc__)
+    parser = cli.parser("finetune", __doc__, draws=True)
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a net saved by demos.train, for images of the size of --data's")
     parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: mlp)")
@@ -89,7 +89,6 @@ def make_parser() -> argparse.ArgumentParser:
                         help="of each new class")
     parser.add_argument("--steps", type=cli.whole(1), default=200, metavar="N", help="of training")
     parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="average over N draws")
-    parser.add_argument("--out", type=cli.picture, default="runs/finetune.png", help="the picture, a PNG file")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""How far gradients reach: their size at every block of deep nets at the start, with and without skip connections.
+"""How far gradients reach: their size at every block of untrained deep nets, with and without skip connections.
 
 All nets have the same layers, Linear and ReLU twice to a block. Plain blocks pass on what they compute,
 
@@ -7,9 +7,9 @@ All nets have the same layers, Linear and ReLU twice to a block. Plain blocks pa
     scaled     z <- z + F(z) / sqrt(L)    with L blocks
 
 For one batch of digits it prints, and draws for every block, the norm of the loss's gradient at the block's output.
-With nn.Linear's own weights gradients vanish in plain nets, and skip connections carry them past. With Kaiming's larger
-ones, --init kaiming, plain nets keep them, but a stream to which every block adds as much as it holds explodes, unless
-it is scaled (003).
+With nn.Linear's own weights, gradients vanish in plain nets, and skip connections preserve them. With Kaiming's larger
+weights, --init kaiming, plain nets preserve them, but a stream to which every block adds as much as it holds explodes,
+unless it is scaled (003).
 """
 
 from __future__ import annotations
@@ -63,14 +63,13 @@ def gradient_norms(model: nn.Module, x: Tensor, y: Tensor) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("gradient_depth", __doc__)
+    parser = cli.parser("gradient_depth", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
                         help="numbers of blocks")
     parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
     parser.add_argument("--init", choices=tuple(INITS), default="default",
                         help="of the weights; kaiming keeps the size of what passes through F")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/gradient_depth.png", help="the picture, a PNG file")
     return parser
 
 

@@ -1,13 +1,13 @@
 """A small GPT learns to write, one character after the other, like a text.
 
-The text is the source of Python's standard library on this machine, or any file given with --text. The model is judged
-on text it has not learned from (other files, or the last tenth of the file), in bits per character: how many it would
-take to write that text down with the model's predictions. A character 5-gram with Kneser-Ney smoothing, counted in the
-same text, is what it has to beat.
+The text is the source of Python's standard library on this machine, or any file given with --text. The model is tested
+on text it has not learned from (other files, or the last tenth of the file), in bits per character: how many bits it
+takes to encode that text with the model's predictions. It has to beat a character 5-gram with Kneser-Ney smoothing,
+counted in the same text.
 
-Leaves in --out, as language.csv and so on: the curve, its picture (.png, drawn anew while it trains), the weights
-(.safetensors), from which --generate goes on writing, and the state of the run (.ckpt). After Ctrl-C, --resume goes on
-from there; a run that is over is extended by more --steps and, in proportion, more --evaluations.
+Writes to --out, as language.csv and so on: the curve, its picture (.png, redrawn during training), the weights
+(.safetensors), with which --generate writes text, and the state of the run (.ckpt). After Ctrl-C, --resume goes on from
+there; more --steps and, in proportion, more --evaluations extend a finished run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ORDER = 5
 def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int = 32) -> np.ndarray:
     """-log2 of the probability of each token but the first: (length - 1,).
 
-    The model reads windows that overlap by half, and each token is judged where more has been read before it.
+    The model reads windows that overlap by half; each token counts in the window where more precedes it.
     """
     half, total = context // 2, len(tokens) - 1
     starts = half * np.arange(1 + max(0, -(-(total - context) // half)))
@@ -53,7 +53,7 @@ def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int =
 
 
 def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
-    """The prompt and so many tokens more. The model sees no further back than `context`: when that is full, it forgets
+    """The prompt and that many more tokens. The model sees at most `context` tokens: when these are full, it forgets
     the first eighth."""
     tokens, end = prompt, len(prompt) + length
     with cli.progress(total=length, desc="writing", unit="char") as bar:
@@ -66,7 +66,7 @@ def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int
 
 
 def build(net: dict[str, Any]) -> nn.LanguageModel:
-    """Rotary positions, as learned ones take many more steps."""
+    """Rotary positions, since learned ones take many more steps."""
     return nn.LanguageModel(len(net["characters"]), net["d_model"], net["layers"], net["heads"], positions="rotary")
 
 
@@ -82,7 +82,7 @@ def load(path: Path) -> tuple[nn.LanguageModel, dict[str, Any]]:
 
 
 def train(args: argparse.Namespace) -> dict[str, float]:
-    """Learn, print and draw how it goes, save; returns the bits per character of the model and of the 5-gram."""
+    """Train, print and draw the progress, save; returns the bits per character of the model and of the 5-gram."""
     name = args.text.name if args.text else "Python's standard library"
     text, held = split_text(args.text, SIZE, HELD_OUT) if args.text else standard_library(SIZE, HELD_OUT)
     characters = Characters.of(text)
@@ -137,7 +137,7 @@ def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: a
 
 
 def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
-    """Bits per character by step, beside those of the 5-gram; each row is of so many steps."""
+    """Bits per character by step, compared with the 5-gram; each row covers `steps` steps."""
     with style():
         fig = figure(7.6, 4.4)
         fig.suptitle(f"A GPT learns to write like {name}", x=0.012, ha="left", fontsize=14, fontweight="bold",

@@ -1,11 +1,11 @@
-"""Delete single layers of trained nets: a residual net hardly notices, a plain one forgets all it knew.
+"""Delete single layers of trained nets: a residual net hardly changes, a plain one forgets everything.
 
-A residual block adds F(z) to what passes by, so a net of L blocks is a sum over 2^L paths, of which half avoid any
-given block (002; Veit et al. 2016). In a plain net there is only one path, through all layers.
+A residual block adds F(z) to its input, so a net of L blocks is a sum over 2^L paths, of which half avoid any given
+block (002; Veit et al. 2016). In a plain net there is only one path, through all layers.
 
 Two nets of equal depth and width are trained on the digits: ResNet-S, in which each block holds two layers, and a
-plain net. Then each block, or each layer, is taken out by itself, and after that several at random. Prints the accuracy
-on the test images and draws it.
+plain net. Then each block, or each layer, is removed on its own, and after that several at random. Prints and draws the
+accuracy on the test images.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def residual(width: int, blocks: int) -> nn.Sequential:
 
 
 def plain(width: int, layers: int) -> nn.Sequential:
-    """As deep and wide, with a ReLU after each layer, and weights as large as a deep net needs them to learn (003)."""
+    """As deep and wide, with a ReLU after each layer, and initial weights large enough for deep nets to learn (003)."""
     units = [nn.Sequential(nn.Linear(width, width), nn.ReLU()) for _ in range(layers)]
     for unit in units:
         nn.init.kaiming_normal_(unit[0].weight, nonlinearity="relu")
@@ -42,14 +42,14 @@ def plain(width: int, layers: int) -> nn.Sequential:
 
 
 def without(model: nn.Sequential, deleted: set[int]) -> nn.Sequential:
-    """The same net, sharing its weights, in which units with these numbers are the identity."""
+    """The same net, sharing its weights, with the units of these numbers replaced by the identity."""
     units = [nn.Identity() if i in deleted else unit for i, unit in enumerate(model.units)]
     return nn.Sequential({"flatten": model.flatten, "project": model.project, "units": nn.Sequential(*units),
                           "head": model.head})
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("lesion", __doc__)
+    parser = cli.parser("lesion", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L",
                         help="of the residual net; the plain one has 2 L layers")
     parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
@@ -57,7 +57,6 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draws", type=cli.whole(1), default=20, metavar="N",
                         help="random choices of the units to delete, of each number")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and choices")
-    parser.add_argument("--out", type=cli.picture, default="runs/lesion.png", help="the picture, a PNG file")
     return parser
 
 

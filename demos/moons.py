@@ -1,4 +1,4 @@
-"""Draw how an MLP learns to tell two moons apart: its decision boundary after a few, some and many steps."""
+"""Draw how an MLP learns to separate two moons: its decision boundary after few, some and many steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def train(model: nn.Module, x: Tensor, y: Tensor, steps: int, optimizer: optim.O
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("moons", __doc__)
+    parser = cli.parser("moons", __doc__, draws=True)
     parser.add_argument("--points", type=cli.whole(2), default=400, help="points in all")
     parser.add_argument("--noise", type=cli.number(least=0), default=0.16, help="standard deviation of the blur")
     parser.add_argument("--hidden", type=cli.whole(1), nargs="*", default=[32, 32],
@@ -46,7 +46,6 @@ def make_parser() -> argparse.ArgumentParser:
                         help="draw after this many steps")
     parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="learning rate of AdamW")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="seed of points and weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/moons.png", help="the picture, a PNG file")
     return parser
 
 

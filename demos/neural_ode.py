@@ -2,9 +2,9 @@
 
     z <- z + h f(z), n times with h = 1 / n,    approaches    dz/dt = f(z) from t = 0 to 1
 
-A net of `--steps` such blocks, then a linear head, learns to tell two moons apart: f moves the points until a straight
-line separates them. Draws how they move, and how little the result depends on the number of steps afterwards: with n
-blocks in place of those it was trained with, points end near where the exact flow takes them, with an error like 1 / n.
+A net of `--steps` such blocks and a linear head learns to separate two moons: f moves the points until a straight line
+separates them. It draws how they move, and how little the result depends on the number of steps afterwards: with n
+blocks instead of the trained number, points end near where the exact flow takes them, with an error like 1 / n.
 """
 
 from __future__ import annotations
@@ -44,13 +44,12 @@ class Flow(nn.Module):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("neural_ode", __doc__)
+    parser = cli.parser("neural_ode", __doc__, draws=True)
     parser.add_argument("--points", type=cli.whole(2), default=300, metavar="N", help="points in all")
     parser.add_argument("--hidden", type=cli.whole(1), default=32, metavar="N", help="hidden features of f")
     parser.add_argument("--steps", type=cli.whole(1), default=12, metavar="N", help="blocks while training")
     parser.add_argument("--updates", type=cli.whole(1), default=300, metavar="N", help="steps of training")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/neural_ode.png", help="the picture, a PNG file")
     return parser
 
 

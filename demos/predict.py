@@ -1,10 +1,10 @@
-"""Read image files with a net that demos.train has saved: print what the net sees, and the probability of each class.
+"""Classify image files with a net that demos.train has saved: print what the net sees, and each class's probability.
 
-A drawing may be light on dark or dark on light, of any size and anywhere in the image: it is cut out, and scaled and
-placed as those are that the net was trained on. An image of just their size is left as it is, but for light and dark.
+A drawing may be light on dark or dark on light, of any size and anywhere in the image: it is cut out, scaled and placed
+like those the net was trained on. An image that already has their size is only inverted if needed.
 
-A net knows what it has seen. The embedded digits are by 13 people, 8x8 pixels each; for the handwriting of others,
-and for print, a net trained on MNIST (--data mnist) is the better reader.
+A net knows only what it has seen. The embedded digits are by 13 people, with 8x8 pixels each; a net trained on MNIST
+(--data mnist) reads the handwriting of others, and print, better.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from . import cli
 from .recipes import DATA, Frame, Shape, load_net
 
 SHADES = " .:-=+*#%@"
-FAINT = 0.3  # of the strongest ink: what is weaker has no say in where a drawing ends
+FAINT = 0.3  # of the strongest ink: weaker ink does not count in finding where a drawing ends
 
 
 def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto") -> np.ndarray:
     """An image file as float32 in [0, 1] of shape (channels, height, width), channels being 1 or 3.
 
-    With a frame, it is one drawing: ink is "light", "dark", or "auto", which takes the edge of the image for paper.
-    Raises ValueError if the file cannot be read, or nothing is drawn.
+    With a frame, it is one drawing: ink is "light", "dark", or "auto", which assumes that the edge of the image is
+    paper. Raises ValueError if the file cannot be read, or nothing is drawn.
     """
     from PIL import Image, ImageOps
 
@@ -39,7 +39,7 @@ def read_image(path: Path, shape: Shape, frame: Frame | None, ink: str = "auto")
             if image.has_transparency_data:
                 image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
             image = image.convert("L" if channels == 1 else "RGB")
-    except Exception as error:  # what a decoder raises for a damaged file may be anything
+    except Exception as error:  # a decoder may raise anything for a damaged file
         raise ValueError(f"{path} cannot be read as an image ({error})") from None
     pixels = np.asarray(image, dtype=np.float32).reshape(image.height, image.width, channels) / 255
     if frame is not None:
@@ -69,7 +69,7 @@ def framed(ink: np.ndarray, height: int, width: int, frame: Frame) -> np.ndarray
     finer = -(-8 * height // len(ink))  # so that it can be placed between the pixels of a small image
     ink = ink.repeat(finer, axis=0).repeat(finer, axis=1)
     h, w = ink.shape
-    # A piece of paper, as large as the image is beside what it shows, and the drawing in its middle.
+    # A sheet of paper as large as the image is relative to the drawing, with the drawing in the middle.
     scale = h / frame.rows if frame.narrow else max(h / frame.rows, w / frame.columns)
     tall, wide = round(scale * height), round(max(scale, w / frame.columns) * width)
     y, x = (np.average(np.arange(n), weights=ink.sum(axis=1 - i)) if frame.by_mass else (n - 1) / 2
@@ -82,7 +82,7 @@ def framed(ink: np.ndarray, height: int, width: int, frame: Frame) -> np.ndarray
 
 
 def resized(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Pixels (any height, any width) scaled to these: made smaller, each is the mean of those it stands for."""
+    """Pixels scaled to this height and width; when shrinking, each is the mean of the pixels it replaces."""
     from PIL import Image
 
     how = Image.Resampling.BOX if pixels.shape[0] >= height else Image.Resampling.BICUBIC

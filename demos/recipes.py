@@ -1,4 +1,4 @@
-"""What the demos train on what, and how: one entry for each data set, each model, and each pair of them."""
+"""Data sets, models and how to train them: one entry for each data set, each model, and each pair of them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Frame:
-    """How what is drawn fills the images of a data set: so many of their rows and columns.
+    """How many rows and columns of an image a drawing fills in a data set.
 
-    narrow: it fills the rows, and is narrowed where it would take more columns; else it keeps its proportions.
-    by_mass: its centre of mass is in the middle, not the box around it.
+    narrow: it fills the rows, and is narrowed if it would take more columns; otherwise it keeps its proportions.
+    by_mass: its centre of mass is in the middle, instead of its bounding box.
     """
 
     rows: int
@@ -51,7 +51,7 @@ class Frame:
 class DataSet:
     """load(folder, split) gives images (n, channels, height, width), labels (n,), and those of the test set.
 
-    augment: the changes that leave such images what they are; used with --augment light.
+    augment: changes that do not alter what such images show; used with --augment light.
     frame: of drawings, light on dark; None for photographs.
     """
 
@@ -66,8 +66,7 @@ class DataSet:
 class Model:
     """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width).
 
-    width and depth are those of the recipe or the command line; None where a net that has a size of its own leaves them
-    out of its recipe.
+    width and depth come from the recipe or the command line; they are None for a net with a fixed size.
     """
 
     title: str
@@ -162,7 +161,7 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 
 
 def save_net(path: Path, model: nn.Module, name: str, data: str, shape: Shape, options: Mapping[str, Any]) -> None:
-    """Write the weights, with what it takes to build the net again and to give it what it was trained on."""
+    """Write the weights, and what is needed to build the net again and to prepare its input as in training."""
     net = {"model": name, "data": data, "shape": shape, "classes": DATA[data].classes, "width": options.get("width"),
            "depth": options.get("depth")}
     save_weights(model, path, {"net": json.dumps(net)})
@@ -185,8 +184,8 @@ def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def _check_net(net: Mapping[str, Any], size: int) -> None:
-    """Raise an error if the net is larger than can have its weights in a file of so many bytes."""
-    name, width, depth = net["model"], net["width"] or 1, net["depth"] or 1  # None: the net has a size of its own
+    """Raise an error if the net's weights do not fit into a file of that many bytes."""
+    name, width, depth = net["model"], net["width"] or 1, net["depth"] or 1  # None: the net has a fixed size
     channels, height, side = net["shape"]
     for number in (width, depth, channels, height, side):
         if not isinstance(number, int) or not 1 <= number <= 4096:

@@ -1,14 +1,14 @@
-"""What regularization does where it matters: an MLP that learns the digits from a few images of each.
+"""What regularization does when data are few: an MLP learns the digits from a few images of each.
 
-Each method alone is added to the same net, trained the same way with SGD on the same images:
+Each method on its own is added to the same net, trained the same way with SGD on the same images:
 
     none             nothing
     L2               + c sum w^2 in the loss (002)
     L1               + c sum |w|
     L1 as w = a b    each weight is a product of two, with c (sum a^2 + sum b^2) / 2 in the loss: no less than
                      c sum |w|, equal to it where |a| = |b|, and without its corner at 0 (002)
-    early stopping   a fifth of the images decides when to stop, and is not trained on
-    augmentation     each image is turned, zoomed and shifted a little, each time anew
+    early stopping   a fifth of the images is not trained on, and decides when to stop
+    augmentation     each image is rotated, zoomed and shifted a little, at random each time
     dropout          half of the hidden activations, and a tenth of the input, are dropped
     label smoothing  a tenth of each label is spread over all classes
 
@@ -65,7 +65,7 @@ class ProductLinear(nn.Module):
 class Method:
     """What is added to the plain run. penalty: of the layers. drop: of input and of hidden activations.
 
-    lr: the gradient of w reaches it through a and b, which are smaller than 1 and so want larger steps.
+    lr: the gradient of w reaches a and b multiplied by each other, which are below 1, so larger steps are needed.
     """
 
     penalty: Callable[[list], Tensor] | None = None
@@ -77,7 +77,7 @@ class Method:
     lr: float = 0.05
 
 
-# Strengths chosen by accuracy on training images that these runs leave out.
+# Strengths chosen by accuracy on training images that these runs do not use.
 METHODS = {
     "none": Method(),
     "L2": Method(lambda layers: 2e-3 * optim.l2_penalty(layer.weight for layer in layers)),
@@ -108,16 +108,16 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
         width: int) -> list[float]:
     """Train, and measure: training and test accuracy, test loss, calibration error, and weights near zero."""
     model, layers = build(method, width)
-    stopper, evaluate, kept = None, None, np.arange(len(y))
+    stopper, evaluate, trained_on = None, None, np.arange(len(y))
     if method.patience is not None:
-        kept, held = stratified_split(y, 0.2)
+        trained_on, held_out = stratified_split(y, 0.2)
         stopper = EarlyStopping(model, method.patience, "min")
         loss = nn.CrossEntropyLoss()
 
         def evaluate(model: nn.Module) -> dict[str, float]:
-            return {"val_loss": loss(Tensor(predict(model, x[held])), Tensor(y[held])).item()}
+            return {"val_loss": loss(Tensor(predict(model, x[held_out])), Tensor(y[held_out])).item()}
 
-    loader = DataLoader(x[kept], y[kept], batch_size=32, shuffle=True, transform=method.augment)
+    loader = DataLoader(x[trained_on], y[trained_on], batch_size=32, shuffle=True, transform=method.augment)
     rate = optim.schedule.cosine(method.lr, epochs * len(loader))
     penalty = method.penalty
     fit(model, loader, nn.CrossEntropyLoss(label_smoothing=method.label_smoothing),
@@ -125,18 +125,17 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
         monitor="val_loss" if stopper else None, penalty=penalty and (lambda: penalty(layers)))
     logits = predict(model, x_test)
     weights = np.concatenate([layer.weight.numpy().ravel() for layer in layers])
-    return [accuracy(predict(model, x[kept]), y[kept]), accuracy(logits, y_test),
+    return [accuracy(predict(model, x[trained_on]), y[trained_on]), accuracy(logits, y_test),
             nn.functional.cross_entropy(Tensor(logits), Tensor(y_test)).item(),
             calibration_error(ops.softmax(logits, axis=-1), y_test), float((np.abs(weights) < NEAR_ZERO).mean())]
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("regularization", __doc__)
+    parser = cli.parser("regularization", __doc__, draws=True)
     parser.add_argument("--each", type=cli.whole(3, 139), default=15, metavar="N", help="training images of each digit")
     parser.add_argument("--epochs", type=cli.whole(1), default=200, metavar="N", help="(default: 200)")
     parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of both hidden layers")
     parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="(default: 5)")
-    parser.add_argument("--out", type=cli.picture, default="runs/regularization.png", help="the picture, a PNG file")
     return parser
 
 
@@ -166,7 +165,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 
 def draw(path: Path, results: dict[str, np.ndarray], images: int) -> Path:
-    """A row per method: every seed as a dot, their mean as a line, beside the mean without regularization."""
+    """A row per method: every seed as a dot, their mean as a line, compared with the mean without regularization."""
     panels = [("Test accuracy, %", 1, 100, ".1f"), ("Test loss", 2, 1, ".2f"), ("Calibration error, %", 3, 100, ".1f"),
               ("Weights near zero, %", 4, 100, ".1f")]
     names = list(results)

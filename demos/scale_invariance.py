@@ -1,12 +1,12 @@
 """A norm makes the scale of all weights before it irrelevant (7.42-7.47): what a net computes, and how it learns.
 
-A net of Linear layers, each but the last followed by a norm, is compared with the same net after all weights and biases
-of these layers are multiplied by a; and so is a net without norms. With norms
+A net of Linear layers, all but the last followed by a norm, is compared with the same net after multiplying all weights
+and biases of these layers by a; likewise a net without norms. With norms
 
     f(x; a W) = f(x; W)               the logits stay the same, to rounding
     df/dW (a W) = 1/a df/dW (W)       gradients shrink as the weights grow
 
-so that a step of gradient descent on a W turns the weights as a step with the rate / a^2 does on W.
+so that a step of gradient descent rotates a W as a step with the rate / a^2 rotates W.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import cli
 from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
-EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant as far as eps is nothing beside var
+EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is negligible
 
 
 def build(norm: str, width: int, layers: int) -> nn.Sequential:
@@ -60,14 +60,13 @@ def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.nd
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("scale_invariance", __doc__)
+    parser = cli.parser("scale_invariance", __doc__, draws=True)
     parser.add_argument("--scales", type=cli.number(least=1e-6, most=1e6), nargs="+", metavar="A",
                         default=[0.01, 0.1, 0.5, 1, 2, 10, 100],
                         help="multiply the weights by these")
     parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of each layer")
     parser.add_argument("--layers", type=cli.whole(1), default=3, metavar="N", help="Linear layers with a norm")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
-    parser.add_argument("--out", type=cli.picture, default="runs/scale_invariance.png", help="the picture, a PNG file")
     return parser
 
 

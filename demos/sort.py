@@ -1,10 +1,9 @@
-"""An encoder-decoder Transformer learns to sort strings of digits, or to reverse them, from examples alone.
+"""An encoder-decoder Transformer learns to sort strings of digits, or to reverse them, only from examples.
 
-It reads "40813" and writes "01348", one digit after the other. The strings it is tested on are not among those it
-learns from. Prints how many it gets right, to the last digit, by length, and draws what the decoder looks at in the
-source while it writes.
+It reads "40813" and writes "01348", one digit after the other. It is tested on strings it has not learned from. Prints
+how many it gets completely right, by length, and draws what the decoder looks at in the source while it writes.
 
-Leaves in --out, as sort.csv and so on: the curve, the picture (.png), the weights (.safetensors) and the state of the
+Writes to --out, as sort.csv and so on: the curve, the picture (.png), the weights (.safetensors) and the state of the
 run (.ckpt), from which --resume goes on after Ctrl-C.
 """
 
@@ -29,8 +28,8 @@ PAD, START, END, VOCABULARY = 10, 11, 12, 13  # after the digits
 
 
 def strings(longest: int, count: int, tested: int, generator: np.random.Generator) -> tuple[list[str], list[str]]:
-    """`count` different strings of up to so many digits to learn from, and others for the test: up to `tested` of each
-    length, but no more than a tenth of those there are."""
+    """`count` different strings of up to `longest` digits to learn from, and others for the test: up to `tested` of
+    each length, but at most a tenth of all strings of that length."""
     train, test = [], []
     for length in range(1, longest + 1):
         test_count = min(tested, 10**length // 10)
@@ -43,13 +42,13 @@ def strings(longest: int, count: int, tested: int, generator: np.random.Generato
 
 
 def tokens(words: list[str], length: int, start: bool = False) -> np.ndarray:
-    """(words, length) of digits, END and padding; after START, if wanted, which makes it one longer."""
+    """(words, length) of digits, END and padding; optionally after START, which makes it one longer."""
     rows = [[START] * start + [int(c) for c in word] + [END] + [PAD] * (length - len(word) - 1) for word in words]
     return np.array(rows)
 
 
 class Taught(nn.Module):
-    """For training, the net is given what it should have written so far: source and target side by side."""
+    """For training: the net gets source and target side by side, to see what it should have written so far."""
 
     def __init__(self, net: nn.Seq2Seq, length: int):
         self.net, self.length = net, length
@@ -59,7 +58,7 @@ class Taught(nn.Module):
 
 
 def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
-    """What the net makes of each word."""
+    """What the net writes for each word."""
     length, written = max(map(len, words)) + 1, []
     for i in range(0, len(words), batch):
         rows = net.generate(Tensor(tokens(words[i:i + batch], length)), START, END, max_new_tokens=length + 1).numpy()
@@ -68,7 +67,7 @@ def write(net: nn.Seq2Seq, words: list[str], batch: int = 500) -> list[str]:
 
 
 def exact(net: nn.Seq2Seq, words: list[str], task: str) -> np.ndarray:
-    """Whether each word is done right, to the last digit."""
+    """Whether each word is completely right."""
     return np.array([made == "".join(TASKS[task](word)) for word, made in zip(words, write(net, words), strict=True)])
 
 

@@ -1,4 +1,4 @@
-"""Text as characters by number, and the n-gram model that a language model has to beat."""
+"""Text as numbered characters, and the n-gram model that a language model has to beat."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "enc
 
 
 def standard_library(size: int, held_out: int) -> tuple[str, str]:
-    """Text to train on, about `size` characters, and text to test on, `held_out` of them: of other files.
+    """Text to train on, about `size` characters, and text to test on, `held_out` characters from other files.
 
-    It is the source of Python's standard library on this machine. The files come in the order of a hash of their names:
-    as good as random, but the same wherever this version of Python is. Every tenth is for the test.
-    Raises FileNotFoundError if Python came without it.
+    It is the source of Python's standard library on this machine. The files are sorted by a hash of their names, which
+    is as good as random but always the same for this version of Python. Every tenth is for the test. Raises
+    FileNotFoundError if this Python lacks it.
     """
     root = Path(sysconfig.get_path("stdlib"))
     names = [path.relative_to(root) for path in root.rglob("*.py")]
@@ -57,7 +57,7 @@ def split_text(path: Path, size: int, held_out: int) -> tuple[str, str]:
 
 
 class Characters:
-    """The characters that occur in a text, by number; 0 stands for those that are rarer than `least`, or do not."""
+    """The characters of a text, by number; 0 stands for all that are rarer than `least` or do not occur."""
 
     def __init__(self, characters: str):
         self.characters = characters
@@ -93,7 +93,7 @@ class NGram:
     does. The discount of each order is D = n_1 / (n_1 + 2 n_2), n_i being how many h c have N(h c) = i.
     Source: Chen and Goodman 1999.
 
-    A sequence of characters is kept as one number, its digits in base `vocabulary`.
+    A sequence of characters is stored as one number, its digits in base `vocabulary`.
     """
 
     def __init__(self, tokens: np.ndarray, vocabulary: int, order: int = 5):
@@ -133,7 +133,7 @@ class _Table:
         self.discount = once / (once + 2 * twice) if twice else 0.5  # too little text to tell
 
     def interpolate(self, grams: np.ndarray, shorter: np.ndarray) -> np.ndarray:
-        """The probability of each sequence's last token, given what a shorter context says of it."""
+        """The probability of each sequence's last token, given its probability in a shorter context."""
         seen, total = (_look_up(self.contexts, values, grams // self.vocabulary)
                        for values in (self.followers, self.totals))
         counts = _look_up(self.grams, self.counts, grams)
@@ -148,9 +148,9 @@ def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.nda
 
 
 class Windows:
-    """`steps` batches of stretches of a text, chosen at random: x (batch, context), and y, one character further on.
+    """`steps` batches of random pieces of a text: x (batch, context), and y, one character further on.
 
-    They depend on `manual_seed` alone, as those of a DataLoader do.
+    They depend only on `manual_seed`, like those of a DataLoader.
     """
 
     def __init__(self, tokens: np.ndarray, context: int, batch: int, steps: int):

@@ -1,8 +1,8 @@
 """Train a net on the embedded digits, MNIST, Fashion-MNIST or CIFAR-10.
 
-Without --model, an MLP and a ResNet-S are trained one after the other. Each run prints a line per epoch and leaves in
---out, as <model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png,
-drawn anew while it trains), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
+Without --model, it trains an MLP and then a ResNet-S. Each run prints a line per epoch and writes to --out, as
+<model>_<data>...: its curves (.csv), a picture of them with the confusion matrix and misread images (.png, redrawn
+during training), the trained weights (.safetensors), and its state, from which --resume goes on (.ckpt).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ VALIDATION = 0.1  # of the training images
 class Data:
     """Images (n, channels, height, width) and labels (n,), for training and for the test.
 
-    x_val: held out of the training images if something is to be decided by it, else empty.
+    x_val: held out from the training images if it is needed for a decision, else empty.
     """
 
     x_train: np.ndarray
@@ -67,7 +67,7 @@ class Data:
 
 @dataclass
 class Result:
-    """What a run gives: a row of numbers per epoch, and what the trained net reads in each test image."""
+    """The result of a run: a row of numbers per epoch, and the trained net's prediction for each test image."""
 
     model: str
     split: str
@@ -81,11 +81,11 @@ class Result:
 def load(args: argparse.Namespace, split: int) -> Data:
     x, y, x_test, y_test = load_data(args.data, args.data_dir, split)
     x, y = x[:args.limit], y[:args.limit]
-    held = np.zeros(0, dtype=np.int64)
-    if validates(args):  # never the test set: what is chosen by it is no longer tested by it
-        kept, held = stratified_split(y, args.validation or VALIDATION, split)
-        return Data(x[kept], y[kept], x_test, y_test, x[held], y[held])
-    return Data(x, y, x_test, y_test, x[held], y[held])
+    held_out = np.zeros(0, dtype=np.int64)
+    if validates(args):  # never the test set: it cannot test what it has chosen
+        rest, held_out = stratified_split(y, args.validation or VALIDATION, split)
+        return Data(x[rest], y[rest], x_test, y_test, x[held_out], y[held_out])
+    return Data(x, y, x_test, y_test, x[held_out], y[held_out])
 
 
 def validates(args: argparse.Namespace) -> bool:
@@ -166,7 +166,7 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
 
 
 def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
-    """What the files of a run are called, without their endings."""
+    """The path of a run's files, without their endings."""
     return args.out / f"{name}_{args.data}{split and f'_split{split}'}"
 
 
@@ -176,14 +176,14 @@ NOT_SETTINGS = {"config", "data_dir", "epochs", "model", "out", "repeat_splits",
 
 
 def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
-    """Of the run with these files; None if there is none, as of the second run if it was the first that ended early."""
+    """The checkpoint of this run; None if there is none, as for the second run if the first one ended early."""
     path = path.with_suffix(".ckpt")
     path = previous(path) if args.resume == "previous" else path
     return path if args.resume and path.exists() else None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
-    """The entropy of a smoothed label: cross-entropy with it cannot be lower."""
+    """The entropy of a smoothed label, which is the least cross-entropy."""
     p = np.full(classes, smoothing / classes)
     p[0] += 1 - smoothing
     return float(-(p[p > 0] * np.log(p[p > 0])).sum())
@@ -205,7 +205,7 @@ def print_table(results: list[Result]) -> None:
 
 
 def settings(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The options whose default depends on data, model or optimizer: as given, else that default."""
+    """The options whose default depends on data, model or optimizer: as given, or that default."""
     recipe = {**COMMON, **RECIPES[args.data, name]}
     given = {k: v for k, v in vars(args).items() if v is not None}
     optimizer = given.get("optimizer", recipe["optimizer"])
@@ -223,13 +223,13 @@ def make_parser() -> argparse.ArgumentParser:
     what.add_argument("--model", choices=tuple(MODELS), help="(default: mlp, then resnet_s)")
     what.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
     what.add_argument("--data-dir", type=cli.folder, metavar="DIR",
-                      help="folder with the data set's files; those that are missing are downloaded into it "
-                           "(default: a cache folder of yours)")
+                      help="folder with the data set's files; missing ones are downloaded into it "
+                           "(default: your cache folder)")
     what.add_argument("--limit", type=at_least_1, metavar="N", help="train on the first N images only (default: all)")
     what.add_argument("--split-seed", type=at_least_0, metavar="N",
-                      help="which stratified 80/20 split of the digits; the others have their own (default: 0)")
+                      help="which stratified 80/20 split of the digits; other data come with a split (default: 0)")
     what.add_argument("--repeat-splits", type=_seeds, metavar="N,N,...",
-                      help="train anew on each of these splits, and print the mean accuracy")
+                      help="train on each of these splits, and print the mean accuracy")
 
     size = parser.add_argument_group("size of the model")
     size.add_argument("--width", type=at_least_1, metavar="N",
@@ -238,15 +238,33 @@ def make_parser() -> argparse.ArgumentParser:
                       help="hidden layers of the MLP, blocks of ResNet-S and ViT, blocks in each stage of the ResNet "
                            "(default: below)")
 
+    _add_training(parser.add_argument_group("how to train it"))
+
+    run = parser.add_argument_group("the run")
+    run.add_argument("--seed", type=at_least_0, default=0, metavar="N",
+                     help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
+    run.add_argument("--threads", type=cli.thread_count, metavar="N",
+                     help=f"threads of the kernels (default: all, {get_num_threads()})")
+    run.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
+                     help="folder for curves, pictures and weights (default: runs)")
+    run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
+                     help="go on from the checkpoint in --out; previous: from the one before, if that is damaged")
+    run.add_argument("--tensorboard", action=argparse.BooleanOptionalAction, default=False,
+                     help="log to --out/tensorboard as well (default: no)")
+    run.add_argument("--config", type=cli.file, metavar="FILE.toml", help="more options, by the names they have here")
+    return parser
+
+
+def _add_training(how: Any) -> None:
+    at_least_1 = cli.whole(1)
     rates = ", ".join(f"{name} {rate:g}" for name, rate in LEARNING_RATES.items())
-    how = parser.add_argument_group("how to train it")
     how.add_argument("--epochs", type=at_least_1, metavar="N", help="passes over the training set (default: below)")
     how.add_argument("--batch-size", type=at_least_1, metavar="N", help="images in a step (default: below)")
     how.add_argument("--optimizer", choices=tuple(LEARNING_RATES),
                      help="sgd has Nesterov momentum 0.9 (default: adamw)")
     how.add_argument("--lr", type=cli.RATE, metavar="RATE", help=f"highest learning rate (default: {rates})")
     how.add_argument("--schedule", choices=("one_cycle", "cosine", "warmup_cosine", "plateau", "constant"),
-                     help="of the learning rate, by step; plateau: smaller when the validation accuracy stands still "
+                     help="of the learning rate, by step; plateau: smaller when the validation accuracy stops rising "
                           "(default: one_cycle)")
     how.add_argument("--weight-decay", type=cli.number(least=0, most=100), metavar="X",
                      help="of matrices, not of biases (default: 0.01)")
@@ -261,31 +279,16 @@ def make_parser() -> argparse.ArgumentParser:
     mixing.add_argument("--cutmix", type=cli.number(above=0), metavar="ALPHA",
                         help="put a box of one image into another, and mix their labels")
     how.add_argument("--ema", type=cli.number(least=0, below=1), metavar="DECAY",
-                     help="test an average of the weights, with this decay, as 0.999 (default: no)")
+                     help="test an average of the weights, with this decay, such as 0.999 (default: no)")
     how.add_argument("--early-stop", type=at_least_1, metavar="EPOCHS",
-                     help="stop when the validation accuracy has not risen in so many epochs, and go back to the best")
+                     help="stop if the validation accuracy has not risen for EPOCHS epochs, and go back to the best")
     how.add_argument("--validation", type=cli.number(above=0, below=1), metavar="PART",
                      help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
-
     how.add_argument("--accumulate", type=at_least_1, default=1, metavar="N",
                      help="add up the gradients of N batches for a step (default: 1)")
     how.add_argument("--clip-norm", type=cli.number(above=0), metavar="X", help="the largest norm of a gradient")
     how.add_argument("--l1", type=cli.number(least=0), default=0.0, metavar="X",
                      help="add X times the sum of |w| over all matrices to the loss (default: 0)")
-
-    run = parser.add_argument_group("the run")
-    run.add_argument("--seed", type=at_least_0, default=0, metavar="N",
-                     help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
-    run.add_argument("--threads", type=cli.thread_count, metavar="N",
-                     help=f"threads of the kernels (default: all, {get_num_threads()})")
-    run.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
-                     help="folder for curves, pictures and weights (default: runs)")
-    run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
-                     help="go on from the checkpoint in --out, or from the one before it if that is damaged")
-    run.add_argument("--tensorboard", action=argparse.BooleanOptionalAction, default=False,
-                     help="log to --out/tensorboard as well (default: no)")
-    run.add_argument("--config", type=cli.file, metavar="FILE.toml", help="more options, by the names they have here")
-    return parser
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -310,7 +313,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def options_from_file(parser: argparse.ArgumentParser, path: Path) -> list[str]:
-    """The options in a TOML file as they would stand on the command line, where the parser checks them."""
+    """The options in a TOML file as on the command line, so that the parser checks them."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         texts = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,6 +1,6 @@
-"""Monte Carlo dropout on the digits: which images does a net read with certainty, and is it right to be certain?
+"""Monte Carlo dropout on the digits: which images is a net certain about, and is it right to be certain?
 
-An MLP with dropout is trained. Then each test image is read many times with dropout left on (002; Gal and Ghahramani
+It trains an MLP with dropout, which then reads each test image many times with dropout left on (002; Gal and Ghahramani
 2016): the mean of the predicted distributions is the prediction, its entropy the uncertainty. Draws the most and the
 least certain images with their distributions, and the accuracy if the most uncertain images are set aside.
 """
@@ -35,14 +35,13 @@ def retained_accuracy(uncertainty: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = cli.parser("uncertainty", __doc__)
+    parser = cli.parser("uncertainty", __doc__, draws=True)
     parser.add_argument("--p", type=cli.number(least=0, below=1), default=0.5, help="probability of dropping a feature")
     parser.add_argument("--samples", type=cli.whole(1), default=200, metavar="N", help="readings of each image")
     parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of the hidden layers")
     parser.add_argument("--epochs", type=cli.whole(1), default=40, metavar="N", help="of training")
     parser.add_argument("--show", type=cli.whole(1, 20), default=6, metavar="N", help="images of each kind")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and masks")
-    parser.add_argument("--out", type=cli.picture, default="runs/uncertainty.png", help="the picture, a PNG file")
     return parser
 
 

@@ -3,88 +3,37 @@
 (Tensor and the ops follow tinygrad and NumPy, where it is `axis`.)
 """
 
+# isort: off
 from typing import Any
 
 from tinygrad_like.errors import named
 
 from . import functional, init, models
 from .activation import (
-    ELU,
-    GELU,
-    GLU,
-    BinaryStep,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    ReLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softplus,
-    SwiGLU,
-    Tanh,
-)
+    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, SwiGLU,
+    Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
+from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
 from .containers import ModuleDict, ModuleList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from .dropout import (
-    DropConnect,
-    Dropout,
-    Dropout1d,
-    Dropout2d,
-    GaussianDropout,
-    MonteCarlo,
-    mc_predict,
-)
+from .dropout import DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, MonteCarlo, mc_predict
 from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-)
+    BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
 from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
-from .module import Module, Parameter, functional_call
-from .norm import (
-    BatchNorm1d,
-    BatchNorm2d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    LayerNorm,
-    RMSNorm,
-    fold_batch_norm,
-    freeze_batch_norm,
-    reestimate_batch_norm,
-)
+from .module import Module, Parameter
+from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
 from .pool import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AvgPool1d,
-    AvgPool2d,
-    MaxPool1d,
-    MaxPool2d,
-    Upsample,
-)
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
+    MaxPool2d, Upsample)
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .residual import Res, Residual
+from .state import functional_call
 from .summary import summary
 from .transformer import (
-    FeedForward,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
+    FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
 
 __all__ = [
     # the base

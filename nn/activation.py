@@ -10,29 +10,22 @@ from collections.abc import Callable
 
 from tinygrad_like import Tensor, ops
 
-from .module import Module, _described
+from .module import Configured, Module, described
 
 
-class Activation(Module):
-    """The base of the activations: `repr` shows the arguments of the constructor, which are kept under their names."""
-
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
-
-
-class BinaryStep(Activation):
-    """1 if x >= 0, else 0. Its gradient is 0: nothing before it can be trained by gradients."""
+class BinaryStep(Configured):
+    """1 if x >= 0, else 0. Its gradient is 0, so gradients cannot train anything before it."""
 
     forward = staticmethod(ops.binary_step)
 
 
-class ReLU(Activation):
+class ReLU(Configured):
     """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
 
     forward = staticmethod(ops.relu)
 
 
-class LeakyReLU(Activation):
+class LeakyReLU(Configured):
     """x if x > 0, else negative_slope * x (7.26)."""
 
     def __init__(self, negative_slope: float = 0.01):
@@ -42,7 +35,7 @@ class LeakyReLU(Activation):
         return ops.leaky_relu(x, negative_slope=self.negative_slope)
 
 
-class ELU(Activation):
+class ELU(Configured):
     """x if x > 0, else alpha (e^x - 1)."""
 
     def __init__(self, alpha: float = 1.0):
@@ -52,26 +45,26 @@ class ELU(Activation):
         return ops.elu(x, alpha=self.alpha)
 
 
-class Sigmoid(Activation):
+class Sigmoid(Configured):
     """1 / (1 + e^-x) (7.24)."""
 
     forward = staticmethod(ops.sigmoid)
 
 
-class LogSigmoid(Activation):
+class LogSigmoid(Configured):
     """log(1 / (1 + e^-x)), without overflow."""
 
     forward = staticmethod(ops.logsigmoid)
 
 
-class Tanh(Activation):
+class Tanh(Configured):
     """(e^x - e^-x) / (e^x + e^-x) (7.25)."""
 
     forward = staticmethod(ops.tanh)
 
 
-class GELU(Activation):
-    """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" by the form of 003 and GPT-2."""
+class GELU(Configured):
+    """x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27), exactly, or with approximate="tanh" as in 003 and GPT-2."""
 
     def __init__(self, approximate: str = "none"):
         if approximate not in ("none", "tanh"):
@@ -82,13 +75,13 @@ class GELU(Activation):
         return ops.gelu(x, approximate=self.approximate)
 
 
-class SiLU(Activation):
+class SiLU(Configured):
     """x / (1 + e^-x), also called Swish."""
 
     forward = staticmethod(ops.silu)
 
 
-class Softplus(Activation):
+class Softplus(Configured):
     """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's `threshold` is not needed."""
 
     def __init__(self, beta: float = 1.0):
@@ -100,61 +93,55 @@ class Softplus(Activation):
         return ops.softplus(x, beta=self.beta)
 
 
-class Softmax(Activation):
+class _AlongAxis(Configured):
+    op: Callable
+
+    def __init__(self, dim: int = -1):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, axis=self.dim)
+
+
+class Softmax(_AlongAxis):
     """e^(x_i) / sum_j e^(x_j) along axis dim. Losses want logits: CrossEntropyLoss takes no softmax before it (003)."""
 
-    def __init__(self, dim: int = -1):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.softmax(x, axis=self.dim)
+    op = staticmethod(ops.softmax)
 
 
-class LogSoftmax(Activation):
+class LogSoftmax(_AlongAxis):
     """x_i - log sum_j e^(x_j) along axis dim."""
 
-    def __init__(self, dim: int = -1):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.log_softmax(x, axis=self.dim)
+    op = staticmethod(ops.log_softmax)
 
 
-class GLU(Activation):
+class GLU(_AlongAxis):
     """value * sigmoid(gate), the first and second half of axis dim, which must be even (003)."""
 
-    def __init__(self, dim: int = -1):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.glu(x, axis=self.dim)
+    op = staticmethod(ops.glu)
 
 
-class SwiGLU(Activation):
+class SwiGLU(_AlongAxis):
     """value * silu(gate), the first and second half of axis dim, which must be even (003)."""
 
-    def __init__(self, dim: int = -1):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.swiglu(x, axis=self.dim)
+    op = staticmethod(ops.swiglu)
 
 
 def make_activation(who: str, activation: Callable[[], Module]) -> Module:
-    """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if that is none."""
+    """The layer that `activation()` makes. Raises TypeError, in the name of `who`, if it is not a Module."""
     made = activation() if _takes_nothing(activation) else None
     if not isinstance(made, Module):
         raise TypeError(f"{who}: activation must make a Module when called without arguments, as nn.ReLU and "
-                        f"lambda: nn.ELU(0.5) do; got {_described(activation)}")
+                        f"lambda: nn.ELU(0.5) do; got {described(activation)}")
     return made
 
 
 def _takes_nothing(f: Callable) -> bool:
-    """Whether `f()` is a possible call of a class or function; a Module is no such thing, it wants its input."""
+    """Whether the class or function `f` can be called as `f()`; a Module cannot, since it needs an input."""
     if not callable(f) or isinstance(f, Module):
         return False
     try:
         parameters = inspect.signature(f).parameters.values()
-    except ValueError:  # a builtin, which makes no Module
+    except ValueError:  # a builtin, which cannot make a Module
         return False
     return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)

@@ -13,16 +13,16 @@ from .position import RotaryEncoding
 
 
 class KeyValueCache:
-    """The keys and values of the positions a causal model has seen, so that the next one needs no other's again."""
+    """Keys and values of the positions a causal model has seen, so that it need not compute them again."""
 
     def __init__(self) -> None:
         self.length = 0
         self._both: np.ndarray | None = None  # (2, ..., heads, capacity, size)
 
     def extend(self, keys: np.ndarray, values: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Add keys and values (..., heads, T, size) of T more positions; returns those of all positions."""
+        """Add keys and values (..., heads, T, size) of T more positions; return those of all positions."""
         start, self.length = self.length, self.length + keys.shape[-2]
-        if self._both is None or self.length > self._both.shape[-2]:  # twice as large: a position costs O(1) on average
+        if self._both is None or self.length > self._both.shape[-2]:  # doubling: O(1) per position on average
             grown = np.empty((2, *keys.shape[:-2], max(64, 2 * self.length), keys.shape[-1]), keys.dtype)
             if self._both is not None:
                 grown[..., :start, :] = self._both[..., :start, :]
@@ -42,15 +42,15 @@ class MultiheadAttention(Module):
 
     in_proj_weight: (3 embed_dim, embed_dim), the W^Q, W^K and W^V of all heads on top of each other, or q_proj_weight,
     k_proj_weight and v_proj_weight if kdim or vdim differ from embed_dim; in_proj_bias: (3 embed_dim,); out_proj: a
-    Linear. Names, initial values and the meaning of arguments are PyTorch's.
+    Linear. Names, initial values and arguments are PyTorch's.
 
-    dropout: the probability with which an attention weight is dropped in training.
-    rotary: a RotaryEncoding of the heads' size, which turns queries and keys (self-attention only).
+    dropout: the probability of dropping an attention weight in training.
+    rotary: a RotaryEncoding of the heads' size, which rotates queries and keys (self-attention only).
 
-    Raises ValueError if num_heads does not divide embed_dim, and when called for shapes that do not fit.
+    Raises ValueError if num_heads does not divide embed_dim, and when called with shapes that do not fit.
     """
 
-    drops = True  # in training, its weights
+    drops = True  # attention weights, in training
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, *,
                  kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
@@ -89,14 +89,13 @@ class MultiheadAttention(Module):
                 cache: KeyValueCache | None = None) -> tuple[Tensor, Tensor | None]:
         """Output and attention weights.
 
-        key_padding_mask: (batch, S), True for keys that are padding and not to be seen; or numbers added to the scores.
-        attn_mask: (L, S) or (batch * num_heads, L, S), likewise. Here True means *not allowed*, as in PyTorch's layer;
-            in `scaled_dot_product_attention` it means allowed, also as in PyTorch.
-        is_causal: position i sees positions up to i; unlike in PyTorch no mask need be given with it.
-        need_weights: whether to return the weights too, (batch, L, S), the mean over heads, or with
-            average_attn_weights=False (batch, heads, L, S). They take memory O(L S); without them the output does not.
-            They are those before dropout.
-        cache: to see the positions of earlier calls as well: self-attention, causal, not recorded.
+        key_padding_mask: (batch, S), True for padding keys, which are hidden; or numbers added to the scores.
+        attn_mask: (L, S) or (batch * num_heads, L, S), likewise. Here True means *hidden*, as in PyTorch's layer; in
+            `scaled_dot_product_attention` it means allowed, also as in PyTorch.
+        is_causal: position i sees positions up to i; unlike PyTorch, this needs no mask.
+        need_weights: whether to return the weights before dropout too, (batch, L, S), the mean over heads, or with
+            average_attn_weights=False (batch, heads, L, S). They take O(L S) memory, which the output alone does not.
+        cache: also attend to the positions of earlier calls: for causal self-attention without recording.
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -158,12 +157,12 @@ class MultiheadAttention(Module):
         q, k, v = (self._heads(x) for x in qkv.chunk(3, -1))
         new, before = q.shape[-2], cache.length
         k, v = cache.extend(k.data, v.data)
-        if before and new > 1:  # causal, but for queries that are not the first positions
+        if before and new > 1:  # causal, for queries that are not the first positions
             mask = Tensor(np.tri(new, before + new, before, dtype=bool))
         return self._merge(ops.scaled_dot_product_attention(q, k, v, mask, is_causal=before == 0))
 
     def _mask(self, padding: Tensor | None, mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
-        """Both masks in one, broadcasting to (..., heads, L, S), with True for allowed."""
+        """Both masks as one, which broadcasts to (..., heads, L, S); True means allowed."""
         batch, length, total = query.shape[:-2], query.shape[-2], key.shape[-2]
         if padding is not None:
             if padding.shape != (*batch, total):
@@ -202,7 +201,7 @@ MultiHeadAttention = MultiheadAttention
 
 
 def _allowed(name: str, mask: Tensor) -> Tensor:
-    """A boolean mask of what is hidden turned into one of what is allowed; one of numbers as it is."""
+    """A boolean mask with True for hidden, inverted; a mask of numbers as it is."""
     mask = mask if isinstance(mask, Tensor) else Tensor(mask)
     if mask.dtype == bool:
         return ops.logical_not(mask)

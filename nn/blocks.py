@@ -1,7 +1,7 @@
 """The residual blocks of convolutional networks (002): y = F(x) + x, with F made of convolutions and norms.
 
 Where F changes the number of channels or the size of the image, the skip does too: by a 1x1 convolution and a norm.
-Convolutions before a batch norm have no bias, as the norm would take it away again.
+Convolutions before a batch norm have no bias, because the norm would remove it.
 """
 
 from __future__ import annotations
@@ -24,31 +24,50 @@ def conv3x3(in_channels: int, out_channels: int, stride: int = 1, groups: int = 
 
 
 def conv1x1(in_channels: int, out_channels: int, stride: int = 1) -> Conv2d:
-    """A linear map of the channels of each pixel, or with a stride of every so many pixels."""
+    """A linear map of the channels of each pixel, or of every stride-th pixel."""
     return Conv2d(in_channels, out_channels, 1, stride, bias=False)
 
 
 def shortcut(in_channels: int, out_channels: int, stride: int) -> Sequential | None:
-    """The 1x1 convolution and norm that bring x to the shape of F(x), or None where it has that shape already."""
+    """The 1x1 convolution and norm that give x the shape of F(x), or None if it already has that shape."""
     if stride == 1 and in_channels == out_channels:
         return None
     return Sequential(conv1x1(in_channels, out_channels, stride), BatchNorm2d(out_channels))
 
 
-class BasicBlock(Module):
+class _Block(Module):
+    """A block of a ResNet, which makes it of (in_channels, channels, stride, groups, base_width)."""
+
+    expansion = 1  # channels of the result / channels
+    preactivation = False
+    last: str  # the layer that makes F(x) = 0 when its parameters are 0
+    downsample: Module | None
+
+    def _refuse_groups(self, groups: int, base_width: int) -> None:
+        if groups != 1 or base_width != 64:
+            raise ValueError(f"{type(self).__name__}: has no groups, got groups={groups} and base_width={base_width}; "
+                             "use Bottleneck")
+
+    def _skip(self, x: Tensor) -> Tensor:
+        return x if self.downsample is None else self.downsample(x)
+
+    def zero_init(self) -> None:
+        """Begin with F(x) = 0."""
+        for parameter in getattr(self, self.last).parameters():
+            init.zeros_(parameter)
+
+
+class BasicBlock(_Block):
     """y = relu(bn(conv3x3(relu(bn(conv3x3(x))))) + x).
 
     x: (batch, in_channels, height, width) -> y: (batch, channels, height / stride, width / stride), rounded up.
     (He et al., Deep residual learning for image recognition, 2016)
     """
 
-    expansion = 1  # channels of the result / channels
-    preactivation = False
+    last = "bn2"
 
     def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
-        if groups != 1 or base_width != 64:
-            raise ValueError(f"BasicBlock: has no groups, got groups={groups} and base_width={base_width}; "
-                             "use Bottleneck")
+        self._refuse_groups(groups, base_width)
         self.conv1, self.bn1 = conv3x3(in_channels, channels, stride), BatchNorm2d(channels)
         self.conv2, self.bn2 = conv3x3(channels, channels), BatchNorm2d(channels)
         self.relu = ReLU()
@@ -56,16 +75,10 @@ class BasicBlock(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = activated(self.bn1, self.relu, self.conv1(x))
-        skip = x if self.downsample is None else self.downsample(x)
-        return activated_sum(self.bn2, self.relu, self.conv2(y), skip)
-
-    def zero_init(self) -> None:
-        """Begin with F(x) = 0: the block is relu(x)."""
-        for parameter in self.bn2.parameters():
-            init.zeros_(parameter)
+        return activated_sum(self.bn2, self.relu, self.conv2(y), self._skip(x))
 
 
-class Bottleneck(Module):
+class Bottleneck(_Block):
     """y = relu(bn(conv1x1(relu(bn(conv3x3(relu(bn(conv1x1(x)))))))) + x): the costly 3x3 works on few channels.
 
     x: (batch, in_channels, height, width) -> y: (batch, 4 channels, height / stride, width / stride), rounded up.
@@ -75,7 +88,7 @@ class Bottleneck(Module):
     """
 
     expansion = 4
-    preactivation = False
+    last = "bn3"
 
     def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
         width = channels * base_width // 64 * groups
@@ -88,30 +101,22 @@ class Bottleneck(Module):
     def forward(self, x: Tensor) -> Tensor:
         y = activated(self.bn1, self.relu, self.conv1(x))
         y = activated(self.bn2, self.relu, self.conv2(y))
-        skip = x if self.downsample is None else self.downsample(x)
-        return activated_sum(self.bn3, self.relu, self.conv3(y), skip)
-
-    def zero_init(self) -> None:
-        """Begin with F(x) = 0: the block is relu(x)."""
-        for parameter in self.bn3.parameters():
-            init.zeros_(parameter)
+        return activated_sum(self.bn3, self.relu, self.conv3(y), self._skip(x))
 
 
-class PreActBlock(Module):
-    """y = conv3x3(relu(bn(conv3x3(z)))) + x with z = relu(bn(x)): nothing but sums on the way from block to block.
+class PreActBlock(_Block):
+    """y = conv3x3(relu(bn(conv3x3(z)))) + x with z = relu(bn(x)): only sums lie on the way from block to block.
 
     x: (batch, in_channels, height, width) -> y: (batch, channels, height / stride, width / stride), rounded up.
-    Where the shape changes, the skip is a 1x1 convolution of z in place of x. After the last block a norm and a ReLU
-    are due. (He et al., Identity mappings in deep residual networks, 2016)
+    Where the shape changes, the skip is a 1x1 convolution of z instead of x. The last block must be followed by a norm
+    and a ReLU. (He et al., Identity mappings in deep residual networks, 2016)
     """
 
-    expansion = 1
     preactivation = True
+    last = "conv2"
 
     def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
-        if groups != 1 or base_width != 64:
-            raise ValueError(f"PreActBlock: has no groups, got groups={groups} and base_width={base_width}; "
-                             "use Bottleneck")
+        self._refuse_groups(groups, base_width)
         self.bn1, self.conv1 = BatchNorm2d(in_channels), conv3x3(in_channels, channels, stride)
         self.bn2, self.conv2 = BatchNorm2d(channels), conv3x3(channels, channels)
         self.relu = ReLU()
@@ -122,16 +127,12 @@ class PreActBlock(Module):
         y = self.conv2(activated(self.bn2, self.relu, self.conv1(z)))
         return y + (x if self.downsample is None else self.downsample(z))
 
-    def zero_init(self) -> None:
-        """Begin with F(x) = 0: the block is the identity."""
-        init.zeros_(self.conv2.weight)
-
 
 class ConvNeXtBlock(Module):
-    """y = x + layer_scale * F(x), F: depthwise 7x7 convolution, LayerNorm, Linear to 4 channels for one, GELU, Linear.
+    """y = x + layer_scale * F(x), F: depthwise 7x7 convolution, LayerNorm, Linear (4 times as wide), GELU, Linear.
 
-    x, y: (batch, channels, height, width). Norm and Linear layers see each pixel for itself, channels last.
-    layer_scale: (channels, 1, 1), learned, begins small: the block starts close to the identity.
+    x, y: (batch, channels, height, width). Norm and Linear layers work on each pixel, channels last.
+    layer_scale: (channels, 1, 1), learned and small at first: the block starts close to the identity.
     (Liu et al., A ConvNet for the 2020s, 2022; names as in torchvision)
     """
 

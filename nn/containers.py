@@ -1,4 +1,4 @@
-"""Modules that hold modules: in a row, in a list, by name."""
+"""Modules that hold modules: in sequence, in a list, by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tinygrad_like import Tensor
 
 from .fusion import applied, plain
 from .linear import Identity
-from .module import Module, _described
+from .module import Module, described
 
 _identity = Identity.forward
 
@@ -24,7 +24,7 @@ class _List(Module):
 
     def _add(self, name: str, module: Module) -> None:
         if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {_described(module)}")
+            raise TypeError(f"{type(self).__name__}: layer {name} must be an nn.Module, got {described(module)}")
         self.register_module(name, module)
 
     def _name(self, index: Any) -> str:
@@ -35,7 +35,7 @@ class _List(Module):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
 
     def __getitem__(self, index: Any) -> Any:
-        """One module, or for a slice a container of the modules in it, which keep their names."""
+        """One module, or for a slice a container of its modules, which keep their names."""
         if isinstance(index, slice):
             return (Sequential if isinstance(self, Sequential) else ModuleList)(dict(list(self._children())[index]))
         return self.__dict__[self._name(index)]
@@ -69,16 +69,16 @@ class _List(Module):
         return self
 
     def insert(self, index: int, module: Module) -> _List:
-        """Add a module in front of the one at `index`, and number all anew; returns the container."""
+        """Add a module before the one at `index`, and renumber all; returns the container."""
         if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {_described(module)}")
+            raise TypeError(f"{type(self).__name__}: layer {index} must be an nn.Module, got {described(module)}")
         modules = list(self._children())
         modules.insert(index, (str(len(modules)), module))
         self._replace(modules)
         return self
 
     def _replace(self, modules: list[tuple[str, Module]]) -> None:
-        """Hold `modules` instead; if their names are all numbers, they are numbered anew."""
+        """Hold `modules` instead; if their names are all numbers, renumber them."""
         numbered = all(name.isdigit() for name, _ in modules)
         for name in [name for name, _ in self._children()]:
             delattr(self, name)
@@ -96,17 +96,17 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Tensor) -> Any:
-        # The attributes are the layers, see module.py. An Identity, as fold_batch_norm leaves one, separates nothing.
+        # The attributes are the layers, see module.py. An Identity, such as fold_batch_norm leaves, is skipped.
         return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
                         and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x)
 
 
 class ModuleList(_List):
-    """A list of modules, which unlike a Python list shows its parameters. It is not called: `forward` is yours."""
+    """A list of modules whose parameters are found, unlike those in a Python list. It cannot be called."""
 
 
 class ModuleDict(Module):
-    """Modules by name, which unlike a Python dict shows its parameters. It is not called: `forward` is yours."""
+    """Modules by name whose parameters are found, unlike those in a Python dict. It cannot be called."""
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         self.update(modules)

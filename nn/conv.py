@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.conv import margins_of
 
 from . import init
-from .module import Module, Parameter
+from .module import Module, Parameter, check_positive
 
 _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
 
 class _Conv(Module):
-    """What convolutions of any number of axes share: arguments, parameters and their initialisation."""
+    """A convolution of any number of axes: its arguments, parameters and their initialisation."""
 
     axes: int
+    op: Callable
     transposed = False
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros"):
         who = type(self).__name__
-        for name, n in (("in_channels", in_channels), ("out_channels", out_channels), ("groups", groups)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"{who}: {name} must be a positive integer, got {n!r}")
+        check_positive(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"{who}: {in_channels} input and {out_channels} output channels must both be divisible by "
                              f"groups={groups}")
@@ -56,22 +57,25 @@ class _Conv(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def _padded(self, x: Tensor) -> tuple[Tensor, Any]:
-        """The input, padded already unless with zeros; and what padding is left to the op."""
+        """The input, already padded unless with zeros; and the padding that is left for the op."""
         if self.padding_mode == "zeros":
             return x, self.padding
-        if self.padding == "valid":
-            return x, 0
         if isinstance(self.padding, str):
-            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            margins = [(t // 2, t - t // 2) for t in total]
+            margins = margins_of(type(self).__name__, self.padding, self.kernel_size, self.stride, self.dilation)
         else:
-            margins = [(p, p) for p in self.padding]
+            margins = tuple((p, p) for p in self.padding)
         return x.pad(((0, 0), (0, 0), *margins), mode=_PADDING_MODES[self.padding_mode]), 0
 
     def _check(self, x: Tensor) -> None:
         if x.ndim != self.axes + 2:
             axes = "length" if self.axes == 1 else "height, width"
             raise ValueError(f"{type(self).__name__}: takes (batch, channels, {axes}), got shape {x.shape}")
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        x, padding = self._padded(x)
+        return self.op(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
+                       groups=self.groups)
 
     def extra_repr(self) -> str:
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
@@ -85,19 +89,15 @@ class _Conv(Module):
 class Conv1d(_Conv):
     """A convolution of vectors (7.48, 7.50): x (batch, in_channels, length) -> (batch, out_channels, length').
 
-    weight: (out_channels, in_channels / groups, kernel_size); bias: (out_channels,), left out with `bias=False`.
+    weight: (out_channels, in_channels / groups, kernel_size); bias: (out_channels,), absent with `bias=False`.
     length' = floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1
 
     padding: a number, "same" or "valid"; padding_mode: "zeros", "reflect", "replicate" or "circular".
-    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    Raises ValueError for arguments that are not positive integers, and if groups does not divide the channels.
     """
 
     axes = 1
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        x, padding = self._padded(x)
-        return ops.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    op = staticmethod(ops.conv1d)
 
 
 class Conv2d(_Conv):
@@ -107,18 +107,11 @@ class Conv2d(_Conv):
     height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004)
 
     kernel_size, stride, padding, dilation: a number, or one for each axis; padding also "same" or "valid".
-    groups: groups = in_channels makes a depthwise convolution.
-    padding_mode: "zeros", "reflect", "replicate" or "circular".
-    Raises ValueError for arguments that are no positive integers, and channels that do not divide into groups.
+    groups: groups = in_channels makes a depthwise convolution. padding_mode and errors are those of Conv1d.
     """
 
     axes = 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        x, padding = self._padded(x)
-        return ops.conv2d(x, self.weight, self.bias, stride=self.stride, padding=padding, dilation=self.dilation,
-                          groups=self.groups)
+    op = staticmethod(ops.conv2d)
 
 
 class _ConvTranspose(_Conv):
@@ -129,6 +122,11 @@ class _ConvTranspose(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = self._sizes("output_padding", output_padding, 0)
 
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        return self.op(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+                       output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
+
 
 class ConvTranspose1d(_ConvTranspose):
     """The adjoint of a Conv1d, with its own weights: x (batch, in_channels, length) -> (batch, out_channels, length').
@@ -137,15 +135,11 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     axes = 1
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        return ops.conv_transpose1d(x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
-                                    self.groups, self.dilation)
+    op = staticmethod(ops.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The adjoint of a Conv2d, with its own weights, which makes images larger.
+    """The adjoint of a Conv2d, with its own weights: it makes images larger.
 
     x (batch, in_channels, height, width) -> (batch, out_channels, height', width')
     weight: (in_channels, out_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.
@@ -153,8 +147,4 @@ class ConvTranspose2d(_ConvTranspose):
     """
 
     axes = 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        return ops.conv_transpose2d(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
-                                    output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
+    op = staticmethod(ops.conv_transpose2d)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,56 +12,53 @@ from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.ops.dropout import check_probability
 
 from .linear import Linear
-from .module import Module, modes_restored
+from .module import Configured, Module, modes_restored
 
 
-class _Dropout(Module):
+class _Dropout(Configured):
+    op: Callable
     drops = True
 
     def __init__(self, p: float = 0.5):
         check_probability(type(self).__name__, p)
         self.p = p
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.p, self.training)
 
 
 class Dropout(_Dropout):
-    """In training y = m x / (1 - p), each m 0 with probability p and else 1; in evaluation y = x (002, 003).
+    """In training y = m x / (1 - p), each m 0 with probability p, else 1; in evaluation y = x (002, 003).
 
-    Forgetting `model.eval()` leaves predictions random. Raises ValueError for p outside [0, 1].
+    Without `model.eval()` predictions are random. Raises ValueError for p outside [0, 1].
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout(x, self.p, self.training)
+    op = staticmethod(ops.dropout)
 
 
 class Dropout1d(_Dropout):
     """Dropout of whole channels of signals: x (batch, channels, length)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout1d(x, self.p, self.training)
+    op = staticmethod(ops.dropout1d)
 
 
 class Dropout2d(_Dropout):
     """Dropout of whole channels of images, spatial dropout (002): x (batch, channels, height, width)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.dropout2d(x, self.p, self.training)
+    op = staticmethod(ops.dropout2d)
 
 
 class GaussianDropout(_Dropout):
     """In training y = x n, with normal noise n of mean 1 and variance p / (1 - p), 0 <= p < 1; else y = x."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.gaussian_dropout(x, self.p, self.training)
+    op = staticmethod(ops.gaussian_dropout)
 
 
 class DropConnect(Linear):
     """A Linear that in training drops weights: y = x (M * W)^T / (1 - p) + b, each M 0 with probability p (002).
 
-    x: (..., in_features) -> y: (..., out_features). All of a batch sees the same M. Scaled as dropout is, which leaves
-    E[y] what it is in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
+    x: (..., in_features) -> y: (..., out_features). A whole batch sees the same M. It is scaled as dropout is, so that
+    E[y] is the same as in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
     """
 
     drops = True
@@ -88,7 +85,7 @@ class MonteCarlo(NamedTuple):
 
 
 def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -> MonteCarlo:
-    """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and how far they disagree (002).
+    """Monte Carlo dropout: the mean prediction of `samples` thinned networks, and how much they disagree (002).
 
     mean = 1/K sum_k p_k and std (with divisor K), where p_k = softmax(model(x)) along axis dim, with fresh masks for
     each k; for regression dim=None makes p_k = model(x). Both have the shape of model(x); the others lack axis dim:
@@ -97,9 +94,9 @@ def mc_predict(model: Module, x: Any, samples: int = 50, dim: int | None = -1) -
     mutual_information = H[mean] - 1/K sum_k H[p_k] >= 0: what more data could remove (Houlsby et al. 2011); the
         difference is noise in the data themselves.
 
-    Dropout layers and DropConnect train, all else, such as batch norm, evaluates; then every `training` flag is
-    restored. A module of your own that drops in training says so by a class attribute, `drops = True`.
-    Raises ValueError if there is no such layer, for then all samples would be equal, or for samples < 1.
+    Dropout layers and DropConnect are in training mode, all others, such as batch norm, in evaluation mode; afterwards
+    every `training` flag is restored. A module of your own that drops in training needs the class attribute
+    `drops = True`. Raises ValueError if no layer drops, since all samples would be equal, or for samples < 1.
     (Gal and Ghahramani 2016)
     """
     if samples < 1:
@@ -124,8 +121,8 @@ def _only_dropout(model: Module) -> Iterator[None]:
     """With layers that drop in training mode, and all others in evaluation mode."""
     modules = list(model.modules())
     if not any(getattr(module, "drops", False) for module in modules):
-        raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer, so that all samples would be "
-                         "equal; add nn.Dropout, or use the model as it is")
+        raise ValueError(f"mc_predict: this {type(model).__name__} has no dropout layer: all samples would be equal; "
+                         "add nn.Dropout, or use the model as it is")
     with modes_restored(model):
         for module in modules:
             module.training = getattr(module, "drops", False)

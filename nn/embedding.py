@@ -1,27 +1,25 @@
-"""A learned vector for each of a number of things, such as the tokens of a vocabulary."""
+"""A learned vector for each of several things, such as the tokens of a vocabulary."""
 
 from __future__ import annotations
 
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .module import Module, Parameter
+from .module import Module, Parameter, check_positive
 
 
 class Embedding(Module):
-    """The rows of a table that an index names: index (...), of integers -> (..., embedding_dim).
+    """Rows of a table: index (...), of integers -> (..., embedding_dim).
 
     weight: (num_embeddings, embedding_dim), standard normal at first, as in PyTorch
     padding_idx: a row, counted from the end if negative, that starts at 0 and gets no gradient
 
-    Raises ValueError for sizes that are no positive integers or a padding_idx out of range; IndexError, when called,
+    Raises ValueError for sizes that are not positive integers or a padding_idx out of range; when called, IndexError
     for an index out of range.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None):
-        for name, n in (("num_embeddings", num_embeddings), ("embedding_dim", embedding_dim)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"Embedding: {name} must be a positive integer, got {n!r}")
+        check_positive(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(f"Embedding: padding_idx={padding_idx} is out of range for {num_embeddings} rows")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim

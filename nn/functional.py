@@ -5,6 +5,7 @@ They are the ops themselves, except where PyTorch calls an axis `dim`.
 
 from __future__ import annotations
 
+# isort: off
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,49 +13,11 @@ import numpy as np
 from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    binary_step,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
-    cross_entropy,
-    dropout,
-    dropout1d,
-    dropout2d,
-    elu,
-    embedding,
-    fold,
-    gaussian_dropout,
-    gelu,
-    huber_loss,
-    interpolate,
-    kl_div,
-    l1_loss,
-    leaky_relu,
-    linear,
-    logsigmoid,
-    max_pool1d,
-    max_pool2d,
-    mse_loss,
-    nll_loss,
-    one_hot,
-    relu,
-    scaled_dot_product_attention,
-    sigmoid,
-    silu,
-    smooth_l1_loss,
-    softplus,
-    tanh,
-    unfold,
-)
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d, avg_pool2d,
+    binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, conv1d, conv2d, conv_transpose1d,
+    conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
+    huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid, max_pool1d, max_pool2d, mse_loss,
+    nll_loss, one_hot, relu, scaled_dot_product_attention, sigmoid, silu, smooth_l1_loss, softplus, tanh, unfold)
 
 from .norm import move_statistics
 
@@ -93,14 +56,14 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:
-    """Normalised per example and group of neighbouring channels (axis 1)."""
+    """Normalise per example and group of neighbouring channels (axis 1)."""
     return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
 
 
 @named
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalised per channel (axis 1): in training by the batch, whose statistics the running ones then move to."""
+    """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
     if not training:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
     stats = np.empty((2, input.shape[1]))

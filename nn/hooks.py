@@ -1,4 +1,4 @@
-"""Hooks of a Module: functions called before and after its forward, and when backward has passed through it."""
+"""Hooks of a Module: functions called before and after its forward, and after backward has passed through it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _next_key = itertools.count().__next__
 
 
 class Handle:
-    """What registering a hook returns: `remove()` takes the hook away again."""
+    """What registering a hook returns: `remove()` removes the hook."""
 
     def __init__(self, module: Module, table: dict[int, Callable], key: int):
-        self._module = weakref.ref(module)  # the module's owner may keep the handle on it: that must be no cycle
+        self._module = weakref.ref(module)  # the module may hold the handle: that must not be a cycle
         self._table, self._key = table, key
 
     def remove(self) -> None:
         self._table.pop(self._key, None)
         module = self._module()
         if module is not None and module._hooks is not None and not module._hooks.any():
-            module._hooks = None  # calls take the short way again
+            module._hooks = None  # makes calls fast again
 
 
 class Hooks:
@@ -67,10 +67,10 @@ class Hooks:
 
 
 class _Crossing:
-    """One call of a module with backward hooks: a gate in front of its inputs and another behind its outputs.
+    """One call of a module with backward hooks: one gate before its inputs and another after its outputs.
 
-    Backward passes the outputs' gate first, where `grad_output` is noted, and the inputs' gate last, where the hooks
-    are called with all of `grad_input` at once and may replace it.
+    Backward passes the outputs' gate first, which notes `grad_output`, and the inputs' gate last, which calls the hooks
+    with the whole `grad_input`, which they may replace.
     """
 
     def __init__(self, module: Module, hooks: list[Callable]):
@@ -93,12 +93,12 @@ class _Crossing:
         outputs = _gate(outputs, self.at_outputs, "outputs of " + type(self.module).__name__)
         if not many:
             return outputs[0]
-        # A named tuple takes its fields one by one, a list or tuple all at once.
+        # A named tuple takes its fields as arguments, a list or tuple takes one sequence.
         return type(output)(*outputs) if hasattr(output, "_fields") else type(output)(outputs)
 
     def at_outputs(self, cotangents: list) -> list:
         self.grad_output = tuple(map(_shown, cotangents))
-        if not self.has_gate:  # the first layer: its inputs are data, and backward ends here
+        if not self.has_gate:  # the first layer: its inputs are data, so backward ends here
             self._call_hooks((None,) * self.inputs)
         return cotangents
 
@@ -118,7 +118,7 @@ class _Crossing:
         return grad_input
 
     def _check(self, new: tuple, old: tuple) -> None:
-        """A replacement must have one Tensor of the right shape for each gradient there was."""
+        """Raise ValueError unless a replacement has a Tensor of the right shape for each gradient."""
         def shapes(grads: tuple) -> list:
             return [getattr(g, "shape", g) for g in grads]
 
@@ -128,7 +128,7 @@ class _Crossing:
 
 
 def _shown(c: Any) -> Tensor | None:
-    """A cotangent as the user's hook sees it: the walk carries arrays, and Tensors only under create_graph."""
+    """A cotangent as a Tensor for the user's hook: the walk carries arrays, except under create_graph."""
     return c if c is None or isinstance(c, Tensor) else wrap(np.array(c))
 
 
@@ -136,12 +136,12 @@ def _like(c: Any, new: Tensor | None) -> Any:
     return new if new is None or isinstance(c, Tensor) else new.data.astype(c.dtype, copy=False)
 
 
-# A gate is a joint node with one node in front of it per Tensor. The nodes in front send the joint node their
-# cotangents, numbered; the walk reaches it when it has them all, and it hands on what `receive` makes of them.
+# A gate is a joint node with one part node per Tensor. The parts send the joint node their numbered cotangents; the
+# walk reaches it when it has them all, and it passes on what `receive` makes of them.
 
 
 def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
-    """`values` with every Tensor that requires grad replaced by one behind the gate, on the same memory."""
+    """`values` with each Tensor that requires grad replaced by one after the gate, on the same memory."""
     parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in values]
     if not mode.recording or not any(p is not None for p in parents):
         return list(values)
@@ -172,6 +172,8 @@ class _Bundle(dict):
 
 
 class _Part:
+    fresh = False  # it hands on what it was given
+
     def __init__(self, name: str, index: int):
         self.name, self.index = name, index
 
@@ -180,6 +182,8 @@ class _Part:
 
 
 class _Joint:
+    fresh = False
+
     def __init__(self, name: str, receive: Callable[[list], list]):
         self.name, self.receive = name, receive
 

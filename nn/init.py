@@ -1,6 +1,6 @@
-"""Initialisation of parameters, in place, from the package's generator. Names and formulas are PyTorch's.
+"""Initialise parameters in place, from the package's generator. Names and formulas are PyTorch's.
 
-Each function fills a Tensor, notes the change, and returns the Tensor.
+Each function fills a Tensor, records the change, and returns the Tensor.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from tinygrad_like import Tensor, random
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     """Uniform on [a, b)."""
-    return _fill(tensor, a + (b - a) * random.generator.random(tensor.shape, _drawn(tensor)))
+    return _fill(tensor, a + (b - a) * random.generator.random(tensor.shape, _float_dtype(tensor)))
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Normal with the given mean and standard deviation."""
-    return _fill(tensor, mean + std * random.generator.standard_normal(tensor.shape, _drawn(tensor)))
+    return _fill(tensor, mean + std * random.generator.standard_normal(tensor.shape, _float_dtype(tensor)))
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
     """Normal with the given mean and standard deviation, drawn again until it lies in [a, b].
 
-    `a` and `b` are values, not multiples of `std`, as in PyTorch. Raises ValueError if less than 1 % lies between them.
+    As in PyTorch, `a` and `b` are values, not multiples of `std`. Raises ValueError if less than 1 % lies between them.
     """
     inside = (math.erf((b - mean) / (std * math.sqrt(2))) - math.erf((a - mean) / (std * math.sqrt(2)))) / 2
     if inside < 0.01:
         raise ValueError(f"trunc_normal_: [{a}, {b}] holds {max(inside, 0):.2%} of the normal with mean {mean} and std "
                          f"{std}; widen it, or use uniform_")
-    values = mean + std * random.generator.standard_normal(tensor.shape, _drawn(tensor))
+    values = mean + std * random.generator.standard_normal(tensor.shape, _float_dtype(tensor))
     while (outside := (values < a) | (values > b)).any():
-        values[outside] = mean + std * random.generator.standard_normal(int(outside.sum()), _drawn(tensor))
+        values[outside] = mean + std * random.generator.standard_normal(int(outside.sum()), _float_dtype(tensor))
     return _fill(tensor, values)
 
 
@@ -53,7 +53,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix; ones on the main diagonal if it is not square. Raises ValueError unless it is a matrix."""
+    """The identity, or ones on the main diagonal if not square. Raises ValueError unless it is a matrix."""
     if tensor.ndim != 2:
         raise ValueError(f"eye_: needs a matrix, got shape {tensor.shape}")
     return _fill(tensor, np.eye(tensor.shape[0], tensor.shape[1]))
@@ -63,9 +63,9 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output of a layer with this weight has, and how many outputs an input reaches.
+    """How many inputs each output of a layer with this weight has, and how many outputs each input reaches.
 
-    A weight is (out, in) or (out, in, *kernel): fan_in = in * kernel size and fan_out = out * kernel size.
+    For a weight (out, in) or (out, in, *kernel), fan_in = in * kernel size and fan_out = out * kernel size.
     Raises ValueError for fewer than 2 axes: a bias has no fan.
     """
     if tensor.ndim < 2:
@@ -76,7 +76,7 @@ def fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which an activation shrinks the standard deviation of its input, inverted, as PyTorch tabulates it.
+    """The inverse of the factor by which an activation shrinks the standard deviation of its input, as in PyTorch.
 
     nonlinearity: "linear", "sigmoid" and any "conv..." 1, "tanh" 5/3, "relu" sqrt(2), "selu" 3/4, and "leaky_relu"
     sqrt(2 / (1 + param^2)), where param is the negative slope (0.01 if left out). Raises ValueError for other names.
@@ -127,7 +127,7 @@ def _kaiming_std(who: str, tensor: Tensor, a: float, mode: str, nonlinearity: st
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """`gain` times a random matrix with orthonormal rows or columns, whichever are fewer; later axes count as columns.
+    """`gain` times a random matrix with orthonormal rows or columns, whichever are fewer; other axes are columns.
 
     Raises ValueError for fewer than 2 axes. Saxe et al. 2013.
     """
@@ -135,11 +135,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
         raise ValueError(f"orthogonal_: needs at least 2 axes, got shape {tensor.shape}")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     q, r = np.linalg.qr(random.generator.standard_normal((max(rows, columns), min(rows, columns))))
-    q *= np.where(np.diag(r) < 0, -1, 1)  # without the signs of R's diagonal, Q is not uniformly distributed
+    q *= np.where(np.diag(r) < 0, -1, 1)  # or Q would not be uniformly distributed
     return _fill(tensor, gain * (q if rows >= columns else q.T).reshape(tensor.shape))
 
 
-def _drawn(tensor: Tensor) -> np.dtype:
+def _float_dtype(tensor: Tensor) -> np.dtype:
     if not tensor.is_floating_point():
         raise TypeError(f"init: random values need a floating-point Tensor, got {tensor.dtype}")
     return tensor.dtype

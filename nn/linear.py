@@ -9,24 +9,22 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .fusion import fuses, plain, products, rows, with_relu
-from .module import Module, Parameter
+from .fusion import chains, fuses, max_products, plain, with_relu
+from .module import Configured, Module, Parameter, check_positive
 
 
 class Linear(Module):
-    """y = x W^T + b, the building block MM of (7.35), for every position of the leading axes (7.17-7.19; 003).
+    """y = x W^T + b, the building block MM of (7.35), at every position of the leading axes (7.17-7.19; 003).
 
     x: (..., in_features) -> y: (..., out_features)
     weight: (out_features, in_features); bias: (out_features,), left out with `bias=False`
 
     Both are drawn uniformly from [-1/sqrt(in_features), 1/sqrt(in_features)), as in PyTorch.
-    Raises ValueError for features that are no positive integers, and when the last axis of x is not in_features.
+    Raises ValueError if the features are not positive integers, or the last axis of x is not in_features.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True):
-        for name, n in (("in_features", in_features), ("out_features", out_features)):
-            if not isinstance(n, int) or n < 1:
-                raise ValueError(f"Linear: {name} must be a positive integer, got {n!r}")
+        check_positive(self, in_features=in_features, out_features=out_features)
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(Tensor.empty(out_features, in_features))
         self.bias = Parameter(Tensor.empty(out_features)) if bias else None
@@ -50,7 +48,7 @@ _forward = Linear.forward
 
 
 def intact() -> bool:
-    """Whether Linear computes what it computes here."""
+    """Whether Linear still has the forward defined here."""
     return Linear.forward is _forward
 
 
@@ -58,12 +56,12 @@ def _with_relu(layer: Any, x: Tensor) -> Tensor:
     return ops.linear_relu(x, layer.weight, layer.bias) if intact() else ops.relu(layer(x))
 
 
-def _row(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
-    """As many Linears, each with its ReLU, as there are in a row; and one more without."""
+def _chain(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
+    """As many Linears, each with its ReLU, as follow each other; and one more without."""
     if not intact():
         return x, i
     params: tuple = ()
-    most, end = 2 * products(), len(layers) - 1
+    most, end = 2 * max_products(), len(layers) - 1
     while i < end and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
         params += layers[i].weight, layers[i].bias
         i += 2
@@ -72,11 +70,11 @@ def _row(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
     return ops.linear_relu(x, *params) if params else x, i
 
 
-with_relu[Linear], rows[Linear] = _with_relu, _row
+with_relu[Linear], chains[Linear] = _with_relu, _chain
 
 
 class Identity(Module):
-    """y = x, a layer that does nothing; takes and ignores any arguments, to stand in for another layer."""
+    """y = x. It takes and ignores any arguments, so that it can replace another layer."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         pass
@@ -85,10 +83,10 @@ class Identity(Module):
         return x
 
 
-class Flatten(Module):
+class Flatten(Configured):
     """Axes start_dim to end_dim become one: by default (batch, ...) -> (batch, features).
 
-    Before a Linear this mixes what the flattened axes held apart, such as time and channels (003).
+    A Linear after it mixes what the flattened axes kept apart, such as time and channels (003).
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
@@ -97,12 +95,9 @@ class Flatten(Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
-    """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: what is left."""
+class Unflatten(Configured):
+    """Axis dim becomes several, of sizes unflattened_size: the inverse of Flatten. One size may be -1: the rest."""
 
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]):
         if isinstance(unflattened_size, int):
@@ -112,11 +107,8 @@ class Unflatten(Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
-
-class Permute(Module):
+class Permute(Configured):
     """x with its axes in another order, as `x.permute(*dims)`."""
 
     def __init__(self, dims: tuple[int, ...]):
@@ -126,6 +118,3 @@ class Permute(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(*self.dims)
-
-    def extra_repr(self) -> str:
-        return f"dims={self.dims}"

@@ -1,6 +1,6 @@
 """Losses as modules, called as `loss(input, target)`; the functions, with their formulas, are in `ops`.
 
-reduction: "mean", "sum" or "none", the losses one by one. Raises ValueError for any other, when the module is made.
+reduction: "mean", "sum" or "none", one loss per element. The constructor raises ValueError for any other.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .module import Module
 
 
 class _Loss(Module):
-    def __init__(self, reduction: str):
+    def __init__(self, reduction: str = "mean"):
         check_reduction(type(self).__name__, reduction)
         self.reduction = reduction
 
     def count(self, target: Tensor) -> float:
-        """How much of a mean over several batches the mean over these targets makes up: what it divides by."""
+        """The number by which the mean over these targets divides: their weight in a mean over several batches."""
         return target.size
 
     def _weigh(self, name: str, weight: Any) -> None:
@@ -37,7 +37,7 @@ class _LabelLoss(_Loss):
     ignore_index: int
 
     def count(self, target: Tensor) -> float:
-        """The sum of the weights of the labels that count; of probabilities, how many there are."""
+        """The sum of the weights of the labels that count; for probabilities, the number of examples."""
         if target.is_floating_point():
             return target.size // target.shape[min(1, target.ndim - 1)]
         labels = target.data[target.data != self.ignore_index]
@@ -45,11 +45,11 @@ class _LabelLoss(_Loss):
 
 
 class CrossEntropyLoss(_LabelLoss):
-    """-log softmax(input)[target] (003). It wants logits: a softmax before it changes the loss.
+    """-log softmax(input)[target] (003). It takes logits: a softmax before it would change the loss.
 
     input: (batch, classes, ...) or (classes,)
     target: class indices, of that shape without classes, or probabilities, of that shape
-    weight: (classes,), a factor per class. ignore_index: a target that counts for nothing.
+    weight: (classes,), a factor per class. ignore_index: a target that does not count.
     label_smoothing: eps mixes the target with the uniform distribution, (1 - eps) q + eps / classes.
     """
 
@@ -67,7 +67,7 @@ class CrossEntropyLoss(_LabelLoss):
 
 
 class NLLLoss(_LabelLoss):
-    """-input[target], the negative log-likelihood, of log-probabilities as LogSoftmax makes them.
+    """-input[target], the negative log-likelihood of log-probabilities such as LogSoftmax gives.
 
     Shapes, weight and ignore_index are those of CrossEntropyLoss, with class indices as targets.
     """
@@ -84,18 +84,12 @@ class NLLLoss(_LabelLoss):
 class MSELoss(_Loss):
     """(input - target)^2, of equal shapes."""
 
-    def __init__(self, reduction: str = "mean"):
-        super().__init__(reduction)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
     """|input - target|, of equal shapes."""
-
-    def __init__(self, reduction: str = "mean"):
-        super().__init__(reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return ops.l1_loss(input, target, reduction=self.reduction)
@@ -159,10 +153,10 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """t (log t - input), of log-probabilities input and probabilities t, or their logarithm with log_target=True.
+    """t (log t - input) for log-probabilities input and probabilities t, or their logarithms with log_target=True.
 
-    reduction: also "batchmean", the sum divided by the batch size: the divergence itself. "mean" divides by the number
-    of elements.
+    reduction: also "batchmean", the sum divided by the batch size, which is the divergence itself. "mean" divides by
+    the number of elements.
     """
 
     def __init__(self, reduction: str = "mean", log_target: bool = False):

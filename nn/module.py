@@ -1,28 +1,28 @@
 """Module: a layer, or a model made of layers, with its parameters, buffers and submodules.
 
-A module is its `__dict__`. An attribute that is a Parameter is a parameter, one that is a Module is a submodule, and a
-name given to `register_buffer` is a buffer. So attributes are plain Python attributes, as fast to read as any, they
-keep the order of their definition, and there is no second set of tables to keep in step.
+A module is its `__dict__`: an attribute that is a Parameter is a parameter, one that is a Module is a submodule, and a
+name given to `register_buffer` is a buffer. So attributes are plain, fast Python attributes in the order of their
+definition, and no second set of tables must be kept in sync.
 """
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
-
-import numpy as np
+from typing import Any, Self
 
 from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, as_dtype
 
 from .hooks import Handle, Hooks
+from .state import Keys, prepare_load
 
 
 class Parameter(Tensor):
-    """A Tensor that its Module's `parameters()` lists: what training changes. Ops on it give plain Tensors.
+    """A Tensor that its Module's `parameters()` lists, for training to change. Ops on it give plain Tensors.
 
     `Parameter(data)` copies `data` as `Tensor(data)` does. Raises TypeError for integers, unless `requires_grad=False`.
     """
@@ -32,13 +32,6 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
-
-
-class Keys(NamedTuple):
-    """What `load_state_dict(strict=False)` left alone."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
 
 
 class Module:
@@ -52,7 +45,7 @@ class Module:
             def forward(self, x):
                 return self.head(F.relu(self.hidden(x)))
 
-    `super().__init__()` may be called but need not be: there is nothing to set up.
+    Calling `super().__init__()` is allowed but not needed.
     """
 
     # Defaults live on the class; an instance stores only what differs.
@@ -73,7 +66,7 @@ class Module:
             raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; called as `module(...)`, which runs the hooks as well."""
+        """What the module computes; call it as `module(...)`, which also runs the hooks."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     # Attributes -----------------------------------------------------------------------------------------------------
@@ -85,14 +78,14 @@ class Module:
         object.__setattr__(self, name, value)
 
     def _problem(self, name: str, value: Any) -> str | None:
-        """What speaks against setting an attribute: a parameter, say, must not silently stop being one."""
+        """Why an attribute cannot be set: a parameter, for instance, must not silently stop being one."""
         old = self.__dict__.get(name)
         if old is not None and value is not None:
             if isinstance(old, Parameter) and not isinstance(value, Parameter):
                 return (f"is a Parameter and cannot become a {type(value).__name__}; wrap it in nn.Parameter, or "
                         f"copy values into it with .{name}.assign(value)")
             if isinstance(old, Module) and not isinstance(value, Module):
-                return f"is a submodule and cannot become {_described(value)}; assign a Module, or delete it first"
+                return f"is a submodule and cannot become {described(value)}; assign a Module, or delete it first"
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
@@ -101,10 +94,10 @@ class Module:
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         if name in self._buffers:
-            self.__dict__["_buffers"] = {n: keep for n, keep in self._buffers.items() if n != name}
+            self.__dict__["_buffers"] = {n: persistent for n, persistent in self._buffers.items() if n != name}
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """Set attribute `name`, checked to be free, to a Parameter, or to None for one that is left out."""
+        """Set the unused attribute `name` to a Parameter, or to None for an absent one."""
         self._check_name("register_parameter", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(f"register_parameter: {name!r} must be an nn.Parameter or None, got "
@@ -112,9 +105,9 @@ class Module:
         setattr(self, name, parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Set attribute `name` to a Tensor that belongs to the module's state but is not trained, as running means are.
+        """Set the unused attribute `name` to an untrained Tensor of the module's state, such as a running mean.
 
-        persistent: whether `state_dict` keeps it. None stands for a buffer that is left out.
+        persistent: whether `state_dict` has it. None stands for an absent buffer.
         """
         self._check_name("register_buffer", name)
         if not _is_buffer(tensor):
@@ -123,10 +116,10 @@ class Module:
         setattr(self, name, tensor)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Set attribute `name`, checked to be free, to a submodule. Names that are no identifiers are allowed: "0"."""
+        """Set the unused attribute `name` to a submodule. The name need not be an identifier: "0" is allowed."""
         self._check_name("register_module", name)
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"register_module: {name!r} must be an nn.Module or None, got {_described(module)}")
+            raise TypeError(f"register_module: {name!r} must be an nn.Module or None, got {described(module)}")
         setattr(self, name, module)
 
     add_module = register_module
@@ -154,7 +147,7 @@ class Module:
         return (module for _, module in self.named_children())
 
     def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """Dotted name and module of this module (named `prefix`) and all below it, parents before children."""
+        """Dotted name and module, for this module (named `prefix`) and all below it, parents before children."""
         return self._walk(prefix, set() if remove_duplicate else None)
 
     def modules(self) -> Iterator[Module]:
@@ -167,7 +160,7 @@ class Module:
         return self._named(Module._own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, in order of definition, a shared one once: what an optimizer is given."""
+        """The parameters for an optimizer, in order of definition, a shared one once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
@@ -200,17 +193,17 @@ class Module:
             elif type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # filled after it was set
                 raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
 
-    def _named(self, own: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
+    def _named(self, tensors_of: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()
         for path, module in self.named_modules(prefix, unique) if recurse else [(prefix, self)]:
-            for name, tensor in own(module):
+            for name, tensor in tensors_of(module):
                 if tensor not in seen:
                     if unique:
                         seen.add(tensor)
                     yield _join(path, name), tensor
 
     def get_submodule(self, target: str) -> Module:
-        """The module of dotted name `target`, as "blocks.0.mm1"; this one for "". Raises AttributeError if none is."""
+        """The module of dotted name `target`, such as "blocks.0.mm1"; "" is this one. Raises AttributeError if none."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = module.__dict__.get(name)
@@ -228,10 +221,10 @@ class Module:
         """The buffer of dotted name `target`. Raises AttributeError if there is none."""
         return self._get("get_buffer", target, Module._own_buffers)
 
-    def _get(self, who: str, target: str, own: Callable) -> Any:
+    def _get(self, who: str, target: str, tensors_of: Callable) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        found = dict(own(module))
+        found = dict(tensors_of(module))
         if name not in found:
             raise AttributeError(f"{who}: {type(module).__name__} has no {name!r} of that kind, only {list(found)}")
         return found[name]
@@ -247,70 +240,34 @@ class Module:
                     yield _join(path, name), buffer
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Dotted name -> values of every parameter and persistent buffer, named and ordered as PyTorch does.
+        """Dotted name -> values of every parameter and persistent buffer, with PyTorch's names and order.
 
-        The Tensors are detached but share the module's memory: training goes on changing them. For a snapshot take
+        The Tensors are detached but share the module's memory, so training still changes them. For a snapshot take
         `{name: t.clone() for name, t in module.state_dict().items()}`. A tied parameter appears under all its names.
         """
         return {name: tensor.detach() for name, tensor in self._state()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Keys:
-        """Copy values by name into the parameters and buffers, in place: optimizers that hold them stay valid.
+        """Copy values by name into the parameters and buffers, in place, so that optimizers remain valid.
 
         state: name -> Tensor, array, PyTorch tensor, or anything else `np.asarray` takes; the module keeps its dtypes.
-        strict: whether a name missing from `state`, or known to `state` only, is an error. Of a tied parameter, one
-            name is enough.
+        strict: whether missing and unexpected names are errors. For a tied parameter, one name is enough.
 
-        Returns the missing and the unexpected names. Raises ValueError listing every problem; nothing is changed then.
+        Returns the missing and the unexpected names. Raises ValueError listing every problem; then nothing is changed.
         """
         return self.prepare_load(state, strict)()
 
     def prepare_load(self, state: Mapping[str, Any], strict: bool = True) -> Callable[[], Keys]:
         """What `load_state_dict` checks; returns the function that then loads.
 
-        With several objects to load, check all before any is changed: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
+        It lets you check several objects before changing any: `loads = [a.prepare_load(x), b.prepare_load(y)]`.
         """
-        own = dict(self._state())
-        given = {id(tensor) for name, tensor in own.items() if name in state}
-        missing = [name for name, tensor in own.items() if id(tensor) not in given]
-        unexpected = [name for name in state if name not in own]
-        problems = [f"missing: {name} {own[name].shape}" for name in missing] if strict else []
-        problems += [f"unexpected: {name}" for name in unexpected] if strict else []
-        values = {}
-        for name, tensor in own.items():
-            if name not in state:
-                continue
-            try:
-                value = np.asarray(state[name]).copy()  # it may share memory with what is overwritten
-            except (TypeError, ValueError, RuntimeError) as error:
-                problems.append(f"unreadable: {name} ({error})")
-                continue
-            if value.shape != tensor.shape:
-                problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
-            elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
-                problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
-            elif tensor.node is not None:
-                problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
-            elif not tensor.data.flags.writeable:
-                problems.append(f"read-only: {name} shows memory that must not be written; make it of a clone()")
-            values[name] = value
-        if problems:
-            hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
-            lines = "".join(f"\n  {problem}" for problem in problems)
-            raise ValueError(f"load_state_dict: the state does not fit this {type(self).__name__}, and nothing was "
-                             f"loaded{hint}{lines}")
-
-        def load() -> Keys:
-            for name, value in values.items():
-                own[name].assign(value)
-            return Keys(missing, unexpected)
-
-        return load
+        return prepare_load(self, state, strict)
 
     # Settings of the whole tree ---------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """Set `training` here and below: layers like dropout and batch norm behave differently in evaluation."""
+        """Set `training` here and below. Dropout and batch norm, for instance, behave differently in evaluation."""
         for module in self.modules():
             module.training = mode
         return self
@@ -320,7 +277,7 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set whether the parameters here and below are trained; `requires_grad_(False)` freezes them."""
+        """Set whether the parameters here and below are trained; False freezes them."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -331,14 +288,14 @@ class Module:
             parameter.grad = None
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
-        """Call `function` on every module below and then on this one; for instance to initialise by type of layer."""
+        """Call `function` on every module below and then on this one, for instance to initialise layers by type."""
         for module in self.children():
             module.apply(function)
         function(self)
         return self
 
     def to(self, dtype: Any) -> Self:
-        """Cast the floating-point parameters and buffers, in place: optimizers that hold them stay valid."""
+        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid."""
         dtype = as_dtype(dtype, "to")
         if dtype.kind != "f":
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
@@ -360,18 +317,18 @@ class Module:
     # Hooks ------------------------------------------------------------------------------------------------------------
 
     def register_forward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
-        """Before each call, call `hook(module, args)`; what it returns, if not None, replaces positional arguments."""
+        """Before each call, call `hook(module, args)`; a result other than None replaces the positional arguments."""
         return self._hook("before", hook)
 
     def register_forward_hook(self, hook: Callable[[Module, tuple, Any], Any]) -> Handle:
-        """After each call, call `hook(module, args, output)`; what it returns, if not None, replaces the output."""
+        """After each call, call `hook(module, args, output)`; a result other than None replaces the output."""
         return self._hook("after", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
         """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
 
-        Both are tuples, one entry per positional argument and per output, None where no gradient flows. A tuple that
-        the hook returns replaces `grad_input`. The module must return a Tensor, or a tuple or list of Tensors.
+        Both are tuples with one entry per positional argument or output, None where no gradient flows. If the hook
+        returns a tuple, it replaces `grad_input`. The module must return a Tensor, or a tuple or list of Tensors.
         """
         return self._hook("backward", hook)
 
@@ -383,7 +340,7 @@ class Module:
     # Text -------------------------------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses: a layer's own settings."""
+        """What `repr` shows between the parentheses: the settings of a layer."""
         return ""
 
     def __repr__(self) -> str:
@@ -391,7 +348,7 @@ class Module:
         children = [(name, repr(module)) for name, module in self._children()]
         if not children and len(lines) < 2:
             return f"{type(self).__name__}({''.join(lines)})"
-        # Equal neighbours with numbers for names, as the blocks of a deep model, share one entry.
+        # Equal neighbours with numbers as names, such as the blocks of a deep model, share one entry.
         for _, group in itertools.groupby(children, key=lambda child: (child[1], child[0].isdigit() or child[0])):
             (first, text), *rest = group
             label = f"({first}-{rest[-1][0]}): {len(rest) + 1} x" if rest else f"({first}):"
@@ -400,29 +357,18 @@ class Module:
         return f"{type(self).__name__}(\n{body})"
 
 
-def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
-    """`module(*args, **kwargs)` with `tensors` in the place of the parameters and buffers of those dotted names.
+class Configured(Module):
+    """A module that keeps the arguments of its constructor under their names, and shows them in `repr`."""
 
-    It makes a model a function of its parameters, which is what `grad`, `jacobian`, `hvp` and `gradcheck` take. A tied
-    parameter is replaced wherever it is used. Raises ValueError for an unknown name or a shape that differs.
-    """
-    own = dict(module._state())
-    new = {}
-    for name, tensor in tensors.items():
-        if name not in own:
-            raise ValueError(f"functional_call: {type(module).__name__} has no parameter or buffer {name!r}, only "
-                             f"{list(own)}")
-        if tensor.shape != own[name].shape:
-            raise ValueError(f"functional_call: {name} has shape {own[name].shape}, but its replacement {tensor.shape}")
-        new[id(own[name])] = tensor
-    places = [(m.__dict__, name, old) for m in module.modules() for name, old in m.__dict__.items() if id(old) in new]
-    try:
-        for attributes, name, old in places:
-            attributes[name] = new[id(old)]
-        return module(*args, **kwargs)
-    finally:
-        for attributes, name, old in places:
-            attributes[name] = old
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+
+
+def check_positive(who: Any, **sizes: Any) -> None:
+    """Raise ValueError, in the name of the type of `who`, for a size that is no positive integer."""
+    for name, n in sizes.items():
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"{type(who).__name__}: {name} must be a positive integer, got {n!r}")
 
 
 def _join(path: str, name: str) -> str:
@@ -437,16 +383,16 @@ _HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
 
 
 def _hidden(value: Any, most: int | None = None, deep: bool = True) -> str | None:
-    """What speaks against a list, dict or set as an attribute: that it holds modules, among the first `most` items."""
+    """Why a list, dict or set cannot be an attribute: there are modules among its first `most` items."""
     for held in itertools.islice(value.values() if isinstance(value, dict) else value, most):
         if isinstance(held, Module | Parameter) or deep and type(held) in _HOLDERS and _hidden(held, 16, deep=False):
             return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what is "
-                    "in it; use nn.ModuleList or nn.ModuleDict, or a tuple if it is to stay hidden")
+                    "in it; use nn.ModuleList or nn.ModuleDict, or a tuple to hide it on purpose")
     return None
 
 
-def _described(value: Any) -> str:
-    """What was given where a Module is wanted, with what was probably meant."""
+def described(value: Any) -> str:
+    """What was given instead of a Module, and what was probably meant."""
     if isinstance(value, Module):
         return f"the module {value!r}"
     if isinstance(value, type) and issubclass(value, Module):
@@ -458,7 +404,7 @@ def _described(value: Any) -> str:
 
 @contextmanager
 def modes_restored(model: Module) -> Iterator[None]:
-    """Afterwards every module in `model` is in the mode, training or evaluation, that it was in before."""
+    """At the end, give every module in `model` back its mode, training or evaluation."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         yield

@@ -1,31 +1,32 @@
-"""Pooling and upsampling layers: nothing in them is learned. The functions are ops; the layers hold their arguments."""
+"""Pooling and upsampling layers, which have no parameters. The functions are ops; the layers hold their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tinygrad_like import Tensor, ops
 
-from .activation import Activation
-from .module import Module
+from .module import Configured
 
 Size = int | tuple[int, ...]
 
 
-class _Pool(Module):
-    extra_repr = Activation.extra_repr
+class _MaxPool(Configured):
+    op: Callable
 
-
-class _MaxPool(_Pool):
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
                  ceil_mode: bool = False):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
 
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+
 
 class MaxPool1d(_MaxPool):
     """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.max_pool1d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+    op = staticmethod(ops.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
@@ -34,22 +35,25 @@ class MaxPool2d(_MaxPool):
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; see `ops.max_pool2d`.
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
+    op = staticmethod(ops.max_pool2d)
 
 
-class _AvgPool(_Pool):
+class _AvgPool(Configured):
+    op: Callable
+
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.ceil_mode, self.count_include_pad = padding, ceil_mode, count_include_pad
 
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
 
 class AvgPool1d(_AvgPool):
     """The mean of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    op = staticmethod(ops.avg_pool1d)
 
 
 class AvgPool2d(_AvgPool):
@@ -58,54 +62,54 @@ class AvgPool2d(_AvgPool):
     Padding counts as zeros, unless count_include_pad=False; see `ops.avg_pool2d`.
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    op = staticmethod(ops.avg_pool2d)
 
 
-class _Adaptive(_Pool):
+class _Adaptive(Configured):
+    op: Callable
+
     def __init__(self, output_size: int | None | tuple[int | None, ...]):
         self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.output_size)
 
 
 class AdaptiveAvgPool1d(_Adaptive):
     """Means over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.adaptive_avg_pool1d(x, self.output_size)
+    op = staticmethod(ops.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_Adaptive):
     """Means over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair, None to keep a size; 1 gives the global average, whatever the size of the image.
+    output_size: a number or a pair; None keeps a size; 1 gives the global average for any image size.
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.adaptive_avg_pool2d(x, self.output_size)
+    op = staticmethod(ops.adaptive_avg_pool2d)
 
 
 class AdaptiveMaxPool1d(_Adaptive):
     """Maxima over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.adaptive_max_pool1d(x, self.output_size)
+    op = staticmethod(ops.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_Adaptive):
     """Maxima over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair, None to keep a size.
+    output_size: a number or a pair; None keeps a size.
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return ops.adaptive_max_pool2d(x, self.output_size)
+    op = staticmethod(ops.adaptive_max_pool2d)
 
 
-class Upsample(_Pool):
+class Upsample(Configured):
     """A signal or an image enlarged by repeating its elements, to a size or by a whole number of times.
 
     (batch, channels, *spatial) -> (batch, channels, *size); see `ops.interpolate`. Raises ValueError for a mode other
-    than "nearest", and unless exactly one of size and scale_factor is given.
+    than "nearest", or if not exactly one of size and scale_factor is given.
     """
 
     def __init__(self, size: Size | None = None, scale_factor: Size | None = None, mode: str = "nearest"):

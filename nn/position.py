@@ -1,4 +1,4 @@
-"""Telling attention, which does not see order, where a token stands (004)."""
+"""Position encodings, which tell attention where a token stands (004)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def sinusoidal_encoding(length: int, dim: int) -> np.ndarray:
     """
     if dim < 2 or dim % 2:
         raise ValueError(f"sinusoidal_encoding: dim must be even, for pairs of sine and cosine; got {dim}")
-    angles = np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
-    encoding = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(length, dim).astype(np.float32)
+    cos, sin = _rotations(length, dim, 10000.0)
+    encoding = np.stack([sin, cos], -1).reshape(length, dim)
     encoding.flags.writeable = False
     return encoding
 
@@ -37,7 +37,7 @@ class SinusoidalEncoding(Module):
         if x.ndim < 2 or x.shape[-1] != self.dim:
             raise ValueError(f"SinusoidalEncoding: takes (..., T, {self.dim}), got shape {x.shape}")
         length = offset + x.shape[-2]
-        table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # few lengths are computed
+        table = sinusoidal_encoding(max(256, 1 << (length - 1).bit_length()), self.dim)  # few lengths
         return x + table[offset:length].astype(x.dtype, copy=False)
 
     def extra_repr(self) -> str:
@@ -47,8 +47,8 @@ class SinusoidalEncoding(Module):
 class LearnedEncoding(Module):
     """y[..., t, :] = x[..., t, :] + weight[offset + t] with a learned weight (max_length, dim); x (..., T, dim).
 
-    weight: normal with standard deviation 0.02 at first, as in GPT-2 and ViT.
-    Raises ValueError for a sequence that is longer than the table: it cannot be extended.
+    weight: at first normal with standard deviation 0.02, as in GPT-2 and ViT.
+    Raises ValueError for a sequence longer than the table, which cannot be extended.
     """
 
     def __init__(self, max_length: int, dim: int):
@@ -69,10 +69,10 @@ class LearnedEncoding(Module):
 
 
 class RotaryEncoding(Module):
-    """Turn the pair (x[i], x[i + dim/2]) of queries and keys by the angle t base^(-2i / dim), t being the position.
+    """Rotate the pair (x[i], x[i + dim/2]) of queries and keys by the angle t base^(-2i / dim) at position t.
 
     x: (..., T, heads, dim) -> same shape, for positions offset to offset + T - 1. The product of a query and a key then
-    depends on their distance alone. RoFormer, Su et al. 2021, with the pairs as GPT-NeoX and Llama choose them.
+    depends only on their distance. RoFormer, Su et al. 2021, with pairs as in GPT-NeoX and Llama.
     Raises ValueError for an odd dim.
     """
 
@@ -88,7 +88,7 @@ class RotaryEncoding(Module):
         return ops.rotate_halves(x, cos[:, None], sin[:, None])
 
     def turn_packed(self, qkv: Tensor, num_heads: int, offset: int = 0) -> Tensor:
-        """The queries and keys of qkv (..., T, 3 * num_heads * dim) turned, and the values as they are."""
+        """qkv (..., T, 3 * num_heads * dim) with queries and keys rotated."""
         cos, sin = self._tables(qkv.shape[-2], offset)
         cos = np.stack([cos, cos, np.ones_like(cos)], 1)[:, :, None]  # (T, 3, 1, dim / 2)
         sin = np.stack([sin, sin, np.zeros_like(sin)], 1)[:, :, None]

@@ -1,4 +1,4 @@
-"""Residual connections, y = x + F(x). Their Jacobian I + dF/dx lets gradients pass F by, at any depth (003)."""
+"""Residual connections, y = x + F(x). Their Jacobian I + dF/dx lets gradients bypass F at any depth (003)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tinygrad_like import Tensor, ops
 
 from . import init
 from .activation import ReLU, make_activation
-from .fusion import activated, fuses, plain, products, rows
+from .fusion import activated, chains, fuses, max_products, plain
 from .linear import Linear, intact
 from .module import Module
 
@@ -20,7 +20,7 @@ class Residual(Module):
     f: a Module (or function) whose result has the shape of the projected x. With a norm as its first layer this is a
         pre-norm block; `Sequential(Residual(f), norm)` is a post-norm one (003).
     scale: 1/sqrt(L) keeps the variance of a stream through L blocks independent of L (003).
-    projection: a Module (or function) that brings x to the shape of f(x): a Linear, or a 1x1 convolution.
+    projection: a Module (or function) that gives x the shape of f(x): a Linear, or a 1x1 convolution.
 
     Raises ValueError if the two shapes differ; they are not broadcast.
     """
@@ -41,7 +41,7 @@ class Residual(Module):
 
     def _mismatch(self, x: Tensor, y: Tensor, skip: Tensor) -> str:
         if self.projection is not None:
-            return f"Residual: of an input {x.shape}, f makes {y.shape} but projection {skip.shape}; they must agree"
+            return f"Residual: for an input {x.shape}, f makes {y.shape} but projection {skip.shape}; they must agree"
         text = f"Residual: f maps {x.shape} to {y.shape}, which cannot be added to its input"
         if x.ndim == y.ndim == 4:
             return (f"{text}; pass projection=, a 1x1 convolution from {x.shape[1]} to {y.shape[1]} channels with f's "
@@ -57,12 +57,12 @@ class Residual(Module):
 class Res(Module):
     """The simplified residual block: Res(z) = z + sigma(MM_1(sigma(MM_2(z)))) (7.38).
 
-    MM_2 acts first, as the equation numbers them. z: (..., features) -> (..., features).
+    As numbered in the equation, MM_2 acts first. z: (..., features) -> (..., features).
 
     activation: makes the layer sigma, as nn.ReLU does.
     scale: of the branch, see Residual.
-    zero_init: start with MM_1 = 0, and so as the identity (003). Raises ValueError if sigma(0) is not 0, for then it
-        would be none, or if sigma'(0) is 0, as for ReLU, for then no gradient would ever reach MM_1.
+    zero_init: start with MM_1 = 0, so as the identity (003). Raises ValueError if sigma(0) is not 0, since it would not
+        be the identity, or if sigma'(0) is 0, as for ReLU, since no gradient would ever reach MM_1.
     """
 
     def __init__(self, features: int, activation: Callable[[], Module] = ReLU, scale: float = 1.0,
@@ -80,7 +80,7 @@ class Res(Module):
         slope, = y.sum().gradient(x)
         name = type(self.activation).__name__
         if y.item() != 0:
-            raise ValueError(f"Res: zero_init makes the block the identity only if activation(0) = 0, but {name}(0) = "
+            raise ValueError(f"Res: zero_init gives the identity only if activation(0) = 0, but {name}(0) = "
                              f"{y.item():g}; use GELU, SiLU or Tanh")
         if slope.item() == 0:
             raise ValueError(f"Res: with zero_init the block could not learn, since {name} has slope 0 at 0; "
@@ -96,7 +96,7 @@ class Res(Module):
         return z + (update if self.scale == 1 else update * self.scale)
 
     def _params(self) -> tuple:
-        """What `ops.res_relu` takes for this block; nothing if it is not what that op computes, or a hook watches."""
+        """What `ops.res_relu` takes for this block; empty if the op computes something else, or a hook watches."""
         inner, outer = self.mm2, self.mm1
         if (type(inner) is Linear is type(outer) and self.scale == 1 and intact() and fuses(inner, self.activation)
                 and fuses(outer, self.activation)):
@@ -110,13 +110,13 @@ class Res(Module):
 _forward = Res.forward
 
 
-def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
-    """As many blocks as there are in a row."""
+def _chain(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
+    """As many blocks as follow each other."""
     if Res.forward is not _forward:
         return z, i
     params: tuple = ()
     end = i
-    while 2 * (end - i) < products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
+    while 2 * (end - i) < max_products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
         block = layers[end]._params()
         if not block:
             break
@@ -125,4 +125,4 @@ def _row(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
     return ops.res_relu(z, *params) if params else z, end
 
 
-rows[Res] = _row
+chains[Res] = _chain

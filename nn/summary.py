@@ -28,7 +28,7 @@ class Row:
 
 @dataclass
 class Summary:
-    """What `summary` found out; `str` and `repr` show it as a table. Sizes are in bytes."""
+    """What `summary` returns; `str` and `repr` show it as a table. Sizes are in bytes."""
 
     rows: list[Row]
     trainable: int
@@ -67,9 +67,9 @@ class Summary:
 def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     """The layers of `model` with input and output shapes and parameter counts, found by calling it once on `inputs`.
 
-    inputs: what the model is called with. A tuple or list of ints stands for zeros of that shape, batch included:
+    inputs: what the model is called with. A tuple or list of ints means zeros of that shape, batch included:
         `print(summary(model, (32, 784)))`. Give Tensors where values matter, such as token indices.
-    depth: show so many levels below the model only; the parameters of what is left out count with the module it is in.
+    depth: how many levels below the model to show; the parameters of deeper modules count with the last one shown.
 
     The call is made in evaluation mode and without recording, so nothing in the model changes. A parameter is counted
     in the first module that has it. Memory is an estimate for one training step at this batch size, without the
@@ -79,9 +79,39 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     """
     if not inputs:
         raise TypeError("summary: give the model's inputs, or their shapes, as in summary(model, (32, 784))")
+    names = {module: name for name, module in model.named_modules()}
+    args = [_zeros(x, model) for x in inputs]
+    calls, outputs = _watched_call(model, names, args)
+    rows, counted = [], set()
+    for module, name in names.items():
+        level = name.count(".") + 1 if name else 0
+        if depth is None or level <= depth:
+            new = [p for p in module.parameters(recurse=level == depth) if p not in counted]
+            counted.update(new)
+            made = calls.get(module, [])
+            taken, given = made[0] if made else (None, None)
+            rows.append(Row(name, type(module).__name__, level, taken, given, len(made), sum(p.size for p in new)))
+    parameters = list(model.parameters())
+    trainable = [p for p in parameters if p.requires_grad]
+    given_memory = {id(_memory(x)) for x in _tensors(args)}
+    return Summary(
+        rows,
+        trainable=sum(p.size for p in trainable),
+        frozen=sum(p.size for p in parameters if not p.requires_grad),
+        parameter_bytes=sum(p.nbytes for p in parameters),
+        gradient_bytes=sum(p.nbytes for p in trainable),
+        activation_bytes=sum(m.nbytes for key, m in outputs.items() if key not in given_memory),
+    )
+
+
+def _watched_call(model: Module, names: dict[Module, str], args: list) -> tuple[dict[Module, list], dict]:
+    """Call the model; return the shapes of the input and output of each call of each module, and the outputs' memory.
+
+    The memory is held, by its id, so that no other array gets that id.
+    """
     calls: dict[Module, list] = {}
     entered: list[tuple[Module, tuple]] = []
-    outputs: dict[int, np.ndarray] = {}  # by the memory they are on, which is held so that its id stays its own
+    outputs: dict[int, np.ndarray] = {}
 
     def before(module: Module, args: tuple) -> None:
         entered.append((module, args))
@@ -91,9 +121,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
         calls.setdefault(module, []).append((_shapes(args), _shapes(output)))
         outputs.update((id(m), m) for m in map(_memory, _tensors(output)))
 
-    names = {module: name for name, module in model.named_modules()}
     handles = [h for m in names for h in (m.register_forward_pre_hook(before), m.register_forward_hook(after))]
-    args = [_zeros(x, model) for x in inputs]
     try:
         with modes_restored(model), no_grad():
             model.eval()(*args)
@@ -106,27 +134,7 @@ def summary(model: Module, *inputs: Any, depth: int | None = None) -> Summary:
     finally:
         for handle in handles:
             handle.remove()
-
-    rows, counted = [], set()
-    for module, name in names.items():
-        level = name.count(".") + 1 if name else 0
-        if depth is None or level <= depth:
-            own = [p for p in module.parameters(recurse=level == depth) if p not in counted]
-            counted.update(own)
-            made = calls.get(module, [])
-            taken, given = made[0] if made else (None, None)
-            rows.append(Row(name, type(module).__name__, level, taken, given, len(made), sum(p.size for p in own)))
-    parameters = list(model.parameters())
-    trainable = [p for p in parameters if p.requires_grad]
-    not_made = {id(_memory(x)) for x in _tensors(args)}
-    return Summary(
-        rows,
-        trainable=sum(p.size for p in trainable),
-        frozen=sum(p.size for p in parameters if not p.requires_grad),
-        parameter_bytes=sum(p.nbytes for p in parameters),
-        gradient_bytes=sum(p.nbytes for p in trainable),
-        activation_bytes=sum(m.nbytes for key, m in outputs.items() if key not in not_made),
-    )
+    return calls, outputs
 
 
 def _zeros(x: Any, model: Module) -> Any:
@@ -145,7 +153,7 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _memory(tensor: Tensor) -> np.ndarray:
-    """The array whose memory the Tensor is on: views of it are not counted again."""
+    """The array that owns the Tensor's memory, so that views of it are not counted again."""
     memory = tensor.data
     while isinstance(memory.base, np.ndarray):
         memory = memory.base

@@ -23,9 +23,10 @@ Activation = str | Callable[..., Any]
 
 
 class _FeedForward(Module):
-    """The layers of an FFN, which PyTorch's Transformer layers name as if they were their own."""
+    """The layers of an FFN. PyTorch's Transformer layers have them as their own attributes."""
 
-    def __init__(self, dim: int, hidden: int | None, activation: Activation, dropout: float, bias: bool):
+    def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
+                 bias: bool = True):
         act = _ACTIVATIONS.get(activation) if isinstance(activation, str) else activation
         if act is None:
             raise ValueError(f"{type(self).__name__}: activation must be one of {', '.join(_ACTIVATIONS)} or a "
@@ -44,23 +45,19 @@ class _FeedForward(Module):
 
 
 class FeedForward(_FeedForward):
-    """FFN(x) = act(x W_1 + b_1) W_2 + b_2, for every position by itself (004): x (..., dim) -> (..., dim).
+    """FFN(x) = act(x W_1 + b_1) W_2 + b_2 at each position (004): x (..., dim) -> (..., dim).
 
-    activation: "relu", "gelu", "silu", "swiglu", or a function of Tensors. With "swiglu", linear1 makes value and gate
+    activation: "relu", "gelu", "silu", "swiglu", or a function of Tensors. With "swiglu", linear1 gives value and gate
         side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
     hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
     """
-
-    def __init__(self, dim: int, hidden: int | None = None, activation: Activation = "relu", dropout: float = 0.0,
-                 bias: bool = True):
-        super().__init__(dim, hidden, activation, dropout, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.feed_forward(x)
 
 
 class _Layer(_FeedForward):
-    """Residual blocks in a row: attentions, then the FFN."""
+    """Residual blocks: one for each attention, then the FFN."""
 
     _attentions: tuple[str, ...]
     self_attn: MultiheadAttention
@@ -91,7 +88,7 @@ class _Layer(_FeedForward):
                     init.zeros_(parameter)
 
     def _residual(self, i: int, x: Tensor, f: Callable[[Tensor], Tensor]) -> Tensor:
-        """Block i: x + F(x), with norms where norm_first and sandwich want them."""
+        """Block i: x + F(x), with norms where norm_first and sandwich put them."""
         norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
         y = dropout(f(norm(x) if self.norm_first or self.sandwich else x))
         x = x + (y if self.residual_scale == 1 else y * self.residual_scale)
@@ -114,7 +111,7 @@ class TransformerEncoderLayer(_Layer):
 
     Beyond PyTorch's arguments:
     activation: may be "swiglu", see FeedForward. dim_feedforward: None for FeedForward's default.
-    norm: makes the norms, as LayerNorm (the default) or RMSNorm do, of a size and eps.
+    norm: makes the norms from a size and eps, as LayerNorm (the default) or RMSNorm do.
     residual_scale: of every F; 1/sqrt(L) for L blocks keeps the stream's variance independent of depth (003).
     zero_init: start with every F(x) = 0, its last projection being 0 (003).
     rotary: see MultiheadAttention.
@@ -168,9 +165,9 @@ def _copies(who: str, layer: Module, num_layers: int, norm: Module | None) -> Mo
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of a layer in a row, and a norm at the end if one is given.
+    """num_layers copies of a layer one after the other, and a norm at the end if one is given.
 
-    As in PyTorch all copies start with the same parameters.
+    As in PyTorch, all copies start with the same parameters.
     """
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None):
@@ -184,7 +181,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a layer in a row, and a norm at the end if one is given; see TransformerEncoder."""
+    """num_layers copies of a layer one after the other, and optionally a norm at the end; see TransformerEncoder."""
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None):
         self.layers, self.norm = _copies("TransformerDecoder", decoder_layer, num_layers, norm), norm

@@ -1,4 +1,4 @@
-"""Adam, and AdamW, whose weight decay does not pass through the moments."""
+"""Adam, and AdamW, whose weight decay stays out of the moments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .optimizer import Optimizer
 
 
 class Adam(Optimizer):
-    """Steps of a size set by running means of the gradient (m) and of its square (v), each corrected for starting at 0.
+    """The step size follows running means of the gradient (m) and of its square (v), corrected for starting at 0.
 
         g <- g + weight_decay x
         m <- beta1 m + (1 - beta1) g
@@ -20,7 +20,7 @@ class Adam(Optimizer):
     maximize: climb instead, g <- -g. Source: Kingma and Ba 2015.
     """
 
-    keeps = ("exp_avg", "exp_avg_sq")
+    state_names = ("exp_avg", "exp_avg_sq")
     kernel = "adam"
     decoupled = False
 
@@ -36,32 +36,28 @@ class Adam(Optimizer):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, group):
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        m, v, t = state["exp_avg"], state["exp_avg_sq"], state["step"]
-        if group["maximize"]:
-            g = -g
-        if self.decoupled:
-            x *= 1 - lr * group["weight_decay"]
-        elif group["weight_decay"]:
-            g = g + group["weight_decay"] * x
+        (x, g, m, v), (lr, beta1, beta2, root, eps, decay, retained, sign) = self.arguments(x, g, state, lr, group)
+        x *= retained
+        g = sign * g
+        if decay:
+            g = g + decay * x
         m += (1 - beta1) * (g - m)
         v *= beta2
         v += (1 - beta2) * g * g
-        x -= lr / (1 - beta1**t) * m / (np.sqrt(v / (1 - beta2**t)) + group["eps"])
+        x -= lr * m / (np.sqrt(v) * root + eps)
 
-    def fused(self, x, g, state, lr, group):
+    def arguments(self, x, g, state, lr, group):
         beta1, beta2 = group["betas"]
         state["step"] += 1
         t, decay = state["step"], group["weight_decay"]
-        decay, keep = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
-        sign = -1.0 if group["maximize"] else 1.0
+        decay, retained = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
         return ((x, g, state["exp_avg"], state["exp_avg_sq"]),
-                (lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, keep, sign))
+                (lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, retained,
+                 -1.0 if group["maximize"] else 1.0))
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: x <- x - lr weight_decay x first, and m and v see the gradient alone.
+    """Adam with decoupled weight decay: x <- x - lr weight_decay x first, and m and v see only the gradient.
 
     Source: Loshchilov and Hutter 2019, in PyTorch's form, where the decay is scaled by the learning rate.
     """

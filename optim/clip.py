@@ -1,4 +1,4 @@
-"""Gradient clipping, to be called between backward and the optimizer's step."""
+"""Gradient clipping, for use between backward and the optimizer's step."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
                    error_if_nonfinite: bool = False) -> float:
     """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had, a float.
 
-    The norm is that of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g| for norm_type=inf.
-    If it is infinite or NaN, the gradients become 0 or NaN, unless error_if_nonfinite asks for FloatingPointError.
+    The norm is taken of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g| for norm_type=inf.
+    If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
     Source: Pascanu et al. 2013.
     """
     if not max_norm >= 0 or not norm_type > 0:
@@ -50,7 +50,7 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
     squares = math.fsum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else float(np.sum(np.square(a)))
                         for a in arrays)
-    if squares == math.inf:  # float32 ends at 3e38, so the square of 2e19 is too much for it
+    if squares == math.inf:  # float32 overflows at 3e38, which the square of 2e19 exceeds
         squares = math.fsum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)
 

@@ -1,4 +1,4 @@
-"""The exponential moving average of a model's weights, which often tests better than the last weights do."""
+"""The exponential moving average of a model's weights, which often tests better than the last weights."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class EMA:
 
         a <- d a + (1 - d) x,    d = min(decay, (1 + n) / (10 + n)) at the n-th update, from 0
 
-    The small d of the first updates lets the average forget the random weights it starts from; with warmup=False,
-    d = decay throughout. Integer buffers, which count, are copied. Source: Polyak and Juditsky 1992.
+    The small d of the first updates lets the average forget the initial weights; with warmup=False, d = decay
+    throughout. Integer buffers, which are counts, are copied. Source: Polyak and Juditsky 1992.
 
         ema = optim.EMA(model)
         ...
         optimizer.step()
         ema.update()
         ...
-        with ema.swapped():             # the model has the averaged weights in here
+        with ema.swapped():             # here the model has the averaged weights
             accuracy = evaluate(model)
 
-    Raises ValueError for a decay outside [0, 1), and where a parameter has another shape or dtype than it had, or is
-    another Tensor, as after `replace_head`.
+    Raises ValueError for a decay outside [0, 1), and if a parameter has changed its shape or dtype, or was replaced by
+    another Tensor, as `replace_head` does.
     """
 
     def __init__(self, model: Any, decay: float = 0.999, warmup: bool = True):
@@ -39,7 +39,7 @@ class EMA:
         self.averages = {name: tensor.data.copy() for name, tensor in self.tensors.items()}
 
     def update(self) -> None:
-        """Move the averages towards the model's present weights."""
+        """Move the averages towards the model's current weights."""
         self._check()
         n = self.updates
         d = min(self.decay, (1 + n) / (10 + n)) if self.warmup else self.decay
@@ -55,14 +55,14 @@ class EMA:
 
     @contextmanager
     def swapped(self) -> Iterator[None]:
-        """Give the model the averaged weights, and at the end, whatever happens, its own again. No value is copied."""
+        """Give the model the averaged weights, and always its own again at the end. No values are copied."""
         self._check(whole=True)
-        own = {name: tensor.data for name, tensor in self.tensors.items()}
+        weights = {name: tensor.data for name, tensor in self.tensors.items()}
         try:
             self._show(self.averages)
             yield
         finally:
-            self._show(own)
+            self._show(weights)
 
     def copy_to_model(self) -> None:
         """Overwrite the model's weights with the averaged ones."""
@@ -76,7 +76,7 @@ class EMA:
             tensor.touch()
 
     def _check(self, whole: bool = False) -> None:
-        """Raise ValueError if the model is no longer what is averaged; `whole`: also if it has other Tensors."""
+        """Raise ValueError if a Tensor's shape or dtype has changed; `whole`: also if the model has other Tensors."""
         now = _tensors(self.model) if whole else self.tensors
         for name in now.keys() | self.tensors.keys():
             if now.get(name) is not self.tensors.get(name):
@@ -106,7 +106,7 @@ class EMA:
             raise ValueError(f"EMA.load_state_dict: the state does not fit the model, at {', '.join(differ)}")
         updates = int(state["updates"])
         if updates < 0:
-            raise ValueError(f"EMA.load_state_dict: updates is {updates}, but it counts them")
+            raise ValueError(f"EMA.load_state_dict: updates is {updates}, but it must be a count")
 
         def load() -> None:
             for name, average in self.averages.items():

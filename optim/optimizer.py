@@ -14,7 +14,7 @@ from tinygrad_like.dtypes import FLOAT32
 
 
 class State(dict):
-    """What an optimizer remembers of one parameter: arrays that start as zeros of its shape, and the count `step`."""
+    """What an optimizer remembers of a parameter: arrays that start as zeros of its shape, and the count `step`."""
 
     def __init__(self, param: Tensor):
         self.param = param
@@ -25,18 +25,18 @@ class State(dict):
 
 
 class Optimizer:
-    """The base of all optimizers. A subclass gives `update`, its formula; and if there is one in `kernels.optim` that
-    does the same in one pass over memory, for all parameters at once, its name and `fused`, its arguments.
+    """The base of all optimizers. A subclass defines `update`, its formula. If a function of `kernels.optim` does the
+    same for all parameters in one pass over memory, the subclass also gives its name, `kernel`, and its `arguments`.
 
     params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them.
     lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
     options: the defaults of every other option of the subclass.
 
-    Raises TypeError or ValueError, naming the parameter, for one that is no leaf Tensor that requires grad, that is
-    given twice, or for an option that is unknown or out of range.
+    Raises TypeError or ValueError, which name the parameter, for one that is not a leaf Tensor that requires grad, or
+    is given twice; and for an option that is unknown or out of range.
     """
 
-    keeps: tuple[str, ...] = ()  # the names that may stand in a parameter's State: PyTorch's
+    state_names: tuple[str, ...] = ()  # of the arrays in a parameter's State: PyTorch's names
     kernel = ""
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
@@ -51,18 +51,18 @@ class Optimizer:
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
     def update(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> None:
-        """Change the parameter `x` in place, given its gradient `g`: the plain reading, for any dtype and layout.
+        """Change the parameter `x` in place, given its gradient `g`, in NumPy, for any dtype and layout.
 
-        `x` and the arrays in `state` are copies, which are kept once the whole step is done.
+        `x` and the arrays in `state` are copies; they replace the originals once the whole step is done.
         """
         raise NotImplementedError(f"{self.name} must define update(x, g, state, lr, group)")
 
-    def fused(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
-        """The kernel's arguments: the parameter's row of arrays, changed by the kernel alone; and numbers.
+    def arguments(self, x: np.ndarray, g: np.ndarray, state: State, lr: float, group: dict) -> tuple[tuple, tuple]:
+        """What the kernel takes: the parameter's arrays, which only the kernel changes, and numbers.
 
-        Of `state` it may change entries, not arrays: where these turn out not to suit the kernel, all of it is undone.
+        It may replace entries of `state` but not write into arrays: if they do not suit the kernel, all is undone.
         """
-        raise NotImplementedError(f"{self.name} names a kernel and must define fused(x, g, state, lr, group)")
+        raise NotImplementedError(f"{self.name} names a kernel and must define arguments(x, g, state, lr, group)")
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
@@ -70,18 +70,18 @@ class Optimizer:
     # A step ---------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; or, if anything raises, none.
+        """Update every parameter that has a gradient, or none if anything raises.
 
-        An interrupt, such as Ctrl-C, leaves parameters, state and counts all as they were before the step, or all as
-        they are after it. State follows the dtype and the layout of its parameter, where these have changed.
+        An interrupt such as Ctrl-C leaves parameters, state and counts all as before the step or all as after it. If
+        the dtype or layout of a parameter has changed, its state follows.
 
-        closure: called first, with recording on, to compute the gradients; what it returns, the loss, is returned.
+        closure: called first, with recording on, to compute the gradients; `step` returns the loss that it returns.
         """
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        before: list[tuple[Tensor, State, dict]] = []  # whose turn it is, and what its state was
+        before: list[tuple[Tensor, State, dict]] = []  # parameters to update, their state, and a copy of it
         steps, ready = self.steps, False
         try:
             plan = self._plan(before, careful=not self.kernel)
@@ -96,8 +96,8 @@ class Optimizer:
         return loss
 
     def _plan(self, before: list[tuple[Tensor, State, dict]], careful: bool) -> tuple[list, list]:
-        """All of a step but the change of parameters: calls of the kernel, numbers and rows, and pairs of a parameter's
-        array and its new values. Where the kernel cannot take a row, it begins again, and looks at each parameter.
+        """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
+        parameter's array and its new values. If the kernel cannot take a row, start again and check each parameter.
         """
         calls: dict[tuple, list[tuple]] = {}  # numbers -> rows
         formulas = []
@@ -117,7 +117,7 @@ class Optimizer:
                         self.update(new, g, state, lr, group)
                         formulas.append((x, new))
                         continue
-                row, numbers = self.fused(x, g, state, lr, group)
+                row, numbers = self.arguments(x, g, state, lr, group)
                 calls.setdefault(numbers, []).append(row)
         packed = []
         for numbers, rows in calls.items():
@@ -129,7 +129,7 @@ class Optimizer:
         return packed, formulas
 
     def _carry_out(self, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]], steps: int) -> None:
-        """Change the parameters as planned; what an interrupted call has done already is left as it is."""
+        """Change the parameters as planned, except where an interrupted call has done so already."""
         calls, formulas = plan
         for numbers, rows in calls:
             if not rows.begun:
@@ -141,23 +141,23 @@ class Optimizer:
         self.steps = steps
 
     def _checked(self, p: Tensor, state: State) -> np.ndarray:
-        """A parameter's gradient, in its dtype and in C order; its state is brought to the same.
+        """A parameter's gradient, in the parameter's dtype and in C order; its state is converted likewise.
 
-        A cast of the model, a copy of it, or an assignment to `p.data` changes the parameter alone.
+        Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """
         x, who = p.data, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
-                             "does and read-only arrays are; make it of a copy, with nn.Parameter(array)")
+                             "does and read-only arrays are; copy it, with nn.Parameter(array)")
         if not isinstance(p.grad, Tensor):
             raise TypeError(f"{who}: the gradient of a parameter of shape {x.shape} is {_brief(p.grad)}; it must be a "
                             "Tensor")
         if p.grad.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
                              "be equal")
-        for name in self.keeps:
+        for name in self.state_names:
             a = state.get(name)
             if a is not None and (not isinstance(a, np.ndarray) or a.shape != x.shape):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
@@ -175,7 +175,7 @@ class Optimizer:
 
     @property
     def lr(self) -> float:
-        """The learning rate of the next step, of the first group; setting it sets every group's."""
+        """The first group's learning rate at the next step; setting it sets every group's."""
         return self._lr(self.param_groups[0])
 
     @lr.setter
@@ -186,12 +186,12 @@ class Optimizer:
 
     def _lr(self, group: dict) -> float:
         lr = group["lr"]
-        return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote what it multiplies
+        return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote its factor
 
     # Groups ---------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, group: dict[str, Any]) -> None:
-        """Add a dict of "params" and the options that differ from the optimizer's, say for layers just unfrozen."""
+        """Add a dict of "params" and the options that differ from the optimizer's, for instance for unfrozen layers."""
         if not isinstance(group, dict) or "params" not in group:
             raise TypeError(f'{self.name}: a group is a dict with "params", got {_brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
@@ -217,7 +217,7 @@ class Optimizer:
         params = list(params)
         grouped = sum(isinstance(p, dict) for p in params)
         if 0 < grouped < len(params):
-            raise TypeError(f"{self.name}: params mixes groups (dicts) with Tensors; put these in a group of their own")
+            raise TypeError(f"{self.name}: params mixes groups (dicts) with Tensors; put the Tensors into a group too")
         return params if grouped else [{"params": params}]
 
     @staticmethod
@@ -255,10 +255,10 @@ class Optimizer:
     # Checkpoints ----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """A copy of all that a resumed run needs, as a tree of dicts, lists, arrays and numbers, in PyTorch's layout.
+        """A copy of everything a resumed run needs, as dicts, lists, arrays and numbers in PyTorch's layout.
 
         {"state": {index: {name: value}}, "param_groups": [{"params": [index, ...], option: value}], "step": count},
-        where the indices number the parameters through all groups. A schedule is saved as its current value.
+        where the indices count the parameters through all groups. A schedule is saved as its current value.
         """
         index = {p: i for i, p in enumerate(self.state)}
         return {
@@ -270,7 +270,7 @@ class Optimizer:
         }
 
     def load_state_dict(self, tree: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave, here or in PyTorch. Schedules stay, and take up at the saved step.
+        """Continue from what `state_dict` gave, here or in PyTorch. Schedules stay, and go on at the saved step.
 
         Raises ValueError, before anything is changed, if the groups, their lengths, the names or the shapes differ.
         """
@@ -284,7 +284,7 @@ class Optimizer:
         try:
             groups, state, steps = self._read(who, tree)
         except (AttributeError, KeyError, OverflowError, TypeError) as error:
-            raise ValueError(f"{who}: the state has not the form of a state_dict ({error!r})") from None
+            raise ValueError(f"{who}: the state does not have the form of a state_dict ({error!r})") from None
 
         def load() -> None:
             for group, loaded in zip(self.param_groups, groups, strict=True):
@@ -295,9 +295,9 @@ class Optimizer:
 
     def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict[Tensor, State], int]:
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
-        counts, own = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
-        if counts != own:
-            raise ValueError(f"{who}: the groups saved have {counts} parameters, the groups here {own}")
+        saved, here = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
+        if saved != here:
+            raise ValueError(f"{who}: the groups saved have {saved} parameters, the groups here {here}")
 
         named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
         state = {p: State(p) for p in self.state}
@@ -321,8 +321,8 @@ class Optimizer:
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if name == "step":
             return _count(what, value)
-        if name not in self.keeps:
-            raise ValueError(f"{what} is nothing {self.name} keeps; it keeps {', '.join(self.keeps)}")
+        if name not in self.state_names:
+            raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
         array = np.asarray(value)
         if array.shape != p.shape:
             raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")
@@ -333,7 +333,7 @@ class Optimizer:
 
 def _count(what: str, value: Any) -> int:
     if not value >= 0 or int(value) != value:
-        raise ValueError(f"{what} is {value!r}, but it counts steps")
+        raise ValueError(f"{what} is {value!r}, but it must be a count of steps")
     return int(value)
 
 
@@ -345,8 +345,8 @@ def _check_memory(who: str, params: Iterable[Tensor]) -> None:
             if byte_bounds(b)[0] >= byte_bounds(a)[1]:
                 break
             if np.shares_memory(a, b):
-                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; make one of a "
-                                 "copy, or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
+                raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; copy one, "
+                                 "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
 
 
 _NOTHING: dict = {}

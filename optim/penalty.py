@@ -1,4 +1,4 @@
-"""What keeps weights small: penalties to add to a loss, and the choice of the parameters to which decay applies."""
+"""Keeping weights small: penalties to add to a loss, and the choice of which parameters decay."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", 
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:
-    """sum |w| over all entries of all parameters: favours weights that are exactly zero (002)."""
+    """sum |w| over all entries of all parameters, which favours weights that are exactly zero (002)."""
     return _total("l1_penalty", parameters, lambda w: ops.abs(w).sum())
 
 
 def l2_penalty(parameters: Iterable[Tensor]) -> Tensor:
     """sum w^2 over all entries of all parameters (002).
 
-    Added to the loss with a factor c, it is for SGD the weight decay 2 c. Adam rescales its gradient as it does the
-    loss's, which AdamW's decoupled decay avoids.
+    With SGD, adding it to the loss with a factor c is weight decay of 2 c. Adam rescales its gradient like that of the
+    loss; AdamW's decoupled decay avoids this.
     """
     return _total("l2_penalty", parameters, lambda w: (w * w).sum())
 
@@ -35,9 +35,9 @@ def elastic_penalty(parameters: Iterable[Tensor], l1: float, l2: float) -> Tenso
 def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Two parameter groups for an optimizer: those with weight_decay, and those with none.
 
-    Not decayed are biases, scales and every other parameter of fewer than two axes, the parameters of norms and
-    embeddings, whose size says nothing of how far the output swings, and those whose dotted name contains one of the
-    strings in `skip`. Frozen parameters are left out, and so is an empty group.
+    No decay for biases, scales and all other parameters of fewer than two axes, for the parameters of norms and
+    embeddings, whose size does not tell how much the output varies, and for those whose dotted name contains one of the
+    strings in `skip`. Frozen parameters and empty groups are left out.
 
         optim.AdamW(optim.decay_groups(model, 0.05, skip=["class_token"]), lr=1e-3)
     """

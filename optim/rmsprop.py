@@ -22,7 +22,7 @@ class RMSProp(Optimizer):
     maximize: climb instead, g <- -g. Source: Hinton's lecture 6e of 2012; centered: Graves 2013.
     """
 
-    keeps = ("square_avg", "grad_avg", "momentum_buffer")
+    state_names = ("square_avg", "grad_avg", "momentum_buffer")
     kernel = "rmsprop"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, alpha: float = 0.99,
@@ -37,27 +37,24 @@ class RMSProp(Optimizer):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, group):
-        alpha, v = group["alpha"], state["square_avg"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
+        (x, g, v, a, b), (lr, alpha, eps, decay, momentum, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
         v *= alpha
         v += (1 - alpha) * g * g
         variance = v
         if group["centered"]:
-            a = state["grad_avg"]
             a += (1 - alpha) * (g - a)
-            variance = np.maximum(v - a * a, 0)  # rounding may leave less than nothing
-        d = g / (np.sqrt(variance) + group["eps"])
-        if group["momentum"]:
-            b = state["momentum_buffer"]
-            b *= group["momentum"]
+            variance = np.maximum(v - a * a, 0)  # rounding may make it negative
+        d = g / (np.sqrt(variance) + eps)
+        if momentum:
+            b *= momentum
             b += d
             d = b
         x -= lr * d
 
-    def fused(self, x, g, state, lr, group):
+    def arguments(self, x, g, state, lr, group):
         a = state["grad_avg"] if group["centered"] else None
         b = state["momentum_buffer"] if group["momentum"] else None
         return (x, g, state["square_avg"], a, b), (lr, group["alpha"], group["eps"], group["weight_decay"],

@@ -2,9 +2,9 @@
 
     SGD(params, lr=warmup(100, cosine(0.1, 900)))
 
-A schedule keeps no state: the optimizer counts the steps, and saves the count. One that has an end stays at its last
-value. `ReduceOnPlateau` alone has a state, since it depends on how training goes. Where PyTorch has the same schedule,
-the values are its.
+A schedule has no state: the optimizer counts the steps and saves the count. A schedule that ends stays at its last
+value. Only `ReduceOnPlateau` has a state, since it depends on how training goes. Values are those of PyTorch's schedule
+of the same kind, if there is one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def constant(lr: float) -> Schedule:
 
 
 def linear(start: float, end: float, steps: int) -> Schedule:
-    """From start to end on a straight line, in so many steps."""
+    """From start to end on a straight line, in `steps` steps."""
     _positive("linear", steps=steps)
     return lambda step: start + (end - start) * min(step / steps, 1)
 
 
 def warmup(steps: int, schedule: Schedule, start: float = 0.0) -> Schedule:
-    """From `start` to the schedule's first value on a straight line, in so many steps; then the schedule from its 0."""
+    """From `start` to the schedule's first value on a straight line, in `steps` steps; then the schedule from its 0."""
     _positive("warmup", steps=steps)
     return joined([linear(start, schedule(0), steps), schedule], [steps])
 
@@ -41,7 +41,7 @@ def cosine(lr: float, steps: int, end: float = 0.0) -> Schedule:
 
 
 def step(lr: float, every: int, factor: float = 0.1) -> Schedule:
-    """Multiplied by factor after every so many steps: lr factor^(floor(step / every))."""
+    """Multiplied by factor after `every` steps each: lr factor^(floor(step / every))."""
     _positive("step", every=every)
     return lambda step: lr * factor ** (step // every)
 
@@ -54,7 +54,7 @@ def exponential(lr: float, factor: float) -> Schedule:
 def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end: float = 1e-4) -> Schedule:
     """Up to lr during the fraction `warm` of the steps and down again during the rest, both on half a cosine.
 
-    It starts at lr start and ends, at the last step, at lr start end: both are factors. The momentum is left alone.
+    It starts at lr start and ends, at the last step, at lr start end: both are factors. Momentum does not change.
     Source: Smith and Topin 2018, in PyTorch's form.
     """
     peak, last = warm * steps - 1, steps - 1
@@ -71,7 +71,7 @@ def one_cycle(lr: float, steps: int, warm: float = 0.3, start: float = 0.04, end
 
 
 def joined(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after the other: the next takes over at each boundary, where it counts from 0."""
+    """One schedule after the other: at each boundary the next one takes over, counting from 0."""
     if len(boundaries) != len(schedules) - 1 or list(boundaries) != sorted(set(boundaries)):
         raise ValueError(f"joined: {len(schedules)} schedules need {len(schedules) - 1} boundaries in rising order, "
                          f"got {list(boundaries)}")
@@ -92,11 +92,11 @@ class ReduceOnPlateau:
         ...
         plateau.update(accuracy)        # after each epoch
 
-    lr: a number, or another schedule, which is followed all the while.
+    lr: a number, or another schedule, which is scaled.
     mode: whether the metric should become small, "min", or large, "max". NaN and infinity are no improvement.
-    threshold: an improvement is one by more than this part of the best value, or, if not relative, by this much.
-    cooldown: so many updates after each reduction are not held against the metric.
-    least: the factors leave the rate at or above this.
+    threshold: by what fraction of the best value, or if not relative by how much, the metric must improve.
+    cooldown: how many updates after each reduction do not count as waiting.
+    least: the factors do not reduce the rate below this.
     """
 
     def __init__(self, lr: float | Schedule, mode: str = "min", factor: float = 0.1, patience: int = 10,
@@ -116,7 +116,7 @@ class ReduceOnPlateau:
         return rate if self.scale == 1 else max(rate * self.scale, min(self.least, rate))
 
     def update(self, metric: float) -> bool:
-        """Take note of the metric's latest value; returns whether it made the rate smaller."""
+        """Note the latest value of the metric; returns whether that reduced the rate."""
         metric = float(metric)
         if self._improves(metric):
             self.best, self.waited = metric, 0

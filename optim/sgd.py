@@ -8,7 +8,7 @@ from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum, Nesterov's look-ahead and L2 weight decay by option.
+    """Gradient descent, optionally with momentum, Nesterov's look-ahead and L2 weight decay.
 
         g <- g + weight_decay x
         b <- momentum b + (1 - dampening) g        (b <- g at the first step)
@@ -17,7 +17,7 @@ class SGD(Optimizer):
     maximize: climb instead, g <- -g. Source: Sutskever et al. 2013, in PyTorch's form.
     """
 
-    keeps = ("momentum_buffer",)
+    state_names = ("momentum_buffer",)
     kernel = "sgd"
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
@@ -32,20 +32,17 @@ class SGD(Optimizer):
                      "used with momentum > 0 and dampening=0")
 
     def update(self, x, g, state, lr, group):
-        momentum = group["momentum"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
+        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
         if momentum:
-            dampening = group["dampening"] if "momentum_buffer" in state else 0
-            b = state["momentum_buffer"]
             b *= momentum
-            b += (1 - dampening) * g
-            g = g + momentum * b if group["nesterov"] else b
+            b += fresh * g
+            g = g + momentum * b if nesterov else b
         x -= lr * g
 
-    def fused(self, x, g, state, lr, group):
+    def arguments(self, x, g, state, lr, group):
         momentum, fresh, b = group["momentum"], 1.0, None
         if momentum:
             if "momentum_buffer" in state:

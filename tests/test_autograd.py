@@ -35,6 +35,8 @@ from tinygrad_like.primitive import Primitive
 class Linear:
     """y = sum of slope * input: pulls g back to slope * g, and notes when it was asked."""
 
+    fresh = False
+
     def __init__(self, name, log):
         self.name, self.log = name, log
 
@@ -138,7 +140,7 @@ def test_only_buffers_the_walk_made_are_written_to(record):
     """An op may hand on one buffer to several inputs: the first addition must make a new one."""
 
     class Share:
-        name = "share"
+        name, fresh = "share", False
 
         def pull(self, node, g, parents):
             return [g for _ in parents]
@@ -1204,7 +1206,8 @@ def test_an_op_that_gives_its_input_and_saves_its_output():
     half = primitive(lambda x: x[1:])
     same = primitive(lambda x: x)
     for op in half, same:
-        op.vjp(x=lambda g, out, x_shape: ops.put(g * out, shape=x_shape, index=(slice(x_shape[0] - len(g), None),)))
+        op.vjp(x=lambda g, out, x_shape: ops.index.put(
+            g * out, shape=x_shape, index=(slice(x_shape[0] - len(g), None),)))
         x = leaf(1.0, 2.0, 3.0)
         y = op(x).sum()
         x.assign([5.0, 6.0, 7.0])

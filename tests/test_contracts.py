@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.call import Op
+from tinygrad_like.ops.dropout import drop
+from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(5)
 
@@ -71,6 +74,8 @@ OPS |= {
     "outer": (ops.outer, (ROW, ROW)),
     "linear": (ops.linear, (X, positive(5, 4), positive(5))),
     "linear, batched": (ops.linear, (BATCH, positive(5, 4))),
+    "linear_relu": (ops.linear_relu, (X, positive(5, 4), positive(5), positive(2, 5), positive(2))),
+    "res_relu": (ops.res_relu, (X, positive(5, 4), positive(5), positive(4, 5), positive(4))),
     "einsum": (lambda a, b: ops.einsum("bij,ik->bkj", a, b), (BATCH, positive(3, 5))),
     "einsum, a permutation": (lambda a: ops.einsum("ij->ji", a), (X,)),
     "layer_norm": (ops.layer_norm, (X, ROW, ROW + 1)),
@@ -81,7 +86,7 @@ OPS |= {
     "batch_norm, running statistics": (ops.batch_norm, (X, ROW, ROW + 1, ROW, ROW + 2)),
     "batch_norm_relu": (lambda x, y: ops.batch_norm_relu(x, skip=y), (X, Y)),
     "embedding": (lambda w: ops.embedding(LABELS, w, padding_idx=1), (SQUARE,)),
-    "add_rows": (lambda x: ops.add_rows(x, LABELS, rows=4), (X,)),
+    "add_rows": (lambda x: ops.index.add_rows(x, LABELS, rows=4), (X,)),
     "attention": (ops.scaled_dot_product_attention, (BATCH, BATCH, BATCH)),
     "attention, causal": (lambda q, k: ops.scaled_dot_product_attention(q, k, k, is_causal=True), (SQUARE, X)),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=2), (positive(2, 3, 12),)),
@@ -103,7 +108,7 @@ OPS |= {
     "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (2, 3)), (BATCH,)),
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), (BATCH,)),
     "interpolate to a size": (lambda x: ops.interpolate(x, size=5), (BATCH,)),
-    "drop": (lambda x: ops.drop(x, p=0.4, seed=3), (X,)),
+    "drop": (lambda x: drop(x, p=0.4, seed=3), (X,)),
     "dropout, p=1": (lambda x: ops.dropout(x, 1.0), (X,)),
     "kl_div": (ops.kl_div, (np.log(X), Y)),
 }
@@ -149,6 +154,36 @@ def test_gradients_share_no_memory(name, create_graph):
         for other in others + grads[:i]:
             assert not np.shares_memory(grad.data, other.data)
         assert grad.data.flags.writeable
+
+
+def arrays_in(value):
+    if isinstance(value, tuple | list):
+        return [x for part in value for x in arrays_in(part)]
+    return [value.data if isinstance(value, Tensor) else value] if isinstance(value, Tensor | np.ndarray) else []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
+    """They share memory with nothing that the rule was given, nor with each other or those of an earlier call."""
+    whole, earlier = Op.pull, {}
+
+    def pull(op, node, g, parents):
+        given = arrays_in([g, *node.saved])
+        cotangents = whole(op, node, g, parents)
+        if op.fresh:
+            made = earlier.setdefault(op.name, [])
+            for c in arrays_in(cotangents):
+                assert not any(np.shares_memory(c, x) for x in given + made), op
+                assert c.flags.writeable
+                made.append(c)
+        return cotangents
+
+    monkeypatch.setattr(Op, "pull", pull)
+    for name in OPS:
+        _, y, g, _ = run(name, dtype)
+        y.backward(g)
+    assert earlier.keys() >= {op.name for op in declared if op.fresh and op.forward.__module__.startswith(ops.__name__)
+                              and (op.rules or op.joint)}
 
 
 def test_dtype_and_shape_are_kept(name):

@@ -5,7 +5,7 @@ import pytest
 
 from tinygrad_like import Tensor, get_rng_state, ops
 from tinygrad_like.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from tinygrad_like.primitive import fused, fused_ops, primitive
+from tinygrad_like.primitive import fused, primitive
 
 rng = np.random.default_rng(7)
 A, B = rng.standard_normal((3, 4)), rng.standard_normal((4,))
@@ -124,9 +124,7 @@ def test_a_rule_that_is_not_linear_in_its_cotangent_fails():
 
 
 def test_a_reference_that_is_not_the_kernel_fails():
-    count = len(fused_ops)
     off = fused(reference=lambda x: 1.001 * ops.exp(x))(lambda x: np.exp(x))
-    del fused_ops[count:]
     off.joint_vjp(lambda g, x: [g * np.exp(x)])
     with pytest.raises(GradcheckError, match=r"gradcheck: input 0 .*create_graph=True differs by up to"):
         gradcheck(off, A)

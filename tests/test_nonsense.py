@@ -16,11 +16,11 @@ import pytest
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor, manual_seed, ops
+from tinygrad_like.primitive import declared
 
 CASES = int(os.environ.get("TINYGRAD_LIKE_NONSENSE", 1500))
 GROUP = 250
 ALLOWED = TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, MemoryError
-INTERNAL = {"plus"}  # the backward walk's addition
 SKIPPED = {"backward", "gradient", "register_hook", "sequential", "from_dlpack", "numpy", "tolist", "assign", "touch",
            "randperm"}
 LARGEST = 1 << 22  # numbers of a result that is worth a backward
@@ -228,13 +228,13 @@ def fitting(table, name, rng):
 
 def targets():
     """Name and function of all that is called, and whether it is a layer, to be called once more."""
-    for name in sorted(vars(ops)):
-        op = getattr(ops, name)
-        if not name.startswith("_") and name not in INTERNAL and callable(op):
+    named = {op.name: op for op in declared if op.forward.__module__.startswith(ops.__name__)} | vars(ops)
+    for name, op in sorted(named.items()):
+        if not name.startswith("_") and callable(op):
             yield f"ops.{name}", op, "function"
     for name in F.__all__:
         yield f"F.{name}", getattr(F, name), "function"
-    for name in sorted(vars(Tensor)):
+    for name in sorted({name for owner in Tensor.__mro__[:-1] for name in vars(owner)}):
         method = inspect.getattr_static(Tensor, name)
         operator = name.startswith("__") and hasattr(np.ndarray, name) and hasattr(int, name) or name == "__getitem__"
         if isinstance(method, staticmethod) and name not in SKIPPED:

@@ -1,13 +1,12 @@
 """docs/ops has a page for every op with a VJP, and quotes the code as it stands. Its examples run in test_readme.py."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from tinygrad_like import ops
-from tinygrad_like.primitive import Primitive
+from tinygrad_like.primitive import declared
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "ops"
@@ -15,9 +14,8 @@ PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "README.md")
 
 
 def differentiable() -> set[str]:
-    modules = [module for name, module in sys.modules.items() if name.startswith(f"{ops.__name__}.")]
-    return {op.name.lstrip("_") for module in modules for op in vars(module).values()
-            if isinstance(op, Primitive) and op.keep is not None}
+    return {op.name.lstrip("_") for op in declared
+            if op.keep is not None and op.forward.__module__.startswith(ops.__name__)}
 
 
 def test_every_differentiable_op_has_a_page():

@@ -24,6 +24,7 @@ from tinygrad_like.kernels import (
     dropout,
     elementwise,
     embedding,
+    formula,
     norm,
     optim,
     pool,
@@ -31,6 +32,7 @@ from tinygrad_like.kernels import (
     softmax,
     tasks,
     threads,
+    vectormath,
     winograd,
 )  # fmt: skip
 
@@ -70,6 +72,7 @@ CASES = {
     "bias": (lambda a, b: a + b, (ROWS, (10,))),
     "exp": (lambda a: a.exp(), (MATRIX,)),
     "gelu": (lambda a: a.gelu(), (MATRIX,)),
+    "erf": (lambda a: a.cast("float64").erf().cast("float32"), (MATRIX,)),
     "relu": (lambda a: a.relu(), (MATRIX,)),
     "dropout": (lambda a: F.dropout(a, 0.5), (MATRIX,)),
     "matmul": (lambda a, b: a @ b, ((301, 207), (207, 333))),
@@ -139,7 +142,7 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = attention, conv, dropout, elementwise, embedding, norm, optim, pool, reduce, softmax, winograd
+MODULES = attention, conv, dropout, elementwise, embedding, formula, norm, optim, pool, reduce, softmax, vectormath, winograd
 
 
 def digests(case) -> dict[str, str]:
@@ -180,5 +183,6 @@ def test_bits_do_not_depend_on_threads_tasks_and_calls(results, case):
 def test_all_kernels_are_among_the_cases():
     """A kernel file that shares work between threads must be known here."""
     sources = {path.stem: path.read_text() for path in Path(kernels.__file__).parent.glob("*.py")}
-    sharing = {name for name, text in sources.items() if re.search(r"^from \.tasks import .*\brun\b", text, re.M)}
+    sharing = {name for name, text in sources.items()
+               if re.search(r"^from \.tasks import .*\brun\b|^@kernel\(\w", text, re.M)}
     assert sharing == {module.__name__.rpartition(".")[2] for module in MODULES}

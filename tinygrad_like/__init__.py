@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from . import dtypes, ops
+from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
 from .checkpointing import checkpoint
 from .dtypes import BOOL as bool_
@@ -12,7 +13,7 @@ from .dtypes import INT64 as int64
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
-from .primitive import Residuals, detect_anomaly, fused, primitive
+from .primitive import Residuals, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp

@@ -1,7 +1,12 @@
-"""Reverse-mode differentiation on one screen: the recorded graph, the switches, and the backward walk.
+"""Reverse-mode differentiation: the recorded graph, the switches, and the backward walk.
 
-Nothing here knows arrays or mathematics. A cotangent is anything with `+`; what it means is the op's business
-(`primitive.py`), and `tests/test_autograd.py` drives this file with plain floats.
+Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/test_autograd.py` runs this file
+on plain floats. What a cotangent means is up to the op (`call.py`).
+
+The walk knows which cotangents it owns: those an addition here made, or an op that is `fresh`, which gives buffers made
+in the call, each of its own. Nobody else has them. When its node is taken, a cotangent is shown to hooks and rules, and
+owned no more; nor is what they hand on, unless it is fresh again. So an owned one may be added to in place, and become
+a gradient without a copy, whoever holds references to whatever else. What is not owned is never written to.
 """
 
 from __future__ import annotations
@@ -24,13 +29,13 @@ tick = itertools.count(1).__next__
 class Node:
     """One recorded op: where its inputs came from and what its VJP rules need.
 
-    A parent is the Node that made the input, the leaf itself, or None if no gradient flows there. Nodes know their
-    parents and never their children, so dropping the output frees the graph by reference counting alone.
+    A parent is the Node that made the input, or the leaf itself, or None if no gradient flows there. Nodes know their
+    parents, not their children, so dropping the output frees the graph at once, without the garbage collector.
     """
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    op: Any  # has a `name`, and `pull(node, g, parents)`, which gives the parents' cotangents
+    op: Any  # has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, and `fresh` (see above)
     parents: Any
     saved: Any
     order: int  # the tick at which it was recorded
@@ -49,7 +54,7 @@ class Node:
 
 
 class Extra:
-    """What few nodes have: hooks, who keeps the gradient, the version of an output that has views, the user's line."""
+    """What few nodes have: hooks, who keeps the gradient, the version if the output has views, the user's line."""
 
     __slots__ = ("hooks", "keep", "version", "line")
 
@@ -64,7 +69,7 @@ class _Mode(threading.local):
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
 
     def __init__(self):
-        self.entered = []  # the switches that are on, with what they have set
+        self.entered = []  # the switches that are on, with what they will restore
 
 
 mode = _Mode()  # per thread
@@ -86,13 +91,8 @@ class setting:
         setattr(mode, self.field, self.before)
 
 
-def recording(flag: bool) -> setting:
-    """Set whether ops are recorded, by value; the internal form of `no_grad` and `enable_grad`."""
-    return setting("recording", flag)
-
-
 class Switch(ContextDecorator):
-    """What a `with` block or a decorated function sets, and restores afterwards: of generators and coroutines too.
+    """Set something for a `with` block, or for each call of a function, each step of a generator or coroutine.
 
     One object may be entered again inside itself, and by several threads.
     """
@@ -102,24 +102,19 @@ class Switch(ContextDecorator):
             name = type(self).__name__
             raise TypeError(f"{name}() takes no arguments; to decorate a function write @{name}()")
 
-    def settings(self) -> Iterable:
-        """New context managers, entered together."""
-        raise NotImplementedError
+    on: Callable  # sets it, and returns what `off` takes to restore what was before
+    off: Callable
 
     def __enter__(self):
-        settings = self.settings()
-        for each in settings:
-            each.__enter__()
-        mode.entered.append((self, settings))  # not to self, which other threads may have entered
+        mode.entered.append((self, self.on()))  # not to self, which other threads may have entered
         return self
 
     def __exit__(self, *error):
         entered = mode.entered
-        i = len(entered) - 1
+        i = -1
         while entered[i][0] is not self:  # a suspended generator may have entered another since
             i -= 1
-        for each in reversed(entered.pop(i)[1]):
-            each.__exit__(*error)
+        self.off(entered.pop(i)[1])
 
     def __call__(self, function: Any) -> Any:
         kind = type(self)
@@ -143,39 +138,45 @@ class Switch(ContextDecorator):
 
 @types.coroutine
 def _steps(switch: Callable, inner: Any):
-    """The steps of a generator or coroutine, each inside a new switch, and none of what happens between them."""
+    """A generator or coroutine, each step inside a new switch, and what happens between its steps outside."""
+    resume, given = inner.send, None
     try:
-        with switch():
-            value = inner.send(None)
         while True:
+            with switch():
+                made, given = resume(given), None  # no cycle of an error and this frame
             try:
-                given = yield value
+                resume, given = inner.send, (yield made)
             except GeneratorExit:
                 with switch():
                     inner.close()
                 raise
             except BaseException as error:
-                with switch():
-                    value = inner.throw(error)
-            else:
-                with switch():
-                    value = inner.send(given)
+                resume, given = inner.throw, error
     except StopIteration as end:
         return end.value
 
 
-class no_grad(Switch):
+class _Recording(Switch):
+    value: bool
+
+    def on(self):
+        before, mode.recording = mode.recording, self.value
+        return before
+
+    def off(self, before):
+        mode.recording = before
+
+
+class no_grad(_Recording):
     """Record nothing inside: results do not require grad. `with no_grad(): ...` or `@no_grad()`; per thread."""
 
-    def settings(self):
-        return [setting("recording", False)]
+    value = False
 
 
-class enable_grad(Switch):
+class enable_grad(_Recording):
     """Record again inside a `no_grad` block. `with enable_grad(): ...` or `@enable_grad()`; per thread."""
 
-    def settings(self):
-        return [setting("recording", True)]
+    value = True
 
 
 def is_grad_enabled() -> bool:
@@ -191,19 +192,21 @@ def plus(total, c, owned: bool):
     return total + c
 
 
-def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus) -> dict[Any, Any]:
+def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus,
+         owned: set | None = None) -> dict[Any, Any]:
     """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
 
-    Nodes are taken from a heap, latest first. Every consumer of a value was recorded after the value was made, so
-    when a node is taken its cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
+    Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
+    cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
 
     targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise each is released as the walk passes.
     plus: how cotangents are added.
+    owned: an empty set, which gets the keys of the cotangents that the walk owns and the caller may keep and change.
     """
     table = {root: g}
-    owned = set()  # entries whose buffer was made here by an addition, and may be added to in place
+    owned = set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
     if targets:
@@ -212,6 +215,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     while heap:
         node = heappop(heap)[1]
         g = table[node] if node in targets else table.pop(node)
+        owned.discard(node)
         parents = node.parents
         if needed is not None and (parents is not None or node.order == first):
             parents = [p if p in needed else None for p in parents or ()]
@@ -220,37 +224,40 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
         extra = node.extra
         if extra is not None:
             for hook in tuple(extra.hooks):  # a hook may remove itself
-                g = _replaced(g, hook(g))
+                new = hook(g)
+                g = g if new is None else new
             if node in targets:
                 table[node] = g
             if extra.keep is not None and mode.filling:
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        for parent, c in zip(parents, node.op.pull(node, g, parents)):  # noqa: B905
+        op = node.op
+        fresh = op.fresh
+        for parent, c in zip(parents, op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue
             if parent not in table:
                 table[parent] = c
+                if fresh:
+                    owned.add(parent)
                 if type(parent) is Node and parent.order > since:
                     heappush(heap, (-parent.order, parent))
             else:
-                table[parent] = plus(table[parent], c, parent in owned)
+                total = table[parent]
+                if fresh and parent not in owned:
+                    total, c = c, total
+                table[parent] = plus(total, c, fresh or parent in owned)
                 owned.add(parent)
-        owned.discard(node)
         if not retain:
             node.parents = node.saved = None
     return table
 
 
 def freed(node: Node) -> RuntimeError:
-    """The error of whoever needs what `node` no longer has."""
+    """What to raise where something is needed that `node` no longer has."""
     return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
                         "an exception stopped that; pass retain_graph=True to it to walk the graph again")
-
-
-def _replaced(g, new):
-    return g if new is None else new
 
 
 def _leading_to(root, targets: Iterable, first: int) -> set:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import ops
-from .autograd import Node, freed, mode, recording, setting, tick, walk
+from .autograd import Node, freed, mode, setting, tick
+from .call import replayed
 from .random import get_rng_state, set_rng_state
 from .tensor import Tensor, wrap
 
@@ -79,6 +79,7 @@ class _Recompute:
     """The op of a checkpoint's node: its VJP is that of the graph which calling f again records."""
 
     name = "checkpoint"
+    fresh = True
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
         saved = node.saved
@@ -92,7 +93,7 @@ class _Recompute:
         now = get_rng_state()
         set_rng_state(state)
         try:
-            with recording(True):
+            with setting("recording", True):
                 since = tick()
                 y = _tuple(f(*args, **options))[which]
         finally:
@@ -100,8 +101,7 @@ class _Recompute:
         if y.node is None or y.shape != node.shape or y.dtype is not node.dtype:
             raise RuntimeError(f"backward: a checkpointed function gave shape {node.shape} and {node.dtype}, but shape "
                                f"{y.shape} and {y.dtype} when called again; it must do the same every time")
-        found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.plus)
-        return [None if p is None else found.get(p) for p in parents]
+        return replayed(y, g, since, parents)
 
 
 _op = _Recompute()

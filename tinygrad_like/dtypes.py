@@ -25,6 +25,19 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
     return SUPPORTED[dtype]
 
 
+def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
+    """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input.
+
+    NumPy would make float64 of int / int or int * float32, float16 of exp(uint8) and uint64 of sum(uint8).
+    """
+    if dtype.kind == "f":
+        float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
+        return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
+    if dtype.kind not in "iub":
+        raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
+    return dtype if dtype in SUPPORTED else INT64
+
+
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     """A new array of `data`; Python floats become float32, ints int64, arrays keep their dtype unless one is given."""
     if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):

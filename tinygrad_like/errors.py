@@ -1,7 +1,6 @@
-"""Errors that nobody foresaw, in the name of what the user called: the last resort, where an op's own checks end.
+"""Errors from inside an op, told to whoever called it: first the op's name, then what it was given, then what is wrong.
 
-Python, NumPy and numba complain of what happens inside an op. The user called the op, and should read its name, what it
-was given, and only then what went wrong.
+The ops check what they are given. This is the last resort, for what Python, NumPy and numba find out later.
 """
 
 from __future__ import annotations
@@ -9,12 +8,49 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable)
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
 _KINDS = {AttributeError: TypeError, TypeError: TypeError, IndexError: IndexError, KeyError: IndexError,
           MemoryError: MemoryError, OverflowError: ValueError, ZeroDivisionError: ValueError, ValueError: ValueError}
+
+
+def explain(op, error: Exception, arrays, options) -> None:
+    """Raise, in place of what NumPy or Python complained of in a forward, an error that the op's caller understands."""
+    for name in options:
+        if name not in op.options:
+            raise TypeError(f"{op.name}: unknown argument {name!r}: {op!r}") from None
+    for x in arrays:
+        if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
+            hint = "; pass them one by one, not in a list" if op.variadic and isinstance(x, list | tuple) else ""
+            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
+    text = str(error)
+    if text.startswith(("operands could not be broadcast", "non-broadcastable output operand")):
+        shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
+        raise ValueError(f"{op.name}: shapes {shapes} do not broadcast; "
+                         "counted from the last axis, sizes must be equal or 1") from None
+    if isinstance(error, TypeError) and any(word in text for word in ("ufunc", "numpy", "operand")):
+        given = " and ".join(str(getattr(x, "dtype", type(x).__name__)) for x in arrays)
+        raise TypeError(f"{op.name}: not defined for {given}; cast, with .float(), .int() or .bool()") from None
+    if op.forward.__module__.startswith("tinygrad_like.ops."):  # an op of the user's speaks for itself
+        ours = in_the_name_of(op.name.lstrip("_"), error, arrays, options)
+        if ours is not error:
+            raise ours from error
+
+
+def blame(rule: str, error: Exception) -> None:
+    """Say which VJP rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
+    if type(error) in (AttributeError, IndexError, TypeError, ValueError):
+        hint = ""
+        if isinstance(error, AttributeError) or "does not support ufuncs" in str(error):
+            hint = ("; a rule gets arrays, or Tensors where the graph of the gradient is wanted: "
+                    "write it with operators and ops, as in ops.cos(x)")
+        raise type(error)(f"{rule}: {error}{hint}") from error
 
 
 def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exception:
@@ -40,18 +76,18 @@ def _brief(x: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def named(function: Callable, constructs: str = "") -> Callable:
-    """`function`, whose unforeseen errors come in its name; or, of an `__init__`, in that of what it constructs."""
-    who = constructs or function.__name__
+def named(function: F, method: str = "") -> F:
+    """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
+    who = method or function.__name__
 
     @functools.wraps(function)
     def call(*inputs, **options):
         try:
             return function(*inputs, **options)
         except Exception as error:
-            ours = in_the_name_of(who, error, inputs[1:] if constructs else inputs, options)
+            ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 raise
             raise ours from error
 
-    return call
+    return call  # type: ignore[return-value]

@@ -23,9 +23,8 @@ class GradcheckError(AssertionError):
     """A gradient that disagrees with finite differences; the message says which, and by how much."""
 
 
-def gradcheck(
-    f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8, seed: int = 0
-) -> bool:
+def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
+              seed: int = 0) -> bool:
     """Check the gradient of `f` with respect to every floating input, Tensor or array; other inputs are handed on.
 
     `f` takes Tensors and returns a Tensor or a tuple of them (integer outputs are ignored). The inputs are varied one
@@ -40,9 +39,8 @@ def gradcheck(
     return True
 
 
-def gradgradcheck(
-    f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8, seed: int = 0
-) -> bool:
+def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
+                  seed: int = 0) -> bool:
     """Check the second derivatives of `f`: gradcheck of the function (inputs, v) -> vjp(v), with create_graph=True.
 
     Takes, returns and raises what `gradcheck` does.

@@ -39,7 +39,7 @@ class Picture:
         return "\n".join([*lines, "    classDef leaf fill:#fdf0d5,stroke:#c8963e", ""])
 
     def svg(self) -> str:
-        """An SVG image. Every op lies below what it is computed from, and every leaf just above its first use."""
+        """An SVG image. Every op is below its inputs, and every leaf just above its first use."""
         return _drawn(self)
 
     def save(self, path: str | Path) -> Path:
@@ -93,9 +93,9 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 
 
 class _Layout:
-    """Where boxes are: ops near what they are joined to, leaves where there is room beside them.
+    """Places of boxes: ops near their neighbours, leaves where there is room beside them.
 
-    An arrow over several rows bends in each, at a point that takes room as a narrow box does.
+    An arrow across several rows bends in each, at a point that is placed like a narrow box.
     """
 
     def __init__(self, picture: Picture):
@@ -142,7 +142,7 @@ class _Layout:
         self.x = [x - left + _MARGIN for x in self.x]
 
     def _spread(self, row: list[int], wish: dict[int, float]) -> None:
-        """Place a row in its order, as near to its ops' wishes as boxes that must not overlap can be, on average."""
+        """Place a row in its order without overlaps, with its ops on average where they wish to be."""
         at, least = [], float("-inf")
         for i in row:
             at.append(max(wish[i], least + self.width[i] / 2))

@@ -1,9 +1,8 @@
 """Where arrays lie: freed memory stays in the process for the next step, and large results begin with a cache line.
 
-By default glibc gives every freed block of over 128 KiB straight back to the system, and the next step's same-sized
-block is mapped and zeroed anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds
-raised, the blocks stay in the heap. It takes less code than a pool of arrays in the engine, covers every array, and
-costs no peak memory.
+By default glibc gives freed blocks of over 128 KiB back to the system, and those of the next step are mapped and zeroed
+anew, page by page: half the time of a step of a 784-512-512-10 MLP. With the thresholds raised, they stay in the heap.
+That is less code than a pool of arrays in the engine, covers every array, and costs no peak memory.
 
 Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator alone. Without glibc nothing is done.
 """
@@ -50,6 +49,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype = FLOAT32) -> np.ndarray:
 
 
 def fills(array: np.ndarray) -> bool:
-    """Whether an array is all that lies in the memory it holds: the memory is its own, or `empty` placed it there."""
+    """Whether an array is all that lies in the memory it keeps, but for what `empty` adds to place it."""
     base = array.base
-    return base is None or (type(base) is np.ndarray and base.nbytes == array.nbytes + _LINE)
+    return base is None or type(base) is np.ndarray and base.nbytes <= array.nbytes + _LINE

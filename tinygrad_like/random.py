@@ -29,7 +29,7 @@ def set_rng_state(state: Mapping[str, Any]) -> None:
 
 
 def prepare_rng_state(state: Mapping[str, Any], of: np.random.Generator = generator) -> Callable[[], None]:
-    """What `set_rng_state` checks, of any Generator; returns the function that then sets its state."""
+    """Check a state as `set_rng_state` does, of any Generator; returns the function that sets it."""
     trial = type(of.bit_generator)(0)  # NumPy finds out while it sets the state
     try:
         trial.state = state

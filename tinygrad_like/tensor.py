@@ -1,26 +1,28 @@
-"""Tensor: an array, its gradient, and the node that made it. Methods are one-liners onto `ops`."""
+"""Tensor: an array, its gradient, and the node that made it.
+
+The methods that are ops stand in `methods.py`, those that make a Tensor from nothing but a shape in `creation.py`.
+"""
 
 from __future__ import annotations
 
 import operator
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from . import random
-from .autograd import Node, mode, recording, setting, tick, walk
-from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked
+from . import ops
+from .autograd import Node, mode, setting, tick, walk
+from .creation import Creation
+from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
 from .errors import named
 from .memory import fills
+from .methods import Methods
 
-Axis = int | tuple[int, ...] | None
 
-
-class Tensor:
+class Tensor(Methods, Creation):
     """An n-dimensional array that remembers how it was computed.
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
@@ -46,26 +48,12 @@ class Tensor:
 
     # What it is -----------------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._data.shape
-
-    @property
-    def ndim(self) -> int:
-        return self._data.ndim
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self._data.dtype
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self._data.size
-
-    @property
-    def nbytes(self) -> int:
-        return self._data.nbytes
+    # With attrgetter, since a function written here would take as long again.
+    shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
+    ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
+    dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
+    size: int = property(operator.attrgetter("_data.size"), doc="Number of elements.")  # type: ignore[assignment]
+    nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
 
     def numel(self) -> int:
         """Number of elements."""
@@ -84,7 +72,6 @@ class Tensor:
             self._data = array
         self.touch()
 
-    # attrgetter, since a function written here would take as long again.
     data: np.ndarray = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
 
         Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
@@ -184,21 +171,9 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.data.__dlpack_device__()
 
-    @staticmethod
-    def from_dlpack(x: Any) -> Tensor:
-        """A Tensor on the memory of another library's CPU tensor (PyTorch, JAX, NumPy ...), without a copy."""
-        return Tensor.from_numpy(np.from_dlpack(x))
-
-    @staticmethod
-    def from_numpy(array: np.ndarray) -> Tensor:
-        """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
-
-        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
-        """
-        return wrap(checked(array, "from_numpy"))
-
     # Gradients ------------------------------------------------------------------------------------------------------
 
+    @named
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether ops on this leaf are recorded, and return it. Raises TypeError unless it is floating point."""
         if requires_grad and not self.is_floating_point():
@@ -223,20 +198,15 @@ class Tensor:
         before = mode.recording, mode.filling
         mode.recording, mode.filling = create_graph, True
         try:
-            table, found = walk(self.node or self, g, retain=retain_graph or create_graph, plus=ops.plus), []
-            del g
-            while table:
+            retain = retain_graph or create_graph
+            owned: set = set()
+            found = []
+            table = walk(self.node or self, g, retain=retain, plus=ops.elementwise.plus, owned=owned)
+            while table:  # emptied, so that what is copied is freed one by one
                 leaf, c = table.popitem()
                 if not leaf.requires_grad:  # any more
                     continue
-                if create_graph:
-                    c = ops.clone(c)
-                else:
-                    # Moved if nobody else holds it or the memory it lies in, copied otherwise: a rule may hand on
-                    # its g, a view, or one array twice.
-                    alone = sys.getrefcount(c) == _ALONE and isinstance(c, np.ndarray)
-                    alone = alone and (c.base is None or (fills(c) and sys.getrefcount(c.base) == _BASE_ALONE))
-                    c = wrap(c if alone and c.flags.c_contiguous else np.array(c, order="C"))
+                c = _own(c, leaf in owned)
                 if leaf._hooks:
                     for hook in tuple(leaf._hooks):
                         c = hook(c)
@@ -266,9 +236,10 @@ class Tensor:
                 raise ValueError(f"gradient: target {i} does not require grad; "
                                  "make it with requires_grad=True before use")
         keys = [t.node or t for t in targets]
-        with recording(create_graph), setting("filling", False):
+        with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
-            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.plus)
+            owned: set = set()
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus, owned=owned)
             found: list[Tensor] = []
             first: dict[Any, Tensor] = {}
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
@@ -276,13 +247,13 @@ class Tensor:
                     found.append(ops.clone(first[key]))
                     continue
                 c = table.get(key)
-                if c is None and not materialize_grads:
-                    raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
-                                     "pass materialize_grads=True to get zeros")
                 if c is None:  # no gradient flows here, and no hook is called
+                    if not materialize_grads:
+                        raise ValueError(f"gradient: the result does not depend on target {i} (shape {t.shape}); "
+                                         "pass materialize_grads=True to get zeros")
                     found.append(wrap(np.zeros(t.shape, t.dtype)))
                     continue
-                c = ops.clone(c) if create_graph else wrap(np.array(c, order="C"))
+                c = _own(c, key in owned)
                 for hook in tuple(t._hooks or ()) if key is t else ():
                     c = hook(c)
                 first[key] = c
@@ -335,10 +306,7 @@ class Tensor:
         return lambda: hooks.remove(call) if call in hooks else None
 
     def retain_grad(self) -> Tensor:
-        """Have backward fill `.grad` of this Tensor too, though it is not a leaf; returns the Tensor.
-
-        The gradient is the one after all hooks of this Tensor.
-        """
+        """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad: this Tensor does not require grad")
         if self.node is not None:
@@ -348,17 +316,14 @@ class Tensor:
                 t = ref()
                 if t is not None:
                     with _adding:
-                        c = ops.clone(g) if isinstance(g, Tensor) else wrap(np.array(g))
+                        c = _own(g, False)
                         t.grad = c if t.grad is None else t.grad + c
 
             self.node.details().keep = keep
         return self
 
     def detach(self) -> Tensor:
-        """The same values without the graph.
-
-        Memory is shared, and so is the version: a change through either is seen.
-        """
+        """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
         out = wrap(self.data)
         out.version = self.shared_version()
         return out
@@ -383,10 +348,7 @@ class Tensor:
         self.shared_version()[0] = tick()
 
     def assign(self, value: Any) -> Tensor:
-        """Overwrite the values in place; not recorded.
-
-        Raises if the shape differs or this Tensor was itself computed.
-        """
+        """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
         if self.node is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
                                "assign to a leaf, or to a clone()")
@@ -408,7 +370,7 @@ class Tensor:
             raise RuntimeError("setitem: x[index] = value cannot be differentiated; build the result with "
                                "where, cat, scatter or masked_fill, or change x.detach()")
         self._require_writable("setitem")
-        index = ops.plain_index(index, self.shape)
+        index = ops.index.plain_index(index, self.shape)
         value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
         try:
             self.data[index] = value
@@ -417,309 +379,7 @@ class Tensor:
                              "the shape of x[index]") from None
         self.touch()
 
-    # Creation -------------------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def empty(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("empty", np.zeros, shape, dtype, requires_grad)
-
-    @staticmethod
-    def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("zeros", np.zeros, shape, dtype, requires_grad)
-
-    @staticmethod
-    def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("ones", np.ones, shape, dtype, requires_grad)
-
-    @staticmethod
-    def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        _constant("full", fill_value)
-        dtype = Tensor(fill_value).dtype if dtype is None else dtype
-        if isinstance(fill_value, complex):
-            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
-        return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
-
-    @staticmethod
-    def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("eye", lambda s, d: np.eye(*s, dtype=d), (n, n if m is None else m), dtype, requires_grad)
-
-    @staticmethod
-    def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
-               requires_grad: bool = False) -> Tensor:
-        """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32."""
-        _constant("arange", start, stop, step)
-        start, stop = (0, start) if stop is None else (start, stop)
-        if step == 0:
-            raise ValueError("arange: step must not be 0")
-        return Tensor(np.arange(start, stop, step).tolist(), requires_grad,
-                      dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else FLOAT32))
-
-    @staticmethod
-    def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        """`steps` values from start to stop, both included."""
-        _constant("linspace", start, stop)
-        return Tensor(np.linspace(start, stop, steps), requires_grad, dtype or FLOAT32)
-
-    @staticmethod
-    def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        """Uniform on [0, 1)."""
-        return Tensor.uniform(*shape, dtype=dtype, requires_grad=requires_grad)
-
-    @staticmethod
-    def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        """Standard normal."""
-        return Tensor.normal(*shape, dtype=dtype, requires_grad=requires_grad)
-
-    @staticmethod
-    def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
-                requires_grad: bool = False) -> Tensor:
-        """Uniform on [low, high)."""
-        _constant("uniform", low, high)
-        return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low,
-                     shape, dtype, requires_grad)
-
-    @staticmethod
-    def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
-               requires_grad: bool = False) -> Tensor:
-        """Normal with the given mean and standard deviation."""
-        _constant("normal", mean, std)
-        return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean,
-                     shape, dtype, requires_grad)
-
-    @staticmethod
-    def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None) -> Tensor:
-        """Integers, uniform on low, ..., high - 1."""
-        if low >= high:
-            raise ValueError(f"randint: low={low} must be below high={high}")
-        return _make("randint", lambda s, d: random.generator.integers(low, high, s, d), shape, dtype or INT64, False)
-
-    @staticmethod
-    def randperm(n: int) -> Tensor:
-        """The numbers 0, ..., n - 1 in random order."""
-        return wrap(random.generator.permutation(n))
-
-    def zeros_like(self, **options: Any) -> Tensor:
-        return Tensor.zeros(self.shape, **{"dtype": self.dtype, **options})
-
-    def ones_like(self, **options: Any) -> Tensor:
-        return Tensor.ones(self.shape, **{"dtype": self.dtype, **options})
-
-    def full_like(self, fill_value: Any, **options: Any) -> Tensor:
-        return Tensor.full(self.shape, fill_value, **{"dtype": self.dtype, **options})
-
-    def rand_like(self, **options: Any) -> Tensor:
-        return Tensor.rand(self.shape, **{"dtype": self.dtype, **options})
-
-    def randn_like(self, **options: Any) -> Tensor:
-        return Tensor.randn(self.shape, **{"dtype": self.dtype, **options})
-
-    # Arithmetic -----------------------------------------------------------------------------------------------------
-
-    def __add__(self, other): return ops.add(self, other)
-    def __radd__(self, other): return ops.add(other, self)
-    def __sub__(self, other): return ops.sub(self, other)
-    def __rsub__(self, other): return ops.sub(other, self)
-    def __mul__(self, other): return ops.mul(self, other)
-    def __rmul__(self, other): return ops.mul(other, self)
-    def __truediv__(self, other): return ops.div(self, other)
-    def __rtruediv__(self, other): return ops.div(other, self)
-    def __floordiv__(self, other): return ops.floordiv(self, other)
-    def __rfloordiv__(self, other): return ops.floordiv(other, self)
-    def __mod__(self, other): return ops.mod(self, other)
-    def __rmod__(self, other): return ops.mod(other, self)
-    def __pow__(self, other): return ops.pow(self, other)
-    def __rpow__(self, other): return ops.pow(other, self)
-    def __matmul__(self, other): return ops.matmul(self, other)
-    def __rmatmul__(self, other): return ops.matmul(other, self)
-    def __neg__(self): return ops.neg(self)
-    def __abs__(self): return ops.abs(self)
-    def __eq__(self, other): return ops.eq(self, other)
-    def __ne__(self, other): return ops.ne(self, other)
-    def __lt__(self, other): return ops.lt(self, other)
-    def __le__(self, other): return ops.le(self, other)
-    def __gt__(self, other): return ops.gt(self, other)
-    def __ge__(self, other): return ops.ge(self, other)
-    def __and__(self, other): return ops.logical_and(self, other)
-    def __or__(self, other): return ops.logical_or(self, other)
-    def __xor__(self, other): return ops.logical_xor(self, other)
-    def __invert__(self): return ops.logical_not(self)
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def add(self, other): return ops.add(self, other)
-    def sub(self, other): return ops.sub(self, other)
-    def mul(self, other): return ops.mul(self, other)
-    def div(self, other): return ops.div(self, other)
-    def pow(self, other): return ops.pow(self, other)
-    def mod(self, other): return ops.mod(self, other)
-    def neg(self): return ops.neg(self)
-    def eq(self, other): return ops.eq(self, other)
-    def ne(self, other): return ops.ne(self, other)
-    def maximum(self, other): return ops.maximum(self, other)
-    def minimum(self, other): return ops.minimum(self, other)
-    def clip(self, min_=None, max_=None): return ops.clip(self, min=min_, max=max_)
-    clamp = clip
-    def where(self, x, y):
-        """x where this boolean Tensor is true, else y."""
-        return ops.where(self, x, y)
-    def masked_fill(self, mask, value): return ops.where(mask, value, self)
-    def lerp(self, end, weight): return self + (end - self) * weight
-
-    def exp(self): return ops.exp(self)
-    def exp2(self): return ops.exp2(self)
-    def expm1(self): return ops.expm1(self)
-    def log(self): return ops.log(self)
-    def log2(self): return ops.log2(self)
-    def log10(self): return ops.log10(self)
-    def log1p(self): return ops.log1p(self)
-    def sqrt(self): return ops.sqrt(self)
-    def rsqrt(self): return ops.rsqrt(self)
-    def square(self): return ops.square(self)
-    def reciprocal(self): return ops.reciprocal(self)
-    def sin(self): return ops.sin(self)
-    def cos(self): return ops.cos(self)
-    def tan(self): return ops.tan(self)
-    def asin(self): return ops.asin(self)
-    def acos(self): return ops.acos(self)
-    def atan(self): return ops.atan(self)
-    def sinh(self): return ops.sinh(self)
-    def cosh(self): return ops.cosh(self)
-    def tanh(self): return ops.tanh(self)
-    def erf(self): return ops.erf(self)
-    def abs(self): return ops.abs(self)
-    def sign(self): return ops.sign(self)
-    def floor(self): return ops.floor(self)
-    def ceil(self): return ops.ceil(self)
-    def round(self): return ops.round(self)
-    def trunc(self): return ops.trunc(self)
-    def isnan(self): return ops.isnan(self)
-    def isinf(self): return ops.isinf(self)
-    def isfinite(self): return ops.isfinite(self)
-    def logical_not(self): return ops.logical_not(self)
-
-    # Activations ----------------------------------------------------------------------------------------------------
-
-    def relu(self): return ops.relu(self)
-    def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
-    def sigmoid(self): return ops.sigmoid(self)
-    def gelu(self, approximate="none"): return ops.gelu(self, approximate=approximate)
-    def silu(self): return ops.silu(self)
-    swish = silu
-    def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
-    def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
-    def logsigmoid(self): return ops.logsigmoid(self)
-    def softmax(self, axis=-1): return ops.softmax(self, axis=axis)
-    def log_softmax(self, axis=-1): return ops.log_softmax(self, axis=axis)
-
-    # Reductions -----------------------------------------------------------------------------------------------------
-
-    def sum(self, axis: Axis = None, keepdim=False): return ops.sum(self, axis=axis, keepdim=keepdim)
-    def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
-    def var(self, axis: Axis = None, keepdim=False, correction=1):
-        return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
-    def std(self, axis: Axis = None, keepdim=False, correction=1):
-        return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
-    def max(self, axis: Axis = None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
-    def min(self, axis: Axis = None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
-    def prod(self, axis: Axis = None, keepdim=False): return ops.prod(self, axis=axis, keepdim=keepdim)
-    def norm(self, axis: Axis = None, keepdim=False): return ops.norm(self, axis=axis, keepdim=keepdim)
-    def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
-    def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
-    def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
-    def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
-    def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
-    def cumsum(self, axis=0): return ops.cumsum(self, axis=axis)
-
-    # Shape ----------------------------------------------------------------------------------------------------------
-
-    @property
-    def T(self) -> Tensor:
-        """The transpose of a matrix (all axes reversed)."""
-        return ops.permute(self, axes=tuple(range(self.ndim))[::-1])
-
-    @property
-    def mT(self) -> Tensor:
-        """The last two axes swapped: the transpose of every matrix in a batch."""
-        return ops.transpose(self, -1, -2)
-
-    def reshape(self, *shape): return ops.reshape(self, shape=_shape(shape))
-    view = reshape
-    def permute(self, *axes): return ops.permute(self, axes=_shape(axes))
-    def transpose(self, axis0=1, axis1=0): return ops.transpose(self, axis0, axis1)
-    def flatten(self, start_axis=0, end_axis=-1): return ops.flatten(self, start_axis, end_axis)
-    def unflatten(self, axis, sizes): return ops.unflatten(self, axis, sizes)
-    def squeeze(self, axis: Axis = None): return ops.squeeze(self, axis)
-    def unsqueeze(self, axis): return ops.unsqueeze(self, axis)
-    def expand(self, *shape): return ops.expand(self, shape=_shape(shape))
-    def repeat(self, *repeats): return ops.repeat(self, _shape(repeats))
-    def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
-    def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
-    def shrink(self, ranges): return ops.shrink(self, ranges)
-    def flip(self, *axis): return ops.flip(self, axis=_shape(axis) if axis else None)
-    def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
-    def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
-    def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
-    def split(self, sizes, axis=0): return ops.split(self, sizes, axis)
-    def chunk(self, chunks, axis=0): return ops.chunk(self, chunks, axis)
-    def unbind(self, axis=0): return ops.unbind(self, axis)
-    def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
-    def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
-    def diagonal(self, offset=0): return ops.diagonal(self, offset)
-
-    # Indexing and order ---------------------------------------------------------------------------------------------
-
-    def __getitem__(self, index): return ops.getitem(self, index)
-    def gather(self, axis, index): return ops.gather(self, index, axis=axis)
-    def scatter(self, axis, index, src): return ops.scatter(self, index, src, axis=axis)
-    def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
-    def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
-    def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
-    def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
-    def topk(self, k, axis=-1, largest=True): return ops.topk(self, k, axis, largest)
-
-    # Products -------------------------------------------------------------------------------------------------------
-
-    def matmul(self, other): return ops.matmul(self, other)
-    dot = matmul
-    def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
-    def outer(self, other): return ops.outer(self, other)
-
-    @staticmethod
-    def einsum(formula: str, *operands: Any) -> Tensor:
-        return ops.einsum(formula, *operands)
-
-    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
-        return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
-                                                scale=scale)
-
-    # Images ---------------------------------------------------------------------------------------------------------
-
-    def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
-        return ops.conv2d(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
-    def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
-        return ops.conv_transpose2d(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
-                                    groups=groups, dilation=dilation)
-    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False):
-        return ops.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
-    def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        return ops.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-    # Type and copies ------------------------------------------------------------------------------------------------
-
-    def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
-    to = cast
-    def float(self): return ops.cast(self, dtype=FLOAT32)
-    def double(self): return ops.cast(self, dtype=FLOAT64)
-    def int(self): return ops.cast(self, dtype=np.dtype("int32"))
-    def long(self): return ops.cast(self, dtype=INT64)
-    def bool(self): return ops.cast(self, dtype=BOOL)
-    def clone(self): return ops.clone(self)
-    def contiguous(self): return ops.contiguous(self)
-
-    def sequential(self, layers):
-        """x.sequential([f, g]) is g(f(x))."""
-        for layer in layers:
-            self = layer(self)
-        return self
+    __setitem__ = named(__setitem__, "setitem")
 
 
 def wrap(array: np.ndarray) -> Tensor:
@@ -729,48 +389,11 @@ def wrap(array: np.ndarray) -> Tensor:
     return t
 
 
-def _shape(args: tuple) -> tuple:
-    """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
+def _own(c: Any, owned: bool) -> Tensor:
+    """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    if type(c) is np.ndarray:
+        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else c.copy())
+    return ops.clone(c) if isinstance(c, Tensor) else wrap(np.array(c))
 
 
-def _constant(who: str, *values: Any) -> None:
-    if any([isinstance(v, Tensor) and v.requires_grad for v in values]):
-        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
-                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
-
-
-def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
-    shape = _shape(shape)
-    for n in shape:
-        if not isinstance(n, int | np.integer) or n < 0:
-            raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
-    dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
-    try:
-        out = wrap(np.asarray(fill(shape, dtype), dtype=dtype))
-    except TypeError:
-        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
-    return out.requires_grad_() if requires_grad else out
-
-
-def _alone() -> tuple[int, int]:
-    """What getrefcount says of an array held by one local name only, and of the base that only this array holds.
-
-    It differs between Python versions.
-    """
-    table = {0: np.empty(1)[:]}
-    _, c = table.popitem()
-    return sys.getrefcount(c), sys.getrefcount(c.base)
-
-
-_ALONE, _BASE_ALONE = _alone()
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf
-
-# What is no op, and so has no op's name in its errors.
-for _name, _made in list(vars(Tensor).items()):
-    if isinstance(_made, staticmethod):
-        setattr(Tensor, _name, staticmethod(named(_made.__func__)))
-    elif _name in ("full_like", "ones_like", "rand_like", "randn_like", "requires_grad_", "zeros_like"):
-        setattr(Tensor, _name, named(_made))
-
-from . import ops  # noqa: E402  (ops need Tensor, and the methods above need ops)

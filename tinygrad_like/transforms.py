@@ -1,7 +1,7 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
-They nest: grad(grad(f)) is a second derivative, hessian is the Jacobian of a gradient. What f computes from other
-Tensors than its arguments is constant for them, and no `.grad` is touched.
+They nest: grad(grad(f)) is a second derivative. Tensors that f uses besides its arguments count as constants, and no
+`.grad` is touched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
         for i in which:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
-            args[i], outer = _fresh("grad", args[i])
+            args[i], outer = _alias("grad", args[i])
             nested = nested or outer
         y = _output("grad", f, args, options)
         if y.size != 1:
@@ -52,7 +52,7 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
 
 def vjp(f: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callable[[Any], tuple[Tensor, ...]]]:
     """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
-    fresh = [_fresh("vjp", x) for x in primals]
+    fresh = [_alias("vjp", x) for x in primals]
     xs, nested = [x for x, _ in fresh], any(outer for _, outer in fresh)
     y = _output("vjp", f, xs, {})
 
@@ -107,15 +107,15 @@ def hessian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
 
 
 def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
-    """H v, the Hessian of f at x times v, by way of no matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
+    """H v, the Hessian of f at x times v, without the matrix: it is v^T H, as H is symmetric (Pearlmutter 1994)."""
     v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
     if v.shape != np.shape(x):
         raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
     return vjp(grad(f), x)[1](v)[0]
 
 
-def _fresh(who: str, x: Any) -> tuple[Tensor, bool]:
-    """An alias of x to differentiate with respect to, and whether x itself is being differentiated further out."""
+def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
+    """An alias of x to differentiate by, and whether x itself is being differentiated further out."""
     x = x if isinstance(x, Tensor) else wrap(as_array(x, None, who))
     if x.dtype.kind != "f":
         raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")

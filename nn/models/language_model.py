@@ -1,4 +1,4 @@
-"""A causal language model, and how to write text with it."""
+"""A causal language model, and sampling text from it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..transformer import Activation, TransformerEncoderLayer
 
 
 class LanguageModel(Module):
-    """A GPT: embeddings, positions, pre-norm Transformer blocks that look back only, and logits of the next token.
+    """A GPT: embeddings, positions, causal pre-norm Transformer blocks, and logits of the next token.
 
     tokens (batch, T), of ids -> logits (batch, T, vocabulary): those at position t have seen tokens[:, : t + 1].
 
-    max_length: the longest sequence of learned positions; sinusoidal and rotary ones have no limit, and ignore it.
+    max_length: the longest sequence for learned positions; others have no limit and ignore it.
     positions: "learned", "sinusoidal", "rotary", or None.
-    tied: the output layer is the transposed table of embeddings; otherwise a Linear of its own.
+    tied: whether the output layer is the transposed table of embeddings, or a separate Linear.
     The blocks' options are those of TransformerEncoderLayer. Weights start as in GPT-2: normal with standard deviation
     0.02, and for the last projection of every residual block 0.02 / sqrt(2 num_layers).
 
@@ -59,7 +59,7 @@ class LanguageModel(Module):
                 init.normal_(parameter, std=0.02 / (2 * num_layers) ** 0.5 if last else 0.02)
 
     def forward(self, tokens: Tensor, caches: list[KeyValueCache] | None = None) -> Tensor:
-        """caches: one for each layer, of the positions before these tokens, which are added to them; see `generate`."""
+        """caches: one per layer, of the positions before these tokens; the tokens are added. See `generate`."""
         x = self.embedding(tokens)
         if self.positions is not None:
             x = self.positions(x, caches[0].length if caches else 0)
@@ -76,7 +76,7 @@ class LanguageModel(Module):
 
         temperature: divides the logits; 0 takes the most likely token. top_k: draw from the k most likely only.
         top_p: draw from the fewest of the most likely tokens that have probability top_p together.
-        use_cache: keep keys and values of the positions seen: O(T) for a token, instead of a pass over all T.
+        use_cache: store keys and values of the positions seen: O(T) per token, instead of a pass over all T.
         """
         if prompt.ndim not in (1, 2) or prompt.shape[-1] == 0:
             raise ValueError(f"generate: the prompt must be (batch, T) or (T,) with T > 0, got shape {prompt.shape}")
@@ -108,7 +108,7 @@ def sample(logits: np.ndarray, temperature: float = 1.0, top_k: int | None = Non
     if top_k is not None:
         p[:, top_k:] = 0
     if top_p is not None:
-        p[np.cumsum(p, -1) - p >= top_p * p.sum(-1, keepdims=True)] = 0  # what comes before has top_p already
+        p[np.cumsum(p, -1) - p >= top_p * p.sum(-1, keepdims=True)] = 0  # the tokens before it already have top_p
     total = np.cumsum(p, -1)
     drawn = random.generator.random((len(p), 1)) * total[:, -1:]
     return np.take_along_axis(order, (total <= drawn).sum(-1, keepdims=True), -1)[:, 0]

@@ -17,8 +17,8 @@ class MLP(Sequential):
     activation: makes the layer sigma, as nn.ReLU does
     x: (..., d) -> (..., m_r)
 
-    It has (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r parameters (001). `mlp[:-1](x)` are its learned
-    features phi(x), of which the last layer is a linear model (7.34).
+    It has (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r parameters (001). `mlp[:-1](x)` are the learned
+    features phi(x) on which the last layer is a linear model (7.34).
     """
 
     def __init__(self, sizes: Sequence[int], activation: Callable[[], Module] = ReLU):

@@ -31,11 +31,10 @@ class ResNet(Module):
     stem: "large", a 7x7 convolution with stride 2 and a max-pool with stride 2, for images of 224x224; "small", a 3x3
         convolution, for 32x32 and less.
     groups, width_per_group: of Bottleneck; 32 and 4 make a ResNeXt.
-    zero_init_residual: let every block begin as its skip, with 0 for the weight of its last norm (Goyal et al. 2017).
+    zero_init_residual: every block starts as its skip, with weight 0 in its last norm (Goyal et al. 2017).
 
-    Convolutions start from He et al.'s normal distribution with fan_out. With PreActBlock the norm bn1 stands behind
-    the last block in place of the first.
-    Raises ValueError for another stem, and if layers and widths differ in length.
+    Convolutions start from He et al.'s normal distribution with fan_out. With PreActBlock the norm bn1 follows the last
+    block instead of conv1. Raises ValueError for another stem, and if layers and widths differ in length.
     """
 
     def __init__(self, block: type[Module], layers: Sequence[int], widths: Sequence[int] = (64, 128, 256, 512),
@@ -73,7 +72,7 @@ class ResNet(Module):
         return self.fc(self.avgpool(self.features(x)).flatten(1))
 
     def features(self, x: Tensor) -> Tensor:
-        """What the last stage makes of x: (batch, channels, height, width)."""
+        """The last stage's output for x: (batch, channels, height, width)."""
         x = self.conv1(x)
         if not self.preactivation:
             x = activated(self.bn1, self.relu, x)
@@ -86,7 +85,7 @@ class ResNet(Module):
 def resnet8(num_classes: int = 10, **options: Any) -> ResNet:
     """He et al.'s network for 32x32 images: 6 n + 2 layers, n = 1 block in each of 3 stages of 16, 32, 64 channels.
 
-    Where a stage begins they pad the skip with zeros; here it is a 1x1 convolution. options: of `ResNet`.
+    At the start of a stage they pad the skip with zeros; here it is a 1x1 convolution. options: of `ResNet`.
     """
     return _small(1, num_classes, options)
 

@@ -18,8 +18,8 @@ class ResNetS(Module):
 
     x: (..., in_features) -> (..., num_classes)
 
-    Res keeps the number of features. Where width differs from in_features, a Linear projects the input to it first;
-    this layer is not in the equation, and it is left out where they are equal.
+    Res keeps the number of features. If width differs from in_features, a Linear, which is not in the equation, first
+    projects the input.
 
     activation, scale, zero_init: of every block, see Res. With scale = blocks ** -0.5 the variance of the stream does
     not grow with depth; with zero_init the network starts as a linear model.

@@ -46,8 +46,7 @@ class Transformer(Module):
                 memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 src_is_causal: bool = False, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
-        """The masks are those of MultiheadAttention: True means hidden. A decoder that is to generate wants
-        tgt_is_causal=True."""
+        """The masks are those of MultiheadAttention: True means hidden. To generate, use tgt_is_causal=True."""
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
                             tgt_is_causal, memory_is_causal)
@@ -56,8 +55,8 @@ class Transformer(Module):
 class Seq2Seq(Module):
     """From a sequence of tokens to another: embeddings, sin/cos positions, a Transformer, and logits (004).
 
-    source (batch, S), target (batch, T), of token ids -> logits (batch, T, target_vocabulary): those at position t tell
-    target[:, t + 1] and have seen target[:, : t + 1] and all of the source but its padding.
+    source (batch, S), target (batch, T), of token ids -> logits (batch, T, target_vocabulary): those at position t
+    predict target[:, t + 1] from target[:, : t + 1] and all of the source except its padding.
 
     The output layer is the transposed table of target embeddings (tied), which the input scales by sqrt(dim). options
     are those of Transformer.
@@ -93,9 +92,9 @@ class Seq2Seq(Module):
 
     @no_grad()
     def generate(self, source: Tensor, start: int, end: int | None = None, max_new_tokens: int = 64) -> Tensor:
-        """The most likely next token, again and again: (batch, at most 1 + max_new_tokens), beginning with `start`.
+        """Repeatedly the most likely next token: (batch, at most 1 + max_new_tokens), beginning with `start`.
 
-        Stops when every sequence has had `end`, which fills a sequence that ended before the others.
+        Stops when every sequence contains `end`, which pads sequences that end before the others.
         """
         tokens = np.full((len(source), 1), start)
         with modes_restored(self):

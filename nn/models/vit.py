@@ -22,8 +22,8 @@ class PatchEmbedding(Module):
     images (batch, channels, height, width) -> (batch, patches, dim), row by row
     weight: (dim, channels, patch_size, patch_size), as the convolution's; bias: (dim,)
 
-    No pixel is read twice, so one product with the rearranged pixels does it.
-    Raises ValueError if patch_size does not divide height and width, or for another number of channels.
+    No pixel is read twice, so it is one product with the rearranged pixels.
+    Raises ValueError if patch_size does not divide height and width, or for a wrong number of channels.
     """
 
     def __init__(self, channels: int, dim: int, patch_size: int):
@@ -50,10 +50,10 @@ class PatchEmbedding(Module):
 class ViT(Module):
     """Images as sequences of patches, read by pre-norm Transformer blocks: (batch, channels, size, size) -> logits.
 
-    pool: "cls" classifies by a learned token put before the patches, "mean" by the mean over patches.
+    pool: "cls" classifies from a learned token before the patches, "mean" from the mean over patches.
     The blocks' options are those of TransformerEncoderLayer.
 
-    Raises ValueError if patch_size does not divide image_size, or num_heads not dim; when called, for images of another
+    Raises ValueError if patch_size does not divide image_size, or num_heads dim; when called, for images of another
     shape than (batch, channels, image_size, image_size).
     """
 

@@ -88,7 +88,7 @@ def test_another_archive_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("content, message", [
-    (bytes(3073 * 2 - 1), "data_batch_3.bin holds 6145 bytes, which is no whole number of records of 3073, from 1 to"),
+    (bytes(3073 * 2 - 1), "data_batch_3.bin holds 6145 bytes, not a whole number of records of 3073, from 1 to"),
     (b"", "holds 0 bytes"),
     (bytes(3073 * 10_001), "holds 30733073 bytes"),
     (b"\x0a" + bytes(3072), "data_batch_3.bin is damaged: it has the label 10"),

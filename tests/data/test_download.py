@@ -77,7 +77,7 @@ def test_a_spoiled_part_is_fetched_anew(get, tmp_path, part):
 
 def test_a_wrong_file_is_refused(server, get, tmp_path):
     server.files["x"] = CONTENT[:-1] + b"?"
-    with pytest.raises(ConnectionError, match=f"not the file that was published: its SHA-256 is .*, not {DIGEST}"):
+    with pytest.raises(ConnectionError, match=f"not the published file: its SHA-256 is .*, not {DIGEST}"):
         get()
     assert left_behind(tmp_path / "new" / "folder" / "x") == []
 
@@ -99,7 +99,7 @@ def test_a_length_that_is_wrong_is_no_obstacle(server, get, length):
 def test_what_never_ends_does_not_fill_the_disk(server, get, tmp_path, monkeypatch, length):
     monkeypatch.setattr(module, "MOST", 1_000_000)
     server.files["x"], server.length = bytes(5_000_000), length
-    with pytest.raises(ConnectionError, match="is not the file that was published"):
+    with pytest.raises(ConnectionError, match="is not the published file"):
         get()
     assert left_behind(tmp_path / "new" / "folder" / "x") == []
 

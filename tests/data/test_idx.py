@@ -28,7 +28,7 @@ def test_idx_types_round_trip(tmp_path, code, dtype):
 @pytest.mark.parametrize("content, message", [
     (b"", "begins with nothing"),
     (b"\x89PNG and so on", "begins with 89 50 4e 47"),
-    (b"\0\0\x07\x01\0\0\0\0", "no IDX file"),
+    (b"\0\0\x07\x01\0\0\0\0", "not an IDX file"),
     (idx_bytes(np.zeros((3, 2), np.uint8))[:-1], r"17 bytes, but its header \(shape \(3, 2\), uint8\) makes it 18"),
     (idx_bytes(np.zeros((3, 2), np.uint8)) + b"\0", r"more bytes, but its header .* makes it 18"),
     (b"\0\0\x08\x03\0\0\0\x01\0\0", "ends within its header"),

@@ -183,7 +183,7 @@ def test_a_run_that_is_over_is_extended(tmp_path, no_pictures):
     assert [row["loss"] for row in short] == [str(row["loss"]) for row in result.rows[:2]] and len(result.rows) == 4
     cosine = optim.schedule.cosine(3e-3, 4 * 5)  # from there on, the rates are those of a run of 4 epochs
     assert [row["lr"] for row in result.rows[2:]] == [cosine(10), cosine(15)]
-    with pytest.raises(SystemExit, match="has had 4 epochs; epochs=3 must be no less"):
+    with pytest.raises(SystemExit, match="has had 4 epochs; epochs=3 must not be less"):
         train.main([*options, "3", "--resume"])
 
 

@@ -316,8 +316,8 @@ def test_calls_in_a_row_may_use_each_others_results():
         np.testing.assert_allclose(z, expected, atol=1e-5)
         np.testing.assert_allclose(total, x + expected, atol=1e-5)
         with program.together():
-            g, dw, _ = gemm.linear_vjp(y, None, x, w, (True, True, False))
-            same, _, db = gemm.linear_vjp(y, z, x, w, (True, False, True), g, g)  # added to g, in its place
+            g, dw, _ = gemm.affine_vjp(y, None, x, w, (True, True, False))
+            same, _, db = gemm.affine_vjp(y, z, x, w, (True, False, True), g, g)  # added to g, in its place
         assert same is g
         gated = np.where(z > 0, y, 0).astype(float)
         np.testing.assert_allclose(g, (y.astype(float) + gated) @ w, atol=1e-4)
@@ -328,11 +328,11 @@ def test_calls_in_a_row_may_use_each_others_results():
 
 
 def check_linear_vjp(g, y, x, weight, wanted, start):
-    found = gemm.linear_vjp(g, y, x, weight, wanted, start)
+    found = gemm.affine_vjp(g, y, x, weight, wanted, start)
     start = 0.0 if start is None else start
     assert [c is not None for c in found] == wanted
     kept = g if y is None else np.where(y > 0, g, 0)
-    dx, dw, db = gemm.linear_vjp_reference(g.astype(float), y, x.astype(float), weight.astype(float), start)
+    dx, dw, db = gemm.affine_vjp_reference(g.astype(float), y, x.astype(float), weight.astype(float), start)
     if wanted[0]:
         np.testing.assert_array_equal(found[0].shape, dx.shape)
         check(found[0], kept, weight, start)
@@ -361,6 +361,6 @@ def test_linear_vjp_on_all_threads(m, features, out, rectified):
     g, y = random(m, out), np.maximum(random(m, out, seed=1), 0)
     x, weight, start = random(m, features, seed=2), random(out, features, seed=3), random(m, features, seed=4)
     check_linear_vjp(g, y if rectified else None, x, weight, [True, True, True], start)
-    found = [gemm.linear_vjp(g, gate, x, weight, [True, True, True]) for gate in (np.full_like(y, np.nan), None)]
+    found = [gemm.affine_vjp(g, gate, x, weight, [True, True, True]) for gate in (np.full_like(y, np.nan), None)]
     for got, open_ in zip(*found, strict=True):  # a NaN in a ReLU lets g through
         np.testing.assert_allclose(got, open_, rtol=1e-5, atol=1e-5)

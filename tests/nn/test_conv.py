@@ -37,6 +37,11 @@ def test_padding_modes_pad_before_the_convolution(mode, numpy):
     expected = nn.functional.conv2d(padded, layer.weight, layer.bias)
     assert np.array_equal(layer(x).data, expected.data)
     assert nn.Conv2d(3, 4, 3, padding="same", padding_mode=mode)(x).shape == (2, 4, 6, 7)
+    assert nn.Conv1d(3, 4, 4, padding="same", padding_mode=mode)(x[:, :, 0]).shape == (2, 4, 7)
+    assert nn.Conv2d(3, 4, 3, padding="valid", padding_mode=mode)(x).shape == (2, 4, 4, 5)
+    for padding, text in ("same", 'padding="same" is for stride 1'), ("all", "padding must be numbers"):
+        with pytest.raises(ValueError, match=f"Conv2d: {text}"):
+            nn.Conv2d(3, 4, 3, stride=2, padding=padding, padding_mode=mode)(x)
 
 
 def test_a_convolution_learns_a_filter():

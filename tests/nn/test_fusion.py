@@ -188,7 +188,7 @@ def test_a_change_in_place_is_noticed(kinds, changed, said):
 
 
 def test_an_op_spans_no_more_layers_than_it_may(monkeypatch):
-    monkeypatch.setattr(fusion, "_PRODUCTS", 4)
+    monkeypatch.setattr(fusion, "_MAX_PRODUCTS", 4)
     x = Tensor(X, requires_grad=True)
     assert ops_of(row(*"LR" * 9)(x)) == ["linear_relu"] * 3
     assert ops_of(row(*"S" * 5)(x)) == ["res_relu"] * 3

@@ -61,14 +61,14 @@ def test_conv1d_s_is_the_sum_of_7_48():
 
 def test_conv1d_s_is_the_matrix_of_7_49():
     z, w = rng.standard_normal(9), rng.standard_normal(5)
-    q = ops.conv_matrix(Tensor(w), 9)
+    q = ops.conv.conv_matrix(Tensor(w), 9)
     assert q.shape == (9, 13)
     assert all(q.data[i, j] == q.data[i - 1, j - 1] for i in range(1, 9) for j in range(1, 13))
     assert np.count_nonzero(q.data) == 9 * 5
     expected = ops.conv1d(Tensor(z[None, None]), Tensor(w[None, None]), padding="same").data[0, 0]
     np.testing.assert_allclose(q.data @ np.pad(z, 2), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="conv_matrix: takes a vector of an odd number of weights"):
-        ops.conv_matrix(Tensor(w[:4]), 9)
+        ops.conv.conv_matrix(Tensor(w[:4]), 9)
 
 
 @pytest.mark.parametrize("axes", [1, 2])

@@ -57,11 +57,11 @@ def test_other_indices_are_copied(name, rows):
 def test_an_index_that_names_no_tap_writes_nowhere():
     x = Tensor.randn(2, 3, 40, 40, requires_grad=True)
     windows = ops.pool._windows("max_pool2d", x, 2, 3, 2, 0, 1, False)
-    _, residuals = ops.max_windows.forward(x.numpy().copy(), windows=windows)
+    _, residuals = ops.pool.max_windows.forward(x.numpy().copy(), windows=windows)
     index = residuals["index"].copy()
     index[0, 0, 0, 0] = 255
     g = np.ones(index.shape, np.float32)
-    put = ops.put_taps.forward(g, index=index, shape=x.shape, windows=windows)
+    put = ops.pool.put_taps.forward(g, index=index, shape=x.shape, windows=windows)
     assert put.sum() == index.size - 1
 
 

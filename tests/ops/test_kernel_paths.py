@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like.ops.dropout import drop
 
 rng = np.random.default_rng(3)
 LABELS = rng.integers(0, 40, 300)
@@ -19,7 +20,7 @@ CASES = {
     "relu": (ops.relu, real(300, 40)),
     "gelu of few": (ops.gelu, 3 * real(7)),
     "silu of few": (ops.silu, 4 * real(7)),
-    "keep_positive": (ops.keep_positive, real(300, 40), real(300, 40)),
+    "keep_positive": (ops.activation.keep_positive, real(300, 40), real(300, 40)),
     "leaky_relu": (lambda x: ops.leaky_relu(x, negative_slope=0.2), real(300, 40)),
     "sigmoid": (ops.sigmoid, 4 * real(300, 40)),
     "tanh": (ops.tanh, 2 * real(300, 40)),
@@ -127,8 +128,8 @@ CASES = {
     "adaptive_max_pool2d": (lambda x: ops.adaptive_max_pool2d(x, (7, 5)), real(4, 3, 32, 32)),
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=2), real(4, 3, 32, 32)),
     "interpolate by three and four": (lambda x: ops.interpolate(x, scale_factor=(3, 4)), real(4, 3, 32, 32)),
-    "drop": (lambda x: ops.drop(x, p=0.3, seed=2**62 + 5), real(300, 140)),
-    "drop, small": (lambda x: ops.drop(x, p=0.3, seed=7), real(5, 20)),
+    "drop": (lambda x: drop(x, p=0.3, seed=2**62 + 5), real(300, 140)),
+    "drop, small": (lambda x: drop(x, p=0.3, seed=7), real(5, 20)),
     "attention": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)),
     "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True),
                           real(6, 200, 16), real(6, 200, 16), real(6, 200, 16)),

@@ -143,13 +143,13 @@ def test_adjoint_pairs(data, dtype):
     g = rng.integers(-4, 5, (70, rows.number, columns.number)).astype(dtype)
     inside = [[t for t in range(a.kernel) if 0 <= i * a.stride - a.padding + t * a.dilation < n]
               for a, n in ((rows, h), (columns, w)) for i in range(a.number)]
-    pairs = [(ops.sum_windows(x, windows=windows), ops.spread_windows(g, shape=x.shape, windows=windows))]
+    pairs = [(ops.pool.sum_windows(x, windows=windows), ops.pool.spread_windows(g, shape=x.shape, windows=windows))]
     if all(inside):
         index = [[a[0] * columns.kernel + b[-1] for b in inside[rows.number :]] for a in inside[: rows.number]]
         index = np.array(index, np.uint8)
         index = np.broadcast_to(index, g.shape)
-        pairs.append((ops.take_taps(x, index=index, windows=windows),
-                      ops.put_taps(g, index=index, shape=x.shape, windows=windows)))
+        pairs.append((ops.pool.take_taps(x, index=index, windows=windows),
+                      ops.pool.put_taps(g, index=index, shape=x.shape, windows=windows)))
     for forward, back in pairs:
         assert forward.dtype == back.dtype == dtype
         assert (g * forward).sum() == (back * x).sum()

@@ -315,7 +315,7 @@ def test_a_gradient_that_is_no_tensor_is_refused():
 @pytest.mark.parametrize("views", [lambda a: (a[:6], a[4:]), lambda a: (a, a), lambda a: (a[::2], a[:3])])
 def test_parameters_that_share_memory_are_refused(views):
     a, b = (Tensor.from_numpy(view).requires_grad_() for view in views(np.zeros(10, "float32")))
-    with pytest.raises(ValueError, match=r"SGD: parameters of shapes .* share memory; make one of a copy"):
+    with pytest.raises(ValueError, match=r"SGD: parameters of shapes .* share memory; copy one"):
         SGD([a, b], lr=0.1)
     optimizer = SGD([a], lr=0.1)
     with pytest.raises(ValueError, match="share memory"):
@@ -505,19 +505,19 @@ def test_state_is_loaded_in_the_parameters_dtype_and_string_keys_are_indices():
     (lambda tree: tree["param_groups"][0]["params"].pop(), r"have \[1\] parameters, the groups here \[2\]"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(5)), r"exp_avg of parameter 1 has shape \(5,\), but"),
     (lambda tree: tree["state"][0].update(max_exp_avg_sq=np.zeros(3)),
-     "max_exp_avg_sq of parameter 0 is nothing Adam keeps; it keeps exp_avg, exp_avg_sq"),
+     "max_exp_avg_sq of parameter 0 is not part of Adam's state, which has exp_avg, exp_avg_sq"),
     (lambda tree: tree["param_groups"][0].update(eps=-1), "Adam: eps=-1 must be >= 0"),
     (lambda tree: tree["state"][1].update(exp_avg=np.zeros(2, complex)), "exp_avg of parameter 1 is complex128, but"),
     (lambda tree: tree["state"][1].update(exp_avg=["a", "b"]), "exp_avg of parameter 1 is <U1, but the parameter is f"),
-    (lambda tree: tree["state"][1].update(step=-1), "step of parameter 1 is -1, but it counts steps"),
-    (lambda tree: tree["state"][1].update(step=1.5), "step of parameter 1 is 1.5, but it counts steps"),
-    (lambda tree: tree.update(step="many"), r"not the form of a state_dict \(TypeError"),
-    (lambda tree: tree.update(step=float("inf")), r"not the form of a state_dict \(OverflowError"),
-    (lambda tree: tree.update(param_groups=3), "not the form of a state_dict"),
-    (lambda tree: tree.update(state=[]), "not the form of a state_dict"),
-    (lambda tree: tree["param_groups"][0].pop("params"), r"not the form of a state_dict \(KeyError\('params'\)\)"),
+    (lambda tree: tree["state"][1].update(step=-1), "step of parameter 1 is -1, but it must be a count of steps"),
+    (lambda tree: tree["state"][1].update(step=1.5), "step of parameter 1 is 1.5, but it must be a count of steps"),
+    (lambda tree: tree.update(step="many"), r"not have the form of a state_dict \(TypeError"),
+    (lambda tree: tree.update(step=float("inf")), r"not have the form of a state_dict \(OverflowError"),
+    (lambda tree: tree.update(param_groups=3), "not have the form of a state_dict"),
+    (lambda tree: tree.update(state=[]), "not have the form of a state_dict"),
+    (lambda tree: tree["param_groups"][0].pop("params"), r"not have the form of a state_dict \(KeyError\('params'\)\)"),
     (lambda tree: tree["param_groups"][0].update(lr="fast"), "Adam: lr='fast' must be a number"),
-    (lambda tree: tree["param_groups"][0].update(betas=3), "not the form of a state_dict"),
+    (lambda tree: tree["param_groups"][0].update(betas=3), "not have the form of a state_dict"),
     (lambda tree: tree["state"].update({7: {"step": 1}}), "state of parameter 7, but there are 2 parameters"),
 ])
 def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):

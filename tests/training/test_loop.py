@@ -315,7 +315,7 @@ def test_bad_input():
         train_epoch(model, loader, criterion, optimizer, accumulate=0)
     with pytest.raises(ValueError, match="gave no batch"):
         train_epoch(model, iter([]), criterion, optimizer)
-    with pytest.raises(ValueError, match="monitor='accuracy' names none of .*: epoch, loss, train_accuracy"):
+    with pytest.raises(ValueError, match="monitor='accuracy' is not one of .*: epoch, loss, train_accuracy"):
         fit(model, loader, criterion, optimizer, 1, monitor="accuracy", stopper=EarlyStopping(model))
     with pytest.raises(ValueError, match="monitor=None"):
         fit(model, loader, criterion, optimizer, 1, stopper=EarlyStopping(model))
@@ -427,7 +427,7 @@ def test_a_run_that_is_over_goes_on(tmp_path):
     fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 2, checkpoint=path)
     model, criterion, optimizer = setup()
     assert len(fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 3, resume=path)) == 3
-    with pytest.raises(ValueError, match="has had 2 epochs; epochs=1 must be no less"):
+    with pytest.raises(ValueError, match="has had 2 epochs; epochs=1 must not be less"):
         fit(model, DataLoader(X, Y, batch_size=30), criterion, optimizer, 1, resume=path)
 
 

@@ -1,8 +1,8 @@
-"""Augmentation: random changes of training images that leave what they show the same.
+"""Augmentation: random changes of training images that do not change what they show.
 
-A transform is called on images, float32 of shape (batch, channels, height, width), and returns new ones; it never
-changes those it was given. Each image is changed by itself. All chance comes from the NumPy Generator given as the last
-argument, or, without one, from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
+A transform takes images, float32 of shape (batch, channels, height, width), and returns new ones; it never changes its
+input. Each image is changed independently. All randomness comes from the NumPy Generator given as the last argument, or
+from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Range = float | tuple[float, float]
 
 
 class Instructed:
-    """A transform that is a program for each image (kernels/augment.py), which Compose joins to its neighbours'.
+    """A transform that is a program for each image (kernels/augment.py). Compose joins neighbouring programs.
 
-    p: the probability that an image is changed at all. Raises ValueError if it is none.
+    p: the probability that an image is changed. Raises ValueError if it is not a probability.
     """
 
     def __init__(self, p: float = 1.0):
@@ -98,7 +98,7 @@ class RandomHorizontalFlip(Instructed):
 
 
 class RandomShift(Instructed):
-    """Move by a whole number of pixels from -pixels to pixels along both axes, uniformly; what comes in is 0."""
+    """Move by a whole number of pixels from -pixels to pixels along both axes, uniformly; new pixels are 0."""
 
     def __init__(self, pixels: int, p: float = 1.0):
         super().__init__(p)
@@ -188,7 +188,7 @@ class Cutout(Instructed):
 
 
 def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
-    """The instruction that each operation of RandAugment is at a strength from -1 to 1."""
+    """The instruction for each operation of RandAugment at a strength from -1 to 1."""
     k, s, size = kernels.augment, strength, abs(strength)
     cos, sin = math.cos(math.radians(30 * s)), math.sin(math.radians(30 * s))
     return {
@@ -216,10 +216,10 @@ RANDAUGMENT = ("identity", "shear_x", "shear_y", "translate_x", "translate_y", "
 class RandAugment(Instructed):
     """n operations for each image, drawn uniformly, with replacement, from a list; all of one magnitude, 0 to 30.
 
-    At magnitude m, with s = m / 30 and a sign drawn for each (but for the last four of the list):
+    At magnitude m, with s = m / 30 and a sign drawn for each (except for the last four of the list):
     shear by 0.3 s, translation by 0.45 s of the side, rotation by 30 s degrees, brightness, color, contrast and
     sharpness by a factor 1 -+ 0.9 s, posterize to 8 - round(4 s) bits, solarize above 1 - s; auto-contrast and
-    equalisation have no strength. operations: names out of RANDAUGMENT.
+    equalisation have no strength. operations: names from RANDAUGMENT.
 
     Source: E. Cubuk, B. Zoph, J. Shlens, Q. Le, RandAugment, 2020; strengths as in torchvision.
     """
@@ -227,8 +227,8 @@ class RandAugment(Instructed):
     def __init__(self, n: int = 2, magnitude: float = 9, operations: Sequence[str] = RANDAUGMENT):
         super().__init__()
         if not isinstance(n, int) or n < 0 or not 0 <= magnitude <= 30:
-            raise ValueError(f"RandAugment: n={n} must be a whole number of at least 0, magnitude={magnitude} lie from "
-                             "0 to 30")
+            raise ValueError(f"RandAugment: n={n} must be a whole number of at least 0, and "
+                             f"magnitude={magnitude} must lie between 0 and 30")
         if unknown := sorted({*operations} - {*RANDAUGMENT}) or not operations:
             raise ValueError(f"RandAugment: operations={operations!r} must be some of {', '.join(RANDAUGMENT)}"
                              f"{f'; unknown: {unknown}' if operations else ''}")
@@ -247,10 +247,10 @@ class RandAugment(Instructed):
 
 
 class RandomCrop:
-    """A window of `size` pixels (one number, or height and width) at a place drawn uniformly, for each image.
+    """A window of `size` pixels (one number, or height and width) at a uniformly random place of each image.
 
     The images, (batch, channels, height, width), are first surrounded by `padding` zeros; the result is
-    (batch, channels, *size). Raises ValueError if the window is larger than that.
+    (batch, channels, *size). Raises ValueError if the window is larger than the padded image.
     """
 
     def __init__(self, size: int | tuple[int, int], padding: int = 0):
@@ -278,7 +278,7 @@ class RandomCrop:
 
 
 class GaussianNoise:
-    """image + std n, where n is standard normal for each number, with probability p for each image."""
+    """image + std n, with standard normal n for each number, with probability p for each image."""
 
     def __init__(self, std: float = 0.1, p: float = 1.0):
         _check_probability("GaussianNoise", p)
@@ -302,8 +302,8 @@ class GaussianNoise:
 class Compose:
     """Transforms one after the other.
 
-    Neighbours that are programs of instructions (all here but crop and noise) are joined: each image is then read and
-    written once, and turning, shifting, zooming and flipping it blurs it only once.
+    Neighbouring programs of instructions (all transforms here except crop and noise) are joined: each image is read and
+    written once, and turning, shifting, zooming and flipping blur it only once.
     """
 
     def __init__(self, transforms: Sequence[Transform]):
@@ -337,14 +337,14 @@ class _Mix:
         generator, batch = _generator(generator), len(images)
         labels = self._probabilities(np.asarray(labels), batch)
         partner = generator.permutation(batch)
-        share = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
-        images, share = self.mix(images, images[partner], share.astype(np.float32), generator)
-        share = share[:, None]
-        return images, share * labels + (1 - share) * labels[partner]
+        weight = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
+        images, weight = self.mix(images, images[partner], weight.astype(np.float32), generator)
+        weight = weight[:, None]
+        return images, weight * labels + (1 - weight) * labels[partner]
 
-    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
             generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Mixed images, and the share of the first in each, near the `share` wanted."""
+        """Mixed images, and the weight that the first really has in each, near the `weight` wanted."""
         raise NotImplementedError
 
     def _probabilities(self, labels: np.ndarray, batch: int) -> np.ndarray:
@@ -366,8 +366,8 @@ class _Mix:
 class MixUp(_Mix):
     """w x_i + (1 - w) x_j, of images and of labels, w ~ Beta(alpha, alpha) drawn for each image, j a permutation.
 
-    Called as mix(images, labels, generator) -> (images, labels). Labels: integers (batch,) or probabilities
-    (batch, num_classes); returned are probabilities, which cross_entropy takes. p: the probability for each image to be
+    Called as mix(images, labels, generator) -> (images, labels). Labels are integers (batch,) or probabilities
+    (batch, num_classes); it returns probabilities, which cross_entropy takes. p: the probability that an image is
     mixed. Raises ValueError for other labels, IndexError for labels out of range.
     Source: H. Zhang, M. Cisse, Y. Dauphin, D. Lopez-Paz, mixup: Beyond Empirical Risk Minimization, 2018.
     """
@@ -375,30 +375,30 @@ class MixUp(_Mix):
     def __init__(self, num_classes: int, alpha: float = 0.2, p: float = 1.0):
         super().__init__(num_classes, alpha, p)
 
-    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
             generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         others -= images
-        others *= (1 - share)[:, None, None, None]
+        others *= (1 - weight)[:, None, None, None]
         others += images
-        return others, share
+        return others, weight
 
 
 class CutMix(_Mix):
-    """Image i, with a box of it replaced by what another image j shows there; labels are mixed by area.
+    """Image i with a box replaced by that part of another image j; labels are mixed by area.
 
     With w ~ Beta(alpha, alpha) drawn for each image, the box is sqrt(1 - w) of the height and of the width, centred on
-    a pixel drawn uniformly and cut off at the edge; the label is (1 - a) y_i + a y_j, a the part of the area that the
-    box covers. Called as, and labels, p and errors as for, MixUp.
+    a uniformly drawn pixel and cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the fraction
+    a of the area. The call, labels, p and errors are those of MixUp.
     Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
     """
 
     def __init__(self, num_classes: int, alpha: float = 1.0, p: float = 1.0):
         super().__init__(num_classes, alpha, p)
 
-    def mix(self, images: np.ndarray, others: np.ndarray, share: np.ndarray,
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
             generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         batch, _, height, width = images.shape
-        side = np.sqrt(1 - share)[:, None]
+        side = np.sqrt(1 - weight)[:, None]
         rows, columns = (self._inside(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
         area = rows.sum(axis=1) * columns.sum(axis=1) / (height * width)
         box = rows[:, None, :, None] & columns[:, None, None, :]

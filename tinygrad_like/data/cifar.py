@@ -22,8 +22,8 @@ MIRRORS = (
 )
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 RECORD = 1 + 3 * 32 * 32
-MOST_RECORDS = 10_000  # in a file: as many as were published
-MOST_UNPACKED = 200_000_000  # bytes; that archive unpacks to 184e6
+MOST_RECORDS = 10_000  # in a file, as published
+MOST_UNPACKED = 200_000_000  # bytes; the archive unpacks to 184e6
 
 
 def load_cifar10(folder: str | os.PathLike | None = None, *, download: bool = True
@@ -35,8 +35,8 @@ def load_cifar10(folder: str | os.PathLike | None = None, *, download: bool = Tr
     default `data_folder("cifar10")`: from the unpacked data_batch_1.bin, ..., test_batch.bin, there or in its
     cifar-10-batches-bin, or else from cifar-10-binary.tar.gz, which is downloaded (170 MB) if it is missing.
 
-    Raises ConnectionError, which says what to do, where it cannot be downloaded, FileNotFoundError where it may not, or
-    where one of the unpacked files is missing, ValueError if a file is damaged.
+    Raises ConnectionError, which says what to do, if the download fails, FileNotFoundError if download=False or one of
+    the unpacked files is missing, ValueError if a file is damaged.
     Source: A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009.
     """
     folder = data_folder("cifar10") if folder is None else Path(folder).expanduser()
@@ -45,7 +45,7 @@ def load_cifar10(folder: str | os.PathLike | None = None, *, download: bool = Tr
 
 
 def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
-    """Name and content of the six files."""
+    """Path and content of each of the six files."""
     for place in (folder, folder / INSIDE):
         present = [name for name in BATCHES if (place / name).is_file()]
         if present:
@@ -67,12 +67,12 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
     found = {}
     try:
         with _Bounded(archive) as unpacked:
-            with tarfile.open(fileobj=unpacked, mode="r|") as tar:  # read in place: nothing is unpacked to the disk
+            with tarfile.open(fileobj=unpacked, mode="r|") as tar:  # nothing is unpacked to disk
                 for member in tar:
                     if member.isfile() and (name := Path(member.name).name) in BATCHES:
                         _check_size(archive / name, member.size)
                         found[name] = tar.extractfile(member).read()  # type: ignore[union-attr]
-            while unpacked.read(1 << 20):  # to the very end, where the checksum is
+            while unpacked.read(1 << 20):  # to the end, where the checksum is
                 pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"load_cifar10: {archive} is damaged ({error}); delete it, and get it again") from None
@@ -83,7 +83,7 @@ def _contents(folder: Path, may_download: bool) -> Iterator[tuple[Path, bytes]]:
 
 
 class _Bounded(gzip.GzipFile):
-    """Breaks off when it unpacks to more than the archive can hold: a megabyte may become a gigabyte."""
+    """Raises OSError when it unpacks to more than the archive can hold: a megabyte may become a gigabyte."""
 
     def read(self, size: int | None = -1) -> bytes:
         content = super().read(size)
@@ -94,7 +94,7 @@ class _Bounded(gzip.GzipFile):
 
 def _check_size(path: Path, size: int) -> None:
     if size % RECORD or not 0 < size <= MOST_RECORDS * RECORD:
-        raise ValueError(f"load_cifar10: {path} holds {size} bytes, which is no whole number of records of {RECORD}, "
+        raise ValueError(f"load_cifar10: {path} holds {size} bytes, not a whole number of records of {RECORD}, "
                          f"from 1 to {MOST_RECORDS}; delete it, and get it again")
 
 

@@ -15,7 +15,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     """1,797 handwritten digits, ready to train on: no download.
 
     Returns images (1797, 1, 8, 8), float32 in [0, 1], and labels (1797,), int64 in 0, ..., 9.
-    Raises ValueError if the file is not the one of this package any more.
+    Raises ValueError if the file is no longer that of this package.
     Source: E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, 1998.
     """
     path = files(__package__).joinpath("digits.npz")
@@ -30,9 +30,9 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 def stratified_split(labels: np.ndarray, test_fraction: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Split indices into training and test so that each class gives the same fraction to the test.
 
-    labels: (n,). Returns two sorted index arrays that together are 0, ..., n - 1. The split depends on the labels and
-    `seed` alone, not on the package's generator, so that the same `seed` names the same split in every program.
-    Raises ValueError if the fraction is not inside (0, 1), or leaves a class out of the training or of the test part.
+    labels: (n,). Returns two sorted index arrays that together are 0, ..., n - 1. The split depends only on the labels
+    and `seed`, not on the package's generator: the same `seed` gives the same split in every program.
+    Raises ValueError if the fraction is not inside (0, 1), or leaves a class out of the training or the test part.
     """
     labels = np.asarray(labels)
     if labels.ndim != 1:

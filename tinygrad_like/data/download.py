@@ -1,4 +1,4 @@
-"""Files from the network: checked, resumed, kept."""
+"""Files from the network: resumed, checked and stored."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ except ImportError:
 VARIABLE = "TINYGRAD_LIKE_DATA"
 TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 18
-MOST = 1 << 30  # bytes: what is longer cannot be what was asked for, and should not fill the disk
+MOST = 1 << 30  # bytes: a longer file is not the one asked for, and should not fill the disk
 
 
 def data_folder(name: str) -> Path:
-    """Where the data set of this name is kept unless a folder is given: $TINYGRAD_LIKE_DATA/name, or else
-    tinygrad_like/name in the user's cache directory."""
+    """The default folder of a data set: $TINYGRAD_LIKE_DATA/name, or tinygrad_like/name in the user's cache folder."""
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser() / name
     if sys.platform == "win32":
@@ -43,35 +42,37 @@ def data_folder(name: str) -> Path:
 
 
 def download(folder: str | os.PathLike, digests: Mapping[str, str], mirrors: Sequence[str]) -> None:
-    """Fetch files into `folder`, except those that are there: names with their SHA-256, from addresses that end in "/".
+    """Fetch the files that `folder` lacks.
 
-    Mirrors are tried in order. Bytes are gathered in `<name>.part`, which a later call continues where this one was
-    interrupted; a file takes its name only once its SHA-256 is right. Each has a progress bar, on a terminal and if
-    tqdm is installed. Raises ConnectionError, which says what to do by hand, if no mirror gives a file.
+    digests: file name -> SHA-256. mirrors: addresses that end in "/", tried in order.
+
+    Bytes go to `<name>.part`, where a later call continues after an interruption; a file gets its name only when its
+    SHA-256 is right. On a terminal with tqdm installed, each has a progress bar. Raises ConnectionError, which says
+    what to do by hand, if no mirror gives a file.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name, digest in digests.items():
         failures = []
-        with alone(folder):
+        with folder_lock(folder):
             for mirror in mirrors:
                 if (folder / name).exists():
                     break
                 try:
                     _fetch(mirror + name, folder / f"{name}.part", digest)
                     os.replace(folder / f"{name}.part", folder / name)
-                except (OSError, http.client.HTTPException, ValueError) as error:  # the last: an address makes no sense
+                except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a malformed address
                     failures.append(f"\n  {mirror}{name}: {_reason(error)}")
         if len(failures) == len(mirrors):
             missing = [other for other in digests if not (folder / other).exists()]
             raise ConnectionError(f"{name} could not be downloaded:{''.join(failures)}\n"
-                                  f"Fetch in some other way what is missing: {', '.join(missing)}\n"
+                                  f"Fetch in another way what is missing: {', '.join(missing)}\n"
                                   f"from {' or '.join(mirrors)}\n"
-                                  f"into the folder {str(folder)!r}, or name a folder that has it")
+                                  f"into the folder {str(folder)!r}, or name a folder that has them")
 
 
 def _fetch(url: str, part: Path, digest: str) -> None:
-    """Complete `part` from url, over several connections if they break off but bring something."""
+    """Complete `part` from url, over several connections if each breaks off but brings some bytes."""
     while True:
         start = part.stat().st_size if part.exists() else 0
         try:
@@ -80,7 +81,7 @@ def _fetch(url: str, part: Path, digest: str) -> None:
             error.close()
             if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
                 raise
-            # There is no more than what we have: it may be whole.
+            # The server has no more bytes than we do: the file may be complete.
         except (OSError, http.client.HTTPException):
             if not part.exists() or part.stat().st_size <= start:
                 raise
@@ -90,8 +91,8 @@ def _fetch(url: str, part: Path, digest: str) -> None:
         if found == digest:
             return
         part.unlink()
-        if not start:  # else what was there before may have been to blame: once more from the beginning
-            raise OSError(f"is not the file that was published: its SHA-256 is {found}, not {digest}")
+        if not start:  # else the earlier part may have been wrong: start again from the beginning
+            raise OSError(f"is not the published file: its SHA-256 is {found}, not {digest}")
 
 
 def _append(url: str, part: Path, start: int) -> None:
@@ -99,8 +100,8 @@ def _append(url: str, part: Path, start: int) -> None:
     request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
         if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-            start = 0  # the server sends all of it, whatever it was asked
-        total = None if response.length is None else start + response.length  # None also where the header is no number
+            start = 0  # the server ignored the range and sends everything
+        total = None if response.length is None else start + response.length  # None also if the header is not a number
         with part.open("r+b" if start else "wb") as file, _progress(part.stem, start, total) as update:
             file.seek(start)
             while file.tell() <= MOST and (chunk := response.read(CHUNK)):
@@ -128,14 +129,14 @@ def _progress(name: str, start: int, total: int | None) -> Iterator[Callable]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Let others wait, here or in other processes, that want to write to the same files: two would spoil them."""
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Make other threads and processes that want to write to the folder wait, since two would damage the files."""
     if fcntl is None:
         yield
         return
     directory = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network file systems cannot lock a folder; the checksum is there still
+        with suppress(OSError):  # some network file systems cannot lock a folder; the checksum still protects
             fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:

@@ -16,10 +16,10 @@ import numpy as np
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
-# Bytes that a gzip file may unpack to, whatever its header says: the largest set in this format, EMNIST, has 0.55e9.
+# The bytes a gzip file may unpack to, whatever its header says: EMNIST, the largest set in this format, has 0.55e9.
 MOST = 600_000_000
 CHUNK = 1 << 20
-DEFLATE = 1032  # bytes that one of deflate's can become
+DEFLATE = 1032  # the most bytes that one compressed byte can unpack to
 
 
 def read_idx(path: str | os.PathLike) -> np.ndarray:
@@ -43,10 +43,10 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 
 def _read(path: str | os.PathLike, file: IO[bytes] | gzip.GzipFile, most: int) -> np.ndarray:
-    """The array of a file that holds at most so many bytes: no header makes us ask for more memory than that."""
+    """The array of a file that holds at most `most` bytes, so that no header makes us allocate more than that."""
     start = file.read(4)
     if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _TYPES:
-        raise ValueError(f"read_idx: {path} is no IDX file: it begins with {start.hex(' ') or 'nothing'}, not "
+        raise ValueError(f"read_idx: {path} is not an IDX file: it begins with {start.hex(' ') or 'nothing'}, not "
                          "with 00 00, an element type (08, 09, 0b, 0c, 0d or 0e) and the number of axes")
     lengths = file.read(4 * start[3])
     if len(lengths) < 4 * start[3]:
@@ -60,7 +60,7 @@ def _read(path: str | os.PathLike, file: IO[bytes] | gzip.GzipFile, most: int) -
     try:
         array = np.empty(shape, dtype)
     except ValueError as error:  # too many axes, or too long ones beside one of length 0
-        raise ValueError(f"read_idx: {path} is of no use: NumPy has no arrays of shape {shape} ({error})") from None
+        raise ValueError(f"read_idx: {path} cannot be read: NumPy has no arrays of shape {shape} ({error})") from None
     elements, done = array.reshape(-1).view(np.uint8).data, 0
     while chunk := file.read(min(count - done, CHUNK)):
         elements[done:done + len(chunk)] = chunk

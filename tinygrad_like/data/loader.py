@@ -18,19 +18,19 @@ class DataLoader:
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
     arrays: one or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...).
-    shuffle: a new order each time it is iterated.
+    shuffle: a new order for each iteration.
     drop_last: leave out a last batch that is smaller than the others.
     transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
-    mix: changes the first two arrays afterwards, `images, labels = mix(images, labels, generator)`: MixUp, CutMix.
-    prefetch: make so many batches ahead, in a thread, while the caller computes. Transforms that are NumPy or numba run
-    beside Python; those of this package use one core. The thread ends with the loop, however that ends; what a
-    transform raises is raised by the loop.
+    mix: then changes the first two arrays, `images, labels = mix(images, labels, generator)`: MixUp, CutMix.
+    prefetch: how many batches a thread makes ahead while the caller computes. NumPy and numba transforms run in
+    parallel with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop
+    raises what a transform raises.
 
-    A batch is a copy: changing it leaves the data set alone. `len(loader)` is the number of batches.
+    A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
-    Randomness: an iteration takes one number from the package's generator (none, if nothing is left to chance), and
-    from it makes the order and a generator for each batch. So batches depend on `manual_seed` alone, whatever prefetch
-    is and whatever the loop draws meanwhile; to resume between epochs, restore what `get_rng_state` returned there.
+    Randomness: an iteration draws one number from the package's generator (none, if nothing is random), and derives
+    from it the order and a generator for each batch. So batches depend only on `manual_seed`, not on prefetch or on
+    what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
 
     Raises ValueError for no arrays, arrays of different lengths, or a batch size below 1; in the loop, TypeError for a
     batch of a dtype that a Tensor cannot have.
@@ -45,7 +45,7 @@ class DataLoader:
                              f"{[x.shape for x in self.arrays]}")
         if not all(isinstance(n, int | np.integer) for n in (batch_size, prefetch)) or batch_size < 1 or prefetch < 0:
             raise ValueError(f"DataLoader: batch_size={batch_size!r} must be a positive integer, and "
-                             f"prefetch={prefetch!r} one that is not negative")
+                             f"prefetch={prefetch!r} an integer of at least 0")
         if mix is not None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
         self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
@@ -62,8 +62,8 @@ class DataLoader:
         return self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
 
     def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
-        rows = order[i * self.batch_size:(i + 1) * self.batch_size]
-        batch = [x[rows] for x in self.arrays]
+        indices = order[i * self.batch_size:(i + 1) * self.batch_size]
+        batch = [x[indices] for x in self.arrays]
         if self.transform is not None or self.mix is not None:
             generator = np.random.default_rng((seed, i))
             if self.transform is not None:
@@ -81,12 +81,12 @@ class DataLoader:
                 if i + self.prefetch < len(self):
                     waiting.append(worker.submit(self._batch, order, seed, i + self.prefetch))
                 yield batch
-                del batch  # else it would live until the next is ready
+                del batch  # or it would live until the next is ready
         finally:
             worker.shutdown(cancel_futures=True)
 
 
 def _tensor(x: Any) -> Tensor:
-    """What an array or a transform gave, as a Tensor. Raises TypeError for a dtype it cannot have."""
+    """An array, or a transform's result, as a Tensor. Raises TypeError for a dtype it cannot have."""
     x = x.data if isinstance(x, Tensor) else np.asarray(x)
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))

@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST, in the four IDX files that they are published in."""
+"""MNIST and Fashion-MNIST, from their four published IDX files."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def load_mnist(folder: str | os.PathLike | None = None, *, download: bool = True
     """MNIST: 60,000 + 10,000 handwritten digits.
 
     Returns training images (n, 1, 28, 28), float32 in [0, 1], training labels (n,), int64 in 0, ..., 9, and the same of
-    the test set. Read from `folder`, by default `data_folder("mnist")`, in the published files, gzipped or not; those
-    that are missing are first downloaded into it (11 MB). Any other set under the same file names is read as well.
+    the test set. Read from the published files, gzipped or not, in `folder`, by default `data_folder("mnist")`. Missing
+    files are first downloaded into it (11 MB). It also reads other data sets in files of these names.
 
-    Raises ConnectionError, which says what to do, where a file cannot be downloaded, FileNotFoundError where it may
-    not, ValueError if a file is damaged or images and labels do not belong together.
+    Raises ConnectionError, which says what to do, if a download fails, FileNotFoundError if a file is missing and
+    download=False, ValueError if a file is damaged or images and labels do not belong together.
     Source: Y. LeCun, C. Cortes, C. Burges, the MNIST database of handwritten digits.
     """
     return _load("load_mnist", folder or data_folder("mnist"), MNIST_MIRRORS, MNIST_SHA256, download)

@@ -1,17 +1,17 @@
-"""Scaling, fitted on the training data only: test data that shape it would be known to the model before the test.
+"""Scaling, fitted to the training data only: test data must not influence the model before the test.
 
     scaler = StandardScaler().fit(x_train)
     x_train, x_test = scaler.transform(x_train), scaler.transform(x_test)
 
-Each feature of (n, features), each channel of (n, channels, height, width), is scaled by itself. A scaler may also be
-the last of the transforms in Compose.
+Each feature of (n, features), or each channel of (n, channels, height, width), is scaled separately. A scaler may also
+be the last transform in Compose.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-ROWS = 1024  # looked at together: a float64 copy of all of a data set might not fit
+BLOCK = 1024  # rows at a time: a float64 copy of the whole data set might not fit into memory
 
 
 class _Scaler:
@@ -27,8 +27,7 @@ class _Scaler:
                              f"{f'{x.dtype} of shape {x.shape}' if isinstance(x, np.ndarray) else type(x).__name__}")
 
     def _set(self, offset: np.ndarray, scale: np.ndarray) -> None:
-        # Of a feature that never changes nothing remains but 0.
-        self.offset, self.scale = offset, np.where(scale > 0, scale, 1.0)
+        self.offset, self.scale = offset, np.where(scale > 0, scale, 1.0)  # a constant feature becomes 0
 
     def _shaped(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not hasattr(self, "scale"):
@@ -47,7 +46,7 @@ class _Scaler:
         return y
 
     def inverse(self, x: np.ndarray) -> np.ndarray:
-        """x scale + offset: what `transform` was given."""
+        """x scale + offset: the input of `transform`."""
         offset, scale = self._shaped(x)
         y = x * scale
         y += offset
@@ -61,21 +60,21 @@ class StandardScaler(_Scaler):
     """(x - mean) / std: mean 0 and standard deviation 1 over the data it was fitted to."""
 
     def fit(self, x: np.ndarray) -> StandardScaler:
-        """Take mean and standard deviation from x; a feature or channel that is constant is only shifted."""
+        """Take mean and standard deviation from x; a constant feature or channel is only shifted."""
         self._check_data(x)
         axes = (0, *range(2, x.ndim))
         mean = x.mean(axes, dtype=np.float64)
         shaped = mean.reshape(-1, *[1] * (x.ndim - 2))
-        squares = sum(np.square(x[i:i + ROWS] - shaped).sum(axes) for i in range(0, len(x), ROWS))
+        squares = sum(np.square(x[i:i + BLOCK] - shaped).sum(axes) for i in range(0, len(x), BLOCK))
         std = np.sqrt(squares / (x.size / x.shape[1]))
-        self._set(mean, np.where(std > 1e-7 * np.abs(mean), std, 0.0))  # below that it is what rounding the mean left
+        self._set(mean, np.where(std > 1e-7 * np.abs(mean), std, 0.0))  # a smaller one is rounding of the mean
         return self
 
 
 class MinMaxScaler(_Scaler):
     """low + (high - low) (x - min) / (max - min): from low to high over the data it was fitted to.
 
-    Other data may go beyond. Raises ValueError unless low < high.
+    Other data may exceed this range. Raises ValueError unless low < high.
     """
 
     def __init__(self, low: float = 0.0, high: float = 1.0):
@@ -84,7 +83,7 @@ class MinMaxScaler(_Scaler):
         self.low, self.high = low, high
 
     def fit(self, x: np.ndarray) -> MinMaxScaler:
-        """Take minimum and maximum from x; a feature or channel that is constant becomes `low`."""
+        """Take minimum and maximum from x; a constant feature or channel becomes `low`."""
         self._check_data(x)
         axes = (0, *range(2, x.ndim))
         least, most = x.min(axes).astype(np.float64), x.max(axes).astype(np.float64)

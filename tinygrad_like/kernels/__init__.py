@@ -30,6 +30,13 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
     "drop": ("dropout", 256),
+    "affine": ("gemm", 0),
+    "affine_vjp": ("gemm", 0),
+    "batched_matmul": ("gemm", 1),
+    "running_sum": ("reduce", 64),
+    "sum_over": ("reduce", 64),
+    "sum_rows_by": ("embedding", 512),
+    "take_rows": ("embedding", 512),
 }
 
 

@@ -1,18 +1,18 @@
-"""Adding rows to the rows of a table that an index names: the gradient of an embedding.
+"""Rows of a table that an index names, and the gradient of that: rows added to the rows of a table.
 
 A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
 is added to a row is added up in float64: in a copy of the table or, if it has more rows than are added, row by row, in
 the order of the sorted index.
+
+The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
 """
 
 import numpy as np
 
-from ..dtypes import INT64
-from . import threads
-from .simd import floats_at, inner, kernel
-from .tasks import flat, flat_out, run
+from .program import INTEGERS, READ, WRITE, kernel, together
+from .simd import floats_at, inner
 
-PARALLEL_FROM = 1 << 16
+_COST = 0.1  # nanoseconds of a number
 
 
 @inner
@@ -27,43 +27,85 @@ def _copy(x, y):
         y[j] = x[j]
 
 
-@kernel()
-def _add_all_task(rows, index, width, skipped, table, task, tasks):
+@inner
+def _take_work(table, index, width, rows, wrong):
+    return int(rows.size * _COST) if rows.size == index.size * width and table.size % max(width, 1) == 0 else -1
+
+
+@kernel(table=READ, index=INTEGERS, rows=WRITE, wrong=WRITE.of(np.int64), work=_take_work)
+def _take(table, index, width, rows, wrong, task, tasks):
+    count = table.size // width
+    for i in range(task * index.size // tasks, (task + 1) * index.size // tasks):
+        row = index[i]
+        if 0 <= row < count:
+            _copy(table[row * width : (row + 1) * width], rows[i * width : (i + 1) * width])
+        else:
+            wrong[0] = 1
+
+
+def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
+    """table[index], for a table (m, n); None if there is no such row"""
+    rows, wrong = np.empty((*index.shape, table.shape[1]), np.float32), np.zeros(1, np.int64)
+    if rows.size:
+        _take(table, index.astype(np.int64, copy=False), table.shape[1], rows, wrong)
+    return None if wrong[0] else rows
+
+
+@inner
+def _add_work(rows, index, width, skipped, table, wrong):
+    return int(rows.size * _COST) if rows.size == index.size * width and table.size % width == 0 else -1
+
+
+@kernel(rows=READ, index=INTEGERS, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
+def _add_all(rows, index, width, skipped, table, wrong, task, tasks):
     """A task has some columns of every row: so two never write to one place."""
     left, n = task * width // tasks, (task + 1) * width // tasks - task * width // tasks
-    total, x = np.zeros(table.size // width * n), rows.ctypes.data + 4 * left
+    total, x, count = np.zeros(table.size // width * n), rows.ctypes.data + 4 * left, table.size // width
     for i in range(index.size):
-        if index[i] != skipped:
-            place = index[i] * n
-            _add(floats_at(x + 4 * i * width, n), total[place : place + n])
-    for row in range(table.size // width):
-        _add(total[row * n : row * n + n], floats_at(table.ctypes.data + 4 * (row * width + left), n))
+        row = index[i]
+        if not 0 <= row < count:
+            wrong[0] = 1
+        elif row != skipped:
+            _add(floats_at(x + 4 * i * width, n), total[row * n : row * n + n])
+    for row in range(count):
+        _copy(total[row * n : row * n + n], floats_at(table.ctypes.data + 4 * (row * width + left), n))
 
 
-@kernel()
-def _sort(index, ends, order):
-    """order = argsort(index), stable, by counting; ends has a 0 for each row of the table."""
+@kernel(index=INTEGERS, ends=WRITE.of(np.int64), order=WRITE.of(np.int64), wrong=WRITE.of(np.int64), tasks=1, cost=0)
+def _sort(index, ends, order, wrong, task, tasks):
+    """order = argsort(index), stable, by counting; ends has one number for each row of the table."""
+    ends[:], order[:] = 0, 0
     for i in range(index.size):
-        ends[index[i]] += 1
+        if 0 <= index[i] < ends.size:
+            ends[index[i]] += 1
+        else:
+            wrong[0] = 1
     for row in range(1, ends.size):
         ends[row] += ends[row - 1]
     for i in range(index.size - 1, -1, -1):
-        ends[index[i]] -= 1
-        order[ends[index[i]]] = i
+        row = index[i]
+        if 0 <= row < ends.size and ends[row] > 0:
+            ends[row] -= 1
+            order[ends[row]] = i
 
 
-@kernel()
-def _add_sorted_task(rows, index, order, width, skipped, table, task, tasks):
+@inner
+def _sorted_work(rows, index, order, width, skipped, table):
+    return _add_work(rows, index, width, skipped, table, order) if order.size == index.size else -1
+
+
+@kernel(rows=READ, index=INTEGERS, order=INTEGERS, table=WRITE, work=_sorted_work, tasks=1)
+def _add_sorted(rows, index, order, width, skipped, table, task, tasks):
     left, n = task * width // tasks, (task + 1) * width // tasks - task * width // tasks
     x, y, total, begin = rows.ctypes.data + 4 * left, table.ctypes.data + 4 * left, np.empty(n), 0
+    for row in range(table.size // width):
+        floats_at(y + 4 * row * width, n)[:] = 0
     while begin < order.size:
         row, end = index[order[begin]], begin + 1
         while end < order.size and index[order[end]] == row:
             end += 1
-        here = floats_at(y + 4 * row * width, n)
-        if row != skipped and end - begin == 1:
-            _add(floats_at(x + 4 * order[begin] * width, n), here)
-        elif row != skipped:
+        if row != skipped and 0 <= row < table.size // width:
+            here = floats_at(y + 4 * row * width, n)
             _copy(here, total)
             for i in range(begin, end):
                 _add(floats_at(x + 4 * order[i] * width, n), total)
@@ -71,25 +113,20 @@ def _add_sorted_task(rows, index, order, width, skipped, table, task, tasks):
         begin = end
 
 
-def add_rows(rows: np.ndarray, index: np.ndarray, table: np.ndarray, skipped: int = -1) -> np.ndarray:
-    """np.add.at(table, index, rows), for rows (n, ...), index (n,) >= 0 and a contiguous table (m, ...).
-
-    Rows whose index is `skipped` are left out. Returns the table. Raises IndexError for a row that is not there.
+def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = -1) -> np.ndarray | None:
+    """Zeros (count, n) with the rows (..., n) added where the index (...) says; None if it names a row that is not
+    there. Rows whose index is `skipped` are left out.
     """
-    if rows.size:
-        index = flat(index.astype(INT64), INT64)  # a copy: nobody can change it after it was found to be in range
-        if index.min() < 0 or index.max() >= len(table):
-            raise IndexError(f"add_rows: the index has {index.min()} to {index.max()}, but the table rows 0 to "
-                             f"{len(table) - 1}")
-        large, rest = rows.size >= PARALLEL_FROM, (rows.size // index.size, skipped, flat_out(table, table.shape)[1])
-        if table.size == len(table):
-            sums = np.bincount(index, rows.ravel(), len(table))
-            sums[skipped] *= skipped < 0
-            table += sums.reshape(table.shape)
-        elif len(table) <= index.size:
-            run(_add_all_task, large, flat(rows), index, *rest, tasks=threads.count)  # each reads all of the index
+    width, index = rows.shape[-1], index.astype(np.int64, copy=False)
+    table, wrong = np.empty((count, width), np.float32), np.zeros(1, np.int64)
+    if not rows.size or not count:
+        table[:] = 0
+        return None if index.size and not count else table
+    with together():
+        if count <= index.size:
+            _add_all(rows, index, width, skipped, table, wrong)
         else:
             order = np.empty(index.size, np.int64)
-            _sort(index, np.zeros(len(table), np.int32), order)
-            run(_add_sorted_task, large, flat(rows), index, order, *rest, tasks=threads.count)
-    return table
+            _sort(index, np.empty(count, np.int64), order, wrong)
+            _add_sorted(rows, index, order, width, skipped, table)
+    return None if wrong[0] else table

@@ -8,6 +8,7 @@ needs no packing where the numbers of a row lie together, since tiles read it in
 simd.py); otherwise it is packed too, in panels as high as a tile.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ from .threads import take
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
+_LEAST = 60_000  # multiplications that are worth a kernel
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
@@ -68,6 +70,16 @@ _copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) f
 def matmul_reference(a: np.ndarray, b: np.ndarray, start: np.ndarray | float = 0.0) -> np.ndarray:
     """What `product` and `matmul` compute."""
     return start + np.matmul(a, b)
+
+
+def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b, unless that is so little that NumPy's BLAS is as fast, and starts no threads for it."""
+    if b.dtype is not FLOAT32:
+        return NotImplemented
+    shape = a.shape[0], b.shape[-1]
+    if not a.ndim == 2 == b.ndim:
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    return product(a, b, empty(shape)) if math.prod(shape) * a.shape[-1] >= _LEAST else NotImplemented
 
 
 def matmul(
@@ -139,42 +151,49 @@ def product(
     return out
 
 
-def linear_vjp_reference(g, y, x, weight, start=0.0):
-    """What `linear_vjp` computes."""
+def affine(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, rectify: bool = False, skip: np.ndarray | None = None,
+    total: np.ndarray | None = None
+) -> np.ndarray:
+    """y = x @ weight.T + bias, or its positive part if told to rectify; and total = skip + y, if they are given."""
+    y = empty((len(x), len(weight)))
+    bias = bias if bias is None or bias.flags.c_contiguous else np.ascontiguousarray(bias)
+    _matrix_product(x, weight, y, bias, None, skip, total, False, True, rectify, True, counters[0])
+    return y
+
+
+def affine_vjp_reference(g, y, x, weight, start=0.0):
+    """What `affine_vjp` computes."""
     kept = g if y is None else np.where(y <= 0, 0, g)
     return start + kept @ weight, kept.T @ x, kept.sum(0)
 
 
-def linear_vjp(
-    g: np.ndarray,
-    y: np.ndarray | None,
-    x: np.ndarray,
-    weight: np.ndarray,
-    wanted: Sequence[bool],
-    start: np.ndarray | None = None,
-    dx: np.ndarray | None = None,
+def affine_vjp(
+    g: np.ndarray, y: np.ndarray | None, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool],
+    skip: np.ndarray | None = None, out: np.ndarray | None = None
 ) -> list[np.ndarray | None]:
     """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
 
-    x (m, in) and weight (out, in), of any strides; g (m, out), contiguous; all of float32. y (m, out), contiguous, is
-    the positive part: of g, what meets a y <= 0 does not count. y None: no positive part was taken. wanted: which of
-    the three to compute; the others are None. start: what the cotangent of x is added to. dx: where to write it; it may
-    be start.
+    x (m, in) and weight (out, in); g (m, out); y (m, out) the positive part: of g, what meets a y <= 0 does not count.
+    y None: no positive part was taken. wanted: which of the three to compute; the others are None. skip: what the
+    cotangent of x is added to. out: where to write it, if it has as many numbers; it may be skip.
 
     g is gated while it is packed, so that no gated g is written.
     """
-    dx = None if not wanted[0] else empty(x.shape) if dx is None else dx
-    dw = empty(weight.shape) if wanted[1] else None
-    db = np.empty(weight.shape[0], np.float32) if wanted[2] else None
+    g = g if g.flags.c_contiguous else np.ascontiguousarray(g)
+    y = y if y is None or y.flags.c_contiguous else np.ascontiguousarray(y)
+    dx = dw = db = None
     with together():
-        if db is not None:
+        if wanted[2]:
+            db = np.empty(len(weight), np.float32)
             _column_sums(g, y, db)
-        if dw is not None:
-            multiply = _matrix_product if db is None else _matrix_product.beside
-            multiply(g, x, dw, None, y, None, None, True, False, False, dx is None, counters[1])
-        if dx is not None:
+        if wanted[1]:
+            dw, multiply = empty(weight.shape), _matrix_product if db is None else _matrix_product.beside
+            multiply(g, x, dw, None, y, None, None, True, False, False, not wanted[0], counters[1])
+        if wanted[0]:
+            dx = empty(x.shape) if out is None or out.shape != x.shape else out
             multiply = _matrix_product if db is dw is None else _matrix_product.beside
-            multiply(g, weight, dx, start, y, None, None, False, False, False, True, counters[0])
+            multiply(g, weight, dx, skip, y, None, None, False, False, False, True, counters[0])
     return [dx, dw, db]
 
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .reduce import PIECE, _combine
+from .reduce import PIECE, combine
 from .simd import kernel
 from .tasks import flat, run
 from .vectormath import INF, INNER, SCALAR, F
@@ -206,7 +206,7 @@ def rows_backward(
     run(_rows_backward_task, x.size >= PARALLEL_FROM, flat(g), flat(x), n, weight, centred, stats, block, dx.ravel(),
         sums)
     total = np.empty(2 * n, np.float32)
-    _combine(sums[None], NONE, 0, 0, total[None])
+    combine(sums[None], None, 0, 0, total[None])
     return dx, total[:n], total[n:]
 
 

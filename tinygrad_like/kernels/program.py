@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import os
 import struct
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -54,7 +55,7 @@ class Array(NamedTuple):
     axes: int = 1  # of the array that compiled code gets; 0: it gets the address of an array of any strides
     optional: bool = False  # None counts as an array of nothing
 
-    def of(self, dtype: np.dtype = FLOAT32, axes: int = 1) -> Array:
+    def of(self, dtype: Any = FLOAT32, axes: int = 1) -> Array:
         return self._replace(dtype=np.dtype(dtype), axes=axes)
 
 
@@ -342,11 +343,12 @@ class Kernel:
                  "    return 0"]
         exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
         self.entry = compiled()(names[self.__name__])
-        names["code"], names["known"] = address_of(self.entry), _TYPES.ctypes.data
         record = struct.Struct(f"{_HEADER}q{fields}")
-        names |= {"pack_into": record.pack, "size": record.size, "tasks": self.tasks}
+        # An argument may have any name but these.
+        names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
+                  "_known": _TYPES.ctypes.data, "_tasks": self.tasks}
         return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
-                    f"pack_into(code, size, known, beside, tasks, {', '.join(packed)})", names)
+                    f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
 
 
 def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, fastmath: Any = False,
@@ -463,7 +465,8 @@ def _finish(calls: Sequence[Call], done: int) -> None:
     while done != len(calls):
         if done < 0:
             done = -1 - done
-            threads.gather()
+            with threads.pool:
+                threads.gather()
         elif fitted:
             raise calls[_first_misfit(calls, done)].misfit()
         else:
@@ -491,3 +494,13 @@ def _amount(at):
 
 tape: list[Call] | None = None  # where calls are noted while someone records
 waiting: list[Call] | None = None  # calls of a `together` block; who reads it holds the pool
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have been in such a block."""
+    global waiting
+    waiting = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

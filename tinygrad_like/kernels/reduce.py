@@ -10,11 +10,10 @@ import math
 import numpy as np
 from numba import njit
 
-from .simd import kernel
-from .tasks import flat, flat_out, run
+from .program import OPTIONAL, READ, WRITE, kernel, together
 from .vectormath import INNER, F, I
 
-PARALLEL_FROM = 98304
+_COST = 0.03  # nanoseconds of a number
 SUM, SUM_SQUARES, MAX = range(3)
 PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
@@ -52,8 +51,8 @@ def _max(x):
     return I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
 
 
-@kernel()
-def _rows_task(op, x, n, out, task, tasks):
+@kernel(x=READ, out=WRITE, cost=_COST)
+def _rows(op, x, n, out, task, tasks):
     """One number for every n of x."""
     for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
         stop = min((row + 1) * n, x.size)
@@ -79,8 +78,8 @@ def _add(x, total):
         total[j] += x[j]
 
 
-@kernel()
-def _columns_task(x, size, partial, task, tasks):
+@kernel(x=READ, partial=WRITE.of(np.float32, 3), cost=_COST)
+def _columns(x, size, partial, task, tasks):
     """partial[k, b] = the sum of block b of the rows of matrix k, of x, of which each has so many numbers."""
     matrices, blocks, n = partial.shape
     m, strips = size // n, -(-n // STRIP)
@@ -109,25 +108,36 @@ def _columns_task(x, size, partial, task, tasks):
         partial[k, block, left : left + width] = whole[:width]
 
 
-@kernel()
-def _combine(partial, x, size, used, out):
+@kernel(partial=READ.of(np.float32, 3), x=OPTIONAL, out=WRITE.of(np.float32, 2), cost=0.1)
+def combine(partial, x, size, used, out, task, tasks):
     """out[k] = the sum of the rows of partial[k] and of those that begin with number `used` of matrix k of x."""
     matrices, n = out.shape
-    total = np.empty(n)
+    left, right = task * n // tasks, (task + 1) * n // tasks
+    total = np.empty(right - left)
     for k in range(matrices):
         total[:] = 0
         for i in range(partial.shape[1]):
-            _add(partial[k, i], total)
-        for i in range(k * size + used, (k + 1) * size, n):
-            _add(x[i : i + n], total)
-        out[k] = total
+            _add(partial[k, i, left:right], total)
+        for i in range(k * size + used, (k + 1) * size if x.size else 0, n):
+            _add(x[i + left : i + right], total)
+        out[k, left:right] = total
+
+
+@kernel(partial=READ, out=WRITE.of(np.float64), tasks=1)
+def _total(partial, out, task, tasks):
+    total = 0.0
+    for i in range(partial.size):
+        total += partial[i]
+    if task == 0:
+        out[0] = total
 
 
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    m, n = x.shape
-    y, row = flat_out(out, (m,))
-    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), n, row)
-    return y
+    out = np.empty(len(x), np.float32) if out is None else out
+    if out.shape != x.shape[:1]:
+        raise ValueError(f"rows of {x.shape}: out must have shape {x.shape[:1]}, got {out.shape}")
+    _rows(op, x, x.shape[1], out)
+    return out
 
 
 def sum_rows(x: np.ndarray) -> np.ndarray:
@@ -147,48 +157,42 @@ def sum_columns(x: np.ndarray) -> np.ndarray:
     return _sum_middle(x, 1, *x.shape)[0]
 
 
-def sum_axis(x: np.ndarray, axis: int) -> np.ndarray:
-    """x.sum(axis), for a contiguous x"""
-    if x.ndim == 2:
-        return sum_rows(x) if axis else sum_columns(x)
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
-    outer, n = math.prod(before), math.prod(after)
-    y = sum_rows(x.reshape(outer, -1)) if n == 1 else _sum_middle(x, outer, x.shape[axis], n)
-    return y.reshape(before + after)
-
-
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
     """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
-    x = flat(x)
     group = 512 // n if 0 < n < SHORT and m > BLOCK else 1
     rows = m // group
-    partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
-    if partial.size:
-        run(_columns_task, x.size >= PARALLEL_FROM, x, m * n, partial)
-    if group == partial.shape[1] == 1:
-        return partial[:, 0]
-    out = np.empty((outer, n), np.float32)
-    if out.size:
-        _combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
+    partial, out = np.empty((outer, -(-rows // BLOCK), group * n), np.float32), np.empty((outer, n), np.float32)
+    with together():
+        if partial.size:
+            _columns(x, m * n, partial)
+        if group == partial.shape[1] == 1:
+            return partial[:, 0]
+        if out.size:
+            combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
     return out
 
 
-def sum_over(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
-    """x.sum(axis), for x of any strides.
+def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """np.sum(x, axis, keepdims=keepdim), for x of any strides; to some 1e-7 of the sum of |x|."""
+    short = x.flags.c_contiguous and (len(axis) == x.ndim or axis == (x.ndim - 1,))
+    if not axis or (short and x.size < 2048):
+        return NotImplemented  # which NumPy adds up in pairs
+    y = sum_all(x) if len(axis) == x.ndim and 0 not in x.strides else _over_axes(x, axis)
+    return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
-    Axes are taken in the order in which they lie in memory, so that only an x with gaps is copied.
-    """
+
+def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
+    """Axes are taken in the order in which they lie in memory, so that only an x with gaps is copied."""
     repeated = [a for a in range(x.ndim) if x.strides[a] == 0 and x.shape[a] > 1]  # by expand: the sum is a product
     if repeated:
         once = x[tuple([slice(1) if a in repeated else slice(None) for a in range(x.ndim)])]
-        y = sum_over(once, axis) * np.float32(math.prod(x.shape[a] for a in repeated if a in axis))
+        y = _over_axes(once, axis) * np.float32(math.prod(x.shape[a] for a in repeated if a in axis))
         return np.array(np.broadcast_to(y, [n for a, n in enumerate(x.shape) if a not in axis]))
     order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))
     kept = [a for a in order if a not in axis]
     x, summed = x.transpose(order), [a in axis for a in order]
     if sum(summed) == summed[-1] == 1 and not x.flags.c_contiguous:
         x, summed = np.add.reduce(x, axis=-1), summed[:-1]  # which NumPy adds up in pairs
-    x = np.ascontiguousarray(x)
     shape = list(x.shape)
     while True in summed:
         last = len(summed) - summed[::-1].index(True)  # first ... last - 1 are neighbours, the innermost of all
@@ -199,25 +203,27 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
     return x.reshape(shape).transpose([kept.index(a) for a in sorted(kept)])
 
 
-def sum_all(x: np.ndarray) -> float:
+def sum_all(x: np.ndarray) -> np.ndarray:
     """x.sum()"""
-    return _over_everything(SUM, x)
+    return _over_everything(SUM, x).astype(np.float32)
 
 
-def sum_squares(x: np.ndarray) -> float:
-    """(x * x).sum(), the squared Euclidean norm"""
+def sum_squares(x: np.ndarray) -> np.ndarray:
+    """(x * x).sum(), the squared Euclidean norm, in float64"""
     return _over_everything(SUM_SQUARES, x)
 
 
-def _over_everything(op: int, x: np.ndarray) -> float:
+def _over_everything(op: int, x: np.ndarray) -> np.ndarray:
     x = x.ravel(order="K")  # any order will do, and this one copies less
-    partial = np.empty(-(-x.size // (4 * PIECE)), np.float32)
-    run(_rows_task, x.size >= PARALLEL_FROM, op, flat(x), 4 * PIECE, partial)
-    return float(partial.sum(dtype=np.float64))
+    partial, out = np.empty(-(-x.size // (4 * PIECE)), np.float32), np.empty((), np.float64)
+    with together():
+        _rows(op, x, 4 * PIECE, partial)
+        _total(partial, out)
+    return out
 
 
-@kernel()
-def _running_task(x, m, n, y, task, tasks):
+@kernel(x=READ, y=WRITE, cost=_COST)
+def _running(x, m, n, y, task, tasks):
     """Running sums over the middle axis of x (matrices, m, n), in float64."""
     matrices, strips = x.size // (m * n), -(-n // STRIP)
     totals = np.empty(STRIP)
@@ -236,9 +242,9 @@ def _running_task(x, m, n, y, task, tasks):
                 y[i : i + width] = totals[:width]
 
 
-def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
+def running_sum(x: np.ndarray, axis: int) -> np.ndarray:
     """np.cumsum(x, axis)"""
     y = np.empty(x.shape, np.float32)
     if x.size:
-        run(_running_task, x.size >= PARALLEL_FROM, flat(x), x.shape[axis], math.prod(x.shape[axis + 1 :]), y.ravel())
+        _running(x, x.shape[axis], math.prod(x.shape[axis + 1 :]), y)
     return y

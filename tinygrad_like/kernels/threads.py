@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from numba import config
+from numba import config, types
 
 from .atomics import add, call, call_c, exchange, get, give_way, pause, put
 from .simd import compiled, inner
@@ -189,6 +189,8 @@ def gather(sure: bool = True) -> int:
     global resting
     if resting and (sure or _alone.value):
         resting, _alone.value = False, 0
+        # Not in a worker: a process that is forked meanwhile would inherit numba's lock, held by nobody.
+        _serve.compile((types.intp, types.intp))
         while len(_workers) < count - 1:
             _workers.append(_Worker(board))
             _workers[-1].start()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import kernels, random
 from ..dtypes import BOOL, FLOAT32
-from ..primitive import Residuals, fused, primitive
+from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import mul, where
 from .matmul import matmul
 from .shape import permute, reshape, transpose
@@ -142,6 +142,7 @@ def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale
 
 
 @_attention.joint_vjp
+@fresh
 def _(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, wanted):
     if stats is None or wanted[3]:
         return NotImplemented
@@ -177,6 +178,7 @@ def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causa
 
 
 @_self_attention.joint_vjp
+@fresh
 def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, wanted):
     if stats is None or wanted[1]:
         return NotImplemented

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import FLOAT32
-from ..primitive import fused, primitive
+from ..primitive import fresh, fused, primitive
 from .elementwise import add
 from .index import put
 from .matmul import matmul
@@ -34,15 +34,15 @@ def _pair(who: str, name: str, value, least: int) -> tuple[int, int]:
     return pair
 
 
-def _margins(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, int], ...]:
+def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, int], ...]:
     """(top, bottom), (left, right) for a padding that is a number, a pair, "valid" or "same", or these margins."""
     if padding == "valid":
-        return (0, 0), (0, 0)
+        return ((0, 0),) * len(kernel)
     if padding == "same":
-        if stride != (1, 1):
+        if set(stride) != {1}:
             raise ValueError(f'{who}: padding="same" is for stride 1, got stride {stride}; give the padding in numbers')
-        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        return (total[0] // 2, total[0] - total[0] // 2), (total[1] // 2, total[1] - total[1] // 2)
+        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return tuple((total // 2, total - total // 2) for total in totals)
     if isinstance(padding, str):
         raise ValueError(f'{who}: padding must be numbers, "same" or "valid", got {padding!r}')
     if np.ndim(padding) == 2:
@@ -58,7 +58,7 @@ def _geometry(who: str, size, kernel, stride, padding, dilation):
     """
     kernel, stride = _pair(who, "kernel_size", kernel, 1), _pair(who, "stride", stride, 1)
     dilation = _pair(who, "dilation", dilation, 1)
-    margins = _margins(who, padding, kernel, stride, dilation)
+    margins = margins_of(who, padding, kernel, stride, dilation)
     padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
     if reach[0] > padded[0] or reach[1] > padded[1]:
@@ -154,6 +154,7 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
 
 
 @conv2d.joint_vjp
+@fresh
 def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
@@ -241,6 +242,7 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
 
 
 @conv_transpose2d.joint_vjp
+@fresh
 def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
     if x.dtype is not FLOAT32 or x.size == 0:
         return NotImplemented
@@ -293,7 +295,7 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
     extra, kernel = _pair(who, "output_padding", output_padding, 0), weight.shape[2:]
     if any(e >= s for e, s in zip(extra, stride, strict=True)):  # conv2d would map the output to a larger image than x
         raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride}")
-    margins = _margins(who, padding, kernel, stride, dilation)
+    margins = margins_of(who, padding, kernel, stride, dilation)
     size = tuple((n - 1) * s - sum(m) + d * (k - 1) + e + 1 for n, s, m, d, k, e in
                  zip(x.shape[2:], stride, margins, dilation, kernel, extra, strict=True))  # fmt: skip
     if min(size) < 1:

@@ -15,9 +15,10 @@ from functools import partial
 import numpy as np
 
 from .. import kernels
+from ..call import Placed
 from ..dtypes import BOOL, FLOAT32, FLOAT64
 from ..kernels import accelerated
-from ..primitive import Placed, primitive
+from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import kernels
+from ..call import Placed
 from ..dtypes import BOOL, INT64
-from ..primitive import Placed, primitive
+from ..kernels import accelerated
+from ..primitive import fresh, primitive
 from .axes import one_axis
 from .elementwise import where
 
@@ -27,12 +28,13 @@ def take(x, *, index):
 @primitive
 def put(x, *, shape, index):
     """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
+    if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype is INT64 and x.size:
+        rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
+        out = sum_rows_by(x.reshape(len(rows), -1), rows, shape[0], -1)
+        return out.reshape(shape) if out is not None else _no_such_row(rows, shape[0])
     out = np.zeros(shape, x.dtype)
     if _is_basic(index):
         out[index] = x  # names no element twice
-    elif len(index) == 1 and index[0].dtype is INT64 and kernels.worth(x):
-        rows = index[0].ravel()
-        kernels.embedding.add_rows(x, np.where(rows < 0, rows + len(out), rows), out)
     else:
         np.add.at(out, index, x)
     return out
@@ -199,36 +201,47 @@ def embedding(index, weight, *, padding_idx=None):
     rows = len(weight)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise ValueError(f"embedding: padding_idx={padding_idx} is out of range for a table of {rows} rows")
-    _check_rows(index, rows)
-    return weight.take(index, axis=0)
+    y = take_rows(weight, index)
+    return y if y is not None else _no_such_row(index, rows)
 
 
-def _check_rows(index, rows):
-    if index.size and (index.min() < 0 or index.max() >= rows):
-        place = np.argwhere((index < 0) | (index >= rows))[0]
+@accelerated
+def take_rows(table, index):
+    """The rows that the index names; None if one is not there."""
+    return None if _wrong(index, len(table)).any() else table.take(index, axis=0)
+
+
+def _wrong(index, rows):
+    return (index < 0) | (index >= rows)
+
+
+def _no_such_row(index, rows):
+    for place in np.argwhere(_wrong(index, rows)):
         raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
                          f"for a table of {rows} rows (0 to {rows - 1})")
+    raise IndexError(f"embedding: the index was out of range for a table of {rows} rows while it was used")
 
 
 @primitive
 def add_rows(x, index, *, rows, padding_idx=None):
-    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`.
-
-    The index may lie in memory that was changed after `embedding` checked it, or is being changed: a copy is checked.
-    """
-    index = np.array(index)
-    _check_rows(index, rows)
-    out = np.zeros((rows, x.shape[-1]), x.dtype)
+    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
     skipped = -1 if padding_idx is None else padding_idx % rows
-    if kernels.worth(x):
-        return kernels.embedding.add_rows(x, index.astype(np.int64, copy=False).ravel(), out, skipped)
-    kept = index != skipped
+    out = sum_rows_by(x, index, rows, skipped)
+    return out if out is not None else _no_such_row(index, rows)
+
+
+@accelerated
+def sum_rows_by(x, index, rows, skipped):
+    index = np.array(index)  # it may lie in memory that is being changed
+    if _wrong(index, rows).any():
+        return None
+    out, kept = np.zeros((rows, x.shape[-1]), x.dtype), index != skipped
     np.add.at(out, index[kept], x[kept])
     return out
 
 
-embedding.vjp(weight=lambda g, index, weight_shape, padding_idx: add_rows(
-    g, index, rows=weight_shape[0], padding_idx=padding_idx))
+embedding.vjp(weight=fresh(lambda g, index, weight_shape, padding_idx: add_rows(
+    g, index, rows=weight_shape[0], padding_idx=padding_idx)))
 add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
     (index != (-1 if padding_idx is None else padding_idx % rows))[..., None], embedding(index, g), 0.0))
 

@@ -7,13 +7,15 @@ from functools import partial
 import numpy as np
 
 from ..kernels import accelerated
-from ..primitive import fused
+from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, mul, neg, square, where
 from .index import gather
 from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
+
+LEAST = 2048
 
 
 def _reduce(losses, reduction):
@@ -65,6 +67,7 @@ def mse_loss(input, target, *, reduction="mean"):
 
 
 @mse_loss.joint_vjp
+@fresh
 def _(g, input, target, reduction, wanted):
     d = _mse_vjp(input, target, g, reduction)
     return [d, -d if wanted[1] else None]
@@ -164,10 +167,13 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     _check("binary_cross_entropy_with_logits", input, target, reduction)
     if weight is None is pos_weight:
         return _bce(input, target, reduction)
+    for w in weight, pos_weight:
+        np.broadcast_to(1 if w is None else w, input.shape)  # raises ValueError
     return binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, reduction)
 
 
 @binary_cross_entropy_with_logits.joint_vjp
+@fresh
 def _(g, input, target, weight, pos_weight, reduction, wanted):
     if any(wanted[1:]):
         return NotImplemented  # rare enough for the reference

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import FLOAT32
-from ..primitive import Residuals, fused
+from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
 from .reduce import mean
@@ -63,6 +63,7 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
 
 
 @layer_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, stats, length):
     if stats is None:
         return NotImplemented
@@ -91,6 +92,7 @@ def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
 
 
 @rms_norm.joint_vjp
+@fresh
 def _(g, x, weight, stats, length):
     if stats is None:
         return NotImplemented
@@ -156,6 +158,7 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
 
 
 @group_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, num_groups, stats):
     if stats is None:
         return NotImplemented
@@ -216,6 +219,7 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 
 
 @batch_norm.joint_vjp
+@fresh
 def _(g, x, weight, bias, running_mean, moments, wanted):
     if moments is None or wanted[3] or wanted[4]:
         return NotImplemented
@@ -243,6 +247,7 @@ def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=No
 
 
 @batch_norm_relu.joint_vjp
+@fresh
 def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
     if moments is None or wanted[3] or wanted[4]:
         return NotImplemented

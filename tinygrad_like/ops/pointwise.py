@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..kernels import accelerated
-from ..primitive import Primitive
+from ..primitive import Primitive, fresh
 
 
 class Pointwise(Primitive):
@@ -28,7 +28,7 @@ class Pointwise(Primitive):
         self.forward = self._compiled(formula, self.name)
 
     def vjp(self, **rules: Callable) -> None:
-        super().vjp(**{x: self._compiled(rule, f"{self.name}_vjp") for x, rule in rules.items()})
+        super().vjp(**{x: fresh(self._compiled(rule, f"{self.name}_vjp")) for x, rule in rules.items()})
 
     def _compiled(self, formula: Callable, name: str) -> Callable:
         def make(home):

@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 
-from .. import kernels
-from ..dtypes import FLOAT32
+from ..kernels import accelerated
 from ..primitive import fused, primitive
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square
@@ -16,22 +15,10 @@ from .shape import cat, flip, permute, reshape
 
 # Sums ---------------------------------------------------------------------------------------------------------------
 
-LEAST = 2048  # numbers from which the kernels beat NumPy
 
-
+@accelerated
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
-    """np.sum(x, axis, keepdims=keepdim); of float32 to some 1e-7 of the sum of |x|, where NumPy may add one by one."""
-    n = len(axis)
-    if x.dtype is not FLOAT32 or n == 0:
-        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
-    contiguous = x.flags.c_contiguous
-    if x.size < LEAST and (x.size < 64 or contiguous and (n == x.ndim or n == 1 and axis[0] == x.ndim - 1)):
-        return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]  # in pairs, or few
-    if n == x.ndim and 0 not in x.strides:
-        total = np.float32(kernels.reduce.sum_all(x))
-        return np.full((1,) * n, total) if keepdim else total
-    y = kernels.reduce.sum_axis(x, axis[0]) if n == 1 and contiguous else kernels.reduce.sum_over(x, axis)
-    return y.reshape([1 if a in axis else k for a, k in enumerate(x.shape)]) if keepdim else y if y.ndim else y[()]
+    return np.add.reduce(x, axis=axis, keepdims=keepdim)  # type: ignore[call-overload]
 
 
 @primitive
@@ -244,8 +231,11 @@ def _(g, x, axis, keepdim):
 def cumsum(x, *, axis=0):
     """Running sums along `axis`: out[i] = x[0] + ... + x[i]."""
     axis = one_axis("cumsum", axis, x.ndim, scalar=True)
-    if x.dtype is FLOAT32 and x.size >= 64:
-        return kernels.reduce.cumsum(x, axis)
+    return running_sum(x, axis)
+
+
+@accelerated
+def running_sum(x, axis):
     return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
 
 

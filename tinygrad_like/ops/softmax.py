@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import accelerated
-from ..primitive import Residuals, fused, primitive
+from ..primitive import Residuals, fresh, fused, primitive
 from .axes import axes, one_axis
 from .compare import isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
@@ -170,6 +170,7 @@ def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="
 
 
 @_cross_entropy.joint_vjp
+@fresh
 def _(g, input, target, weight, stats, totals, ignore_index, reduction, label_smoothing, wanted):
     if wanted[1]:
         return NotImplemented  # rare enough for the reference

@@ -1,8 +1,8 @@
 """Weights and checkpoints as safetensors files: arrays by name, and JSON for the rest. Nothing in them is executed.
 
-A file is written beside its place and renamed into it, so that at any moment, a power failure included, there is either
-the old file or the new one. It carries a SHA-256 of its contents, which is checked when it is read. The same contents
-make the same file, byte by byte.
+A file is written under another name and then renamed, so that at any moment, even in a power failure, either the old
+file or the new one is there. It contains a SHA-256 of its contents, which reading checks. The same contents give the
+same file, byte by byte.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 from nn import Module
-from nn.module import Keys
+from nn.state import Keys
 
 from .. import Tensor, get_rng_state
-from ..data.download import alone
+from ..data.download import folder_lock
 from ..random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
-WRITER = "tinygrad_like"  # of weights: one damaged name in the header must not make them another program's, unchecked
+WRITER = "tinygrad_like"  # of weights: a damaged header must not make them look like another program's, unchecked
 OURS = "sha256", "writer"
-GENERATOR = "package generator"  # no name of a part: those are identifiers
+GENERATOR = "package generator"  # cannot be the name of a part, which is an identifier
 DTYPES = {"BOOL": "?", "U8": "u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
           "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 CODES = {np.dtype(text): code for code, text in DTYPES.items()}
@@ -36,11 +36,11 @@ CODES = {np.dtype(text): code for code, text in DTYPES.items()}
 
 
 def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str, str] | None = None) -> None:
-    """Write the state_dict of `module` to a safetensors file, by the names PyTorch uses: it loads there as well.
+    """Write the state_dict of `module` to a safetensors file under the names PyTorch uses: PyTorch can load it.
 
-    metadata: strings by name to keep with it, which `read_metadata` returns; "sha256" and "writer" are taken.
+    metadata: strings by name, which `read_metadata` returns; the names "sha256" and "writer" are taken.
 
-    Raises OSError if it cannot be written; what was there before is unharmed then.
+    Raises OSError if it cannot be written; an existing file is then unharmed.
     """
     metadata = dict(metadata or {})
     for name, text in metadata.items():
@@ -54,7 +54,7 @@ def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str,
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
     """Read a safetensors file, written here or by PyTorch, into `module`, by name; see Module.load_state_dict.
 
-    Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is unchanged then.
+    Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is then unchanged.
     """
     arrays = _read("load_weights", Path(path))[0]
     try:
@@ -72,15 +72,15 @@ def read_metadata(path: str | os.PathLike) -> dict[str, str]:
 
 
 def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
-    """Write all that a run needs to go on exactly as if it had not been interrupted.
+    """Write everything a run needs to go on exactly as without an interruption.
 
         save_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema, epoch=3)
 
     parts: each is an object with a state_dict, a NumPy Generator, or a value made of numbers, strings, None, arrays,
-    lists and dicts. The state of the package's own generator is always saved. The file that was there is kept, as
+    lists and dicts. The state of the package's own generator is always saved. An existing file becomes
     `previous(path)`.
 
-    Raises TypeError for anything else, and OSError if the file cannot be written; those that are there are unharmed.
+    Raises TypeError for anything else, and OSError if the file cannot be written; existing files are then unharmed.
     """
     path = Path(path)
     arrays: dict[str, np.ndarray] = {}
@@ -89,7 +89,7 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
     except RecursionError:
         raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
     tree[GENERATOR] = _encoded(GENERATOR, dict(get_rng_state()), arrays)
-    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, keep=previous(path))
+    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
 
         epoch = load_checkpoint("run.ckpt", model=model, optimizer=optimizer, ema=ema)["epoch"]
 
-    Raises FileNotFoundError, and ValueError if the file is damaged, is no checkpoint, lacks one of the parts, or has
-    one that does not fit. Nothing is changed then; of objects of your own, this is true if they have `prepare_load`,
-    which checks a state and returns the function that loads it. To go on from the one before, load `previous(path)`.
+    Raises FileNotFoundError, and ValueError if the file is damaged, is not a checkpoint, lacks one of the parts, or has
+    one that does not fit. Then nothing is changed, provided that objects of your own have `prepare_load`, which checks
+    a state and returns the function that loads it. To go on from the checkpoint before, load `previous(path)`.
     """
     path = Path(path)
     tree = read_checkpoint(path)
@@ -107,7 +107,7 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
     parts = {**parts, GENERATOR: generator}
-    names = sorted(parts, key=lambda name: _checks(parts[name]))  # first those that may yet raise
+    names = sorted(parts, key=lambda name: _checks(parts[name]))  # those that may still raise first
     for load in [_prepared(path, name, parts[name], tree.pop(name)) for name in names]:
         load()
     return tree
@@ -118,13 +118,13 @@ def _checks(part: Any) -> bool:
 
 
 def _prepared(path: Path, name: str, part: Any, state: Any) -> Callable[[], Any]:
-    """The function that loads a part, which has been found to fit where that can be found out."""
+    """The function that loads a part. If the part can check its state, the state fits."""
     try:
         if isinstance(part, np.random.Generator):
             return prepare_rng_state(state, part)
         return part.prepare_load(state) if _checks(part) else lambda: part.load_state_dict(state)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        why = error if isinstance(error, ValueError) else f"it makes {error!r}"
+        why = error if isinstance(error, ValueError) else f"it raises {error!r}"
         raise ValueError(f"load_checkpoint: {path} does not fit {name!r}, and nothing was loaded: {why}") from None
 
 
@@ -141,18 +141,18 @@ def _state(part: Any) -> Any:
 
 
 def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The JSON for a value; arrays go to `arrays`, and their names into the JSON."""
+    """The JSON of a value; arrays go to `arrays`, and their names into the JSON."""
     if isinstance(node, np.generic):
         node = node.item()
     if isinstance(node, Tensor | np.ndarray):
         if name in arrays:
-            raise ValueError(f"save_checkpoint: two arrays would be called {name}")
+            raise ValueError(f"save_checkpoint: two arrays would have the name {name}")
         arrays[name] = node.data if isinstance(node, Tensor) else node
         return {"array": name}
     if isinstance(node, Mapping):
         entries = {str(key): _encoded(f"{name}/{key}", value, arrays) for key, value in node.items()}
         if len(entries) < len(node):
-            raise ValueError(f"save_checkpoint: {name} has keys that are the same as strings: {list(node)}")
+            raise ValueError(f"save_checkpoint: {name} has keys that are equal as strings: {list(node)}")
         return {"dict": entries}
     if isinstance(node, list | tuple):
         return [_encoded(f"{name}/{i}", value, arrays) for i, value in enumerate(node)]
@@ -166,11 +166,11 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """All that a checkpoint holds, by name; nothing is restored."""
     arrays, metadata = _read("load_checkpoint", path)
     if metadata.get("format") != FORMAT:
-        raise ValueError(f"load_checkpoint: {path} is no checkpoint but other weights; use load_weights")
+        raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")
     try:
         tree = _decoded({"dict": json.loads(metadata["tree"])}, arrays)
         if not isinstance(tree[GENERATOR], dict):
-            raise ValueError("the generator's state is none")
+            raise ValueError("the generator's state is not a dict")
     except (KeyError, RecursionError, ValueError) as error:
         raise ValueError(f"load_checkpoint: {path} is damaged, or written by another program: its tree of values "
                          f"makes no sense ({type(error).__name__}: {error}){_advice(path)}") from None
@@ -194,7 +194,7 @@ def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
-           keep: Path | None = None) -> None:
+           backup: Path | None = None) -> None:
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
         if a.dtype not in CODES:
@@ -204,14 +204,14 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with alone(path.parent):
+        with folder_lock(path.parent):
             try:
                 with fresh.open("wb") as file:
                     file.writelines(parts)
                     file.flush()
                     os.fsync(file.fileno())  # the rename must not reach the disk before the contents
-                # A second name for the old file, before the new one takes its place: always, one of the two is whole.
-                if keep is not None and path.exists():
+                # The old file gets a second name before the new one replaces it: one of the two is always whole.
+                if backup is not None and path.exists():
                     old.unlink(missing_ok=True)
                     try:
                         os.link(path, old)
@@ -221,8 +221,8 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
             except BaseException:
                 fresh.unlink(missing_ok=True)
                 raise
-            if keep is not None and old.exists():
-                os.replace(old, keep)
+            if backup is not None and old.exists():
+                os.replace(old, backup)
             _sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, f"{who}: {path} could not be written ({error.strerror or error}); what was there "
@@ -230,9 +230,9 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
 
 
 def _serialized(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """The parts of a safetensors file: the length of its header, that, in JSON, and the arrays, widest first.
+    """The parts of a safetensors file: the length of its header, the header in JSON, and the arrays, widest first.
 
-    The library's own writer puts the metadata in another order each time.
+    The safetensors library itself writes the metadata in another order each time.
     """
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
     ordered, end = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
@@ -247,7 +247,7 @@ def _serialized(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make renames last: a folder is a file too. (Windows cannot open one, and needs none of it.)"""
+    """Make renames durable: a folder is a file too. (Windows cannot open one, and does not need this.)"""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -265,7 +265,7 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     try:
         entries = safetensors.deserialize(content)
     except safetensors.SafetensorError as error:
-        raise ValueError(f"{who}: {path} is damaged, or no safetensors file ({error}){_advice(path)}") from None
+        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file ({error}){_advice(path)}") from None
     header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])  # 8 bytes of length, JSON, the arrays
     metadata = header.get("__metadata__") or {}
     arrays = {}
@@ -274,7 +274,7 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
             arrays[name] = _array(**entry)
         except ValueError as error:
             raise ValueError(f"{who}: {name} in {path} cannot be read: {error}") from None
-    if "sha256" in metadata:  # PyTorch's files have none
+    if "sha256" in metadata:  # PyTorch's files have no checksum
         rest = {name: text for name, text in metadata.items() if name != "sha256"}
         if _digest(arrays, rest) != metadata["sha256"]:
             raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{_advice(path)}")
@@ -284,20 +284,20 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 
 def _advice(path: Path) -> str:
-    kept = previous(path)
-    return f"; the checkpoint before it is {kept}" if kept.exists() else ""
+    backup = previous(path)
+    return f"; the checkpoint before it is {backup}" if backup.exists() else ""
 
 
 def _array(dtype: str, shape: list[int], data: bytearray) -> np.ndarray:
     if dtype == "BF16":  # the upper half of a float32
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
     if dtype not in DTYPES:
-        raise ValueError(f"it is of {dtype} numbers, which NumPy does not have; save them as F32")
+        raise ValueError(f"its numbers are {dtype}, which NumPy does not have; save them as F32")
     return np.frombuffer(data, DTYPES[dtype]).reshape(shape)
 
 
 def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
-    """SHA-256 of all names, dtypes, shapes and values, in an order of its own: safetensors reorders the arrays."""
+    """SHA-256 of all names, dtypes, shapes and values, sorted by name, since safetensors reorders the arrays."""
     sha = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
     for name in sorted(arrays):
         a = arrays[name]

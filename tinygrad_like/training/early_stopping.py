@@ -1,4 +1,4 @@
-"""Early stopping: the number of epochs chosen by a metric on examples that are not trained on (002)."""
+"""Early stopping: a metric on held-out examples chooses the number of epochs (002)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class EarlyStopping:
                 break
         stopper.rollback()
 
-    It stops after the first a_t that is no better than the best of all before, `patience` times in a row (002). The
-    metric may be any number: loss, accuracy, F1. NaN is no improvement.
+    It stops when `patience` values in a row are no better than the best one before (002). The metric may be any number:
+    loss, accuracy, F1. NaN is no improvement.
 
-    patience: math.inf never stops; it still keeps the best weights.
+    patience: math.inf never stops, but still keeps the best weights.
     mode: whether the metric should become large, "max", or small, "min".
-    min_delta: an improvement is one by more than this.
+    min_delta: by how much more than this the metric must improve.
 
-    `best` is the best metric so far, `updates` how often there was one, `stopped` whether to stop.
+    `best` is the best metric so far, `updates` the number of updates, `stopped` whether to stop.
     """
 
     def __init__(self, model: Module, patience: float = 10, mode: str = "max", min_delta: float = 0.0):
@@ -46,7 +46,7 @@ class EarlyStopping:
         return self.waited >= self.patience
 
     def update(self, metric: float) -> bool:
-        """Take note of the metric of the model's present weights; returns whether to stop."""
+        """Note the metric of the model's current weights; returns whether to stop."""
         metric = float(metric)
         self.updates += 1
         if self._improves(metric):
@@ -64,7 +64,7 @@ class EarlyStopping:
     def rollback(self) -> float:
         """Give the model the weights it had when the metric was best, and return that metric.
 
-        Raises RuntimeError if there was no update with a number yet.
+        Raises RuntimeError before the first update with a number.
         """
         if self.best is None:
             raise RuntimeError("EarlyStopping.rollback: there is nothing to go back to before an update")
@@ -72,7 +72,7 @@ class EarlyStopping:
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, the best weights included."""
+        """What a resumed run needs, including the best weights."""
         return {"best": self.best, "best_weights": dict(self.best_weights), "updates": self.updates,
                 "waited": self.waited}
 

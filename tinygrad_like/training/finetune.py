@@ -6,16 +6,16 @@ import nn
 
 
 def replace_head(model: nn.Module, classes: int) -> nn.Linear:
-    """Put a new nn.Linear with so many outputs in the place of the model's last one, and return it.
+    """Replace the model's last nn.Linear with a new one that has `classes` outputs, and return it.
 
-    To train the head alone, freeze all before:
+    To train only the head, first freeze everything:
 
         model.requires_grad_(False)
         head = replace_head(model, classes=5)
         optimizer = optim.AdamW(head.parameters())
 
-    A frozen norm goes on updating its running statistics unless it is in evaluation mode. The last Linear is that which
-    was defined last. Raises ValueError if the model is, or has, none.
+    A frozen norm still updates its running statistics unless it is in evaluation mode. The last Linear is the one
+    defined last. Raises ValueError if the model does not contain one.
     """
     layers = [name for name, module in model.named_modules() if isinstance(module, nn.Linear) and name]
     if not layers:

@@ -1,4 +1,4 @@
-"""How training goes: a progress bar and a line per epoch to watch, a CSV file to keep, TensorBoard by option."""
+"""A log of training: a progress bar, a line per epoch, a CSV file, and optionally TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 class Log:
-    """Where `fit`, or a loop of your own, tells what it does.
+    """Where `fit`, or a loop of your own, reports what it does.
 
         with Log("runs/mlp.csv") as log:
             log.begin(steps=epochs * len(loader))
@@ -28,10 +28,10 @@ class Log:
                     log.step(len(y), loss=loss.item())
                 log.epoch({"epoch": epoch + 1, "loss": mean_loss, "test_accuracy": accuracy})
 
-    path: of the CSV file, one row per epoch, written at once; None for none. It gains a column where a row has a name
-        that those before had not. Raises OSError, which names it, if it cannot be written.
-    title: before the progress bar, which shows the latest loss and the like, examples/s and the time left. It needs
-        tqdm and a terminal.
+    path: of the CSV file, one row per epoch, written immediately; None for no file. A row with a new name adds a
+        column. Raises OSError, which names the file, if it cannot be written.
+    title: shown before the progress bar, which shows the latest loss and metrics, examples/s and the time left. It
+        needs tqdm and a terminal.
     quiet: print no lines and show no bar.
     tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
     picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
@@ -49,15 +49,15 @@ class Log:
         self.writer: Any = None
         self.headed, self.drawn, self.drawn_at = False, 0, time.perf_counter()
         if tensorboard is not None:
-            _summary_writer()  # what is missing is said before the first epoch, not after it
+            _summary_writer()  # raises before the first epoch if something is missing
 
     def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
-        """Start the progress bar, at `done` of `steps`. rows: of the epochs before, if this run resumes another."""
+        """Start the progress bar at `done` of `steps`. rows: of the earlier epochs, if this run resumes another."""
         self.rows = list(rows)
         if tqdm is not None and not self.quiet:  # disable=None: on a terminal only
             self.bar = tqdm(total=steps, initial=done, desc=self.title, unit="step", leave=False, disable=None)
         if self.tensorboard is not None:
-            # Each start writes a file of its own. What a killed run logged after its checkpoint is to be dropped.
+            # Each start writes a new file. purge_step drops what a killed run logged after its checkpoint.
             purge = dict(purge_step=rows[-1]["epoch"] + 1, filename_suffix=f".{rows[-1]['epoch']}") if rows else {}
             self.writer = _summary_writer()(os.fspath(self.tensorboard), **purge)
         if self.path is not None:
@@ -67,7 +67,7 @@ class Log:
             self._write_csv(self.rows)
 
     def step(self, count: int, **values: float) -> None:
-        """One step on `count` examples is done; values are shown on the bar."""
+        """One step on `count` examples is done; the bar shows the values."""
         if self.bar is not None and not self.bar.disable:
             elapsed, done = self.bar.format_dict["elapsed"], self.bar.n - self.bar.initial + 1
             shown = "  ".join(f"{name} {_text(name, value)}" for name, value in values.items())
@@ -76,7 +76,7 @@ class Log:
             self.bar.update()
 
     def epoch(self, row: Row) -> None:
-        """One epoch is done: print its row, whose first entry is "epoch", and write it wherever it goes."""
+        """One epoch is done: print its row, whose first entry is "epoch", and write it to the files."""
         self.rows.append(row)
         if self.path is not None:
             self._write_csv([row])
@@ -114,7 +114,7 @@ class Log:
 
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         if kind is not None and issubclass(kind, OSError):
-            self.picture = None  # where nothing can be written, the picture would fail as well, and hide the reason
+            self.picture = None  # if files cannot be written, drawing would fail too and hide the reason
         self.close()
 
     def _draw(self) -> None:

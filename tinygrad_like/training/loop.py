@@ -1,4 +1,4 @@
-"""Training loops, in parts that a loop of your own can use one by one."""
+"""A training loop, and the parts it is made of, which your own loop can use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ Metrics = Mapping[str, Callable[[Any, Any], float]]
 
 @contextmanager
 def evaluating(model: Module) -> Iterator[Module]:
-    """In evaluation mode and without recording; afterwards every module is in the mode it was in before."""
+    """In evaluation mode and without recording; afterwards every module returns to its mode."""
     with modes_restored(model), no_grad():
         yield model.eval()
 
@@ -50,26 +51,26 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 clip_norm: float | None = None, penalty: Callable[[], Tensor] | None = None,
                 ema: optim.EMA | None = None, log: Log | None = None,
                 begun: dict[str, Any] | None = None) -> dict[str, float]:
-    """One pass over the batches (x, y) of `loader`; the modules stay in the mode they are in.
+    """One pass over the batches (x, y) of `loader`; the modules stay in their modes.
 
     criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as the losses of `nn`
-        have, that is the number of labels it is the mean of: ignored ones left out, others by their weights. Else each
-        example is taken to count the same. With reduction="sum" batches are added up.
+        have, this gives the number of labels it averages over: without ignored ones, the others by their weights.
+        Otherwise every example counts the same. With reduction="sum" batches are added up.
     metrics: functions of (output, y); by default {"accuracy": accuracy}.
-    accumulate: so many batches make one step, whose gradient is that of their union: its memory is one batch's. But
-        layers that look at a whole batch, as BatchNorm does, see each for itself: its statistics are of one batch, and
-        move as often.
+    accumulate: how many batches make one step, whose gradient is that of their union; memory is that of one batch. But
+        layers that look at a whole batch, such as BatchNorm, see one batch at a time: its statistics are of one batch,
+        and are updated for each.
     clip_norm: the largest norm of a step's gradient.
-    penalty: gives a term to be added to the loss of each step, as lambda: 1e-4 * l1_penalty(weights). The loss
-        reported leaves it out.
+    penalty: returns a term to add to the loss of each step, such as lambda: 1e-4 * l1_penalty(weights). The reported
+        loss leaves it out.
     ema: updated after each step.
-    begun: a dict in which each step notes what has been added up; with that of a pass broken off, the sums go on from
-        there over what is left of the batches.
+    begun: a dict in which each step records its sums; given that of an interrupted pass, the sums go on from there over
+        the batches that are left.
 
-    Raises FloatingPointError, before the step is taken, if a loss is infinite or no number, and says which op made it.
+    Raises FloatingPointError, before the step, if a loss is infinite or NaN, and says which op made it.
 
-    Returns "loss", the mean over all that counts, the metrics, as means over the examples, each taken before its step,
-    and the "count" of examples.
+    Returns "loss", the mean over all labels that count, the metrics, as means over the examples, each computed before
+    its step, and the "count" of examples.
     """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
@@ -77,37 +78,42 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
     summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
     for group in _groups(loader, accumulate):
         size = sum(len(y) for _, y in group)
-        shares = [getattr(criterion, "count", len)(y) for _, y in group]
+        label_counts = [getattr(criterion, "count", len)(y) for _, y in group]
         optimizer.zero_grad()
-        for (x, y), share in zip(group, shares, strict=True):
+        for (x, y), labels in zip(group, label_counts, strict=True):
             output = model(x)
             loss = criterion(output, y)
             value = loss.item()
-            if share and not math.isfinite(value):
+            if labels and not math.isfinite(value):
                 raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
                                          "try a smaller learning rate, or clip_norm")
-            (loss if summed or len(group) == 1 else loss * (share / (sum(shares) or 1))).backward()
+            (loss if summed or len(group) == 1 else loss * (labels / (sum(label_counts) or 1))).backward()
             values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items()}}
             for name, value in values.items():
-                weight = len(y) if name != "loss" else 1 if summed else share
-                totals[name] += value * weight if weight else 0  # the mean of nothing is NaN
+                weight = len(y) if name != "loss" else 1 if summed else labels
+                totals[name] += value * weight if weight else 0  # the mean over no labels is NaN
             if log is not None:
                 log.step(len(y), **values)
-        if penalty is not None:
-            penalty().backward()
-        if clip_norm is not None:
-            optim.clip_grad_norm([p for g in optimizer.param_groups for p in g["params"]], clip_norm)
-        optimizer.step()
-        if ema is not None:
-            ema.update()
+        _step(optimizer, penalty, clip_norm, ema)
         begun["count"] = count = count + size
-        begun["counted"] = counted = counted + (size if summed else sum(shares))
+        begun["counted"] = counted = counted + (size if summed else sum(label_counts))
     if count == 0:
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
     means = {name: total / count for name, total in totals.items()}
     means["loss"] = totals["loss"] / counted if counted else math.nan
     return {**means, "count": count}
+
+
+def _step(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
+          ema: optim.EMA | None) -> None:
+    if penalty is not None:
+        penalty().backward()
+    if clip_norm is not None:
+        optim.clip_grad_norm([p for g in optimizer.param_groups for p in g["params"]], clip_norm)
+    optimizer.step()
+    if ema is not None:
+        ema.update()
 
 
 def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -118,73 +124,48 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
         **options: Any) -> list[dict[str, Any]]:
     """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
 
-    evaluate: called after each epoch with the model, or its average if there is an `ema`; gives more numbers of a row.
-    monitor: the name of the number in a row that `stopper` and `plateau` are told.
-    checkpoint: a file written after each epoch, and on Ctrl-C after the step it falls into, from which training can go
-        on. A second Ctrl-C does not wait for the step: then the checkpoint is that of the last epoch.
-    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`; the result is the same, to the last
-        bit, as if there had been no interruption. The model and all else must be made as they were then.
-        With more `epochs` than it had, a run that is over goes on.
-    settings: kept in the checkpoint; ValueError says which differ from those of a checkpoint to be resumed.
-    log: told of each step and each row.
+    evaluate: called with the model, or its average if there is an `ema`, after each epoch; gives more numbers of a row.
+    monitor: which number of a row `stopper` and `plateau` receive.
+    checkpoint: a file to resume from, written after each epoch, and on Ctrl-C when the current step is done. A second
+        Ctrl-C does not wait for the step; the checkpoint is then that of the last epoch.
+    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`. The result is the same, to the last
+        bit, as without the interruption. Make the model and everything else as you did then. With more `epochs` than
+        before, a finished run goes on.
+    settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
+    log: receives each step and each row.
     options: of `train_epoch`.
 
     A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
     start of the epoch), "seconds" and "examples_per_second" (of training alone).
 
-    In the end the model has the weights that were judged: the best ones if there is a `stopper`, else the average if
-    there is an `ema`, else the last.
+    In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
+    last: the weights that were evaluated.
     """
     parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
                                                plateau=plateau).items() if part is not None}
-    rows: list[dict[str, Any]] = []
-    begun: dict[str, Any] = {}
     settings = dict(settings or {})
-    if resume is not None:
-        saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
-        if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
-            raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
-        _same(settings, saved["settings"])
-        rows, begun = saved["rows"], saved.get("begun") or {}
-        if len(rows) > epochs:
-            raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must be no less")
-        load_checkpoint(resume, **parts)
+    rows, begun = _resumed(resume, epochs, settings, parts)
+    save = None if checkpoint is None else partial(save_checkpoint, checkpoint, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
     with _CtrlC() as ctrl_c:
         while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
-            if not begun:
-                begun |= {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
-            try:
+            begun = begun or {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
+            with _saved_when_stopped(save, rows, settings, begun, start):
                 numbers = train_epoch(model, _batches(loader, begun, ctrl_c, options.get("accumulate", 1)), criterion,
                                       optimizer, ema=ema, log=log, begun=begun, **options)
                 _check_finite(model, len(rows) + 1)
-            except _Stopped:
-                begun["seconds"] = time.perf_counter() - start
-                if checkpoint is not None:
-                    save_checkpoint(checkpoint, **parts, rows=rows, settings=settings, begun=begun)
-                raise KeyboardInterrupt from None
-            except FloatingPointError as error:
-                kept = "" if checkpoint is None or not rows else f"; {os.fspath(checkpoint)} is from the epoch before"
-                raise FloatingPointError(f"{error}{kept}") from None
-            seconds = time.perf_counter() - start
-            count, row = numbers.pop("count"), {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
+            seconds, count = time.perf_counter() - start, numbers.pop("count")
+            row = {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
             row |= {f"train_{name}": value for name, value in numbers.items()}
-            with ema.swapped() if ema is not None else nullcontext():
-                if evaluate is not None:
-                    row |= evaluate(model)
-                if stopper is not None:
-                    stopper.update(_watched(row, monitor))
-            if plateau is not None:
-                plateau.update(_watched(row, monitor))
-            row |= {"lr": begun["lr"], "seconds": seconds, "examples_per_second": count / seconds}
-            rows.append(row)
+            _evaluate(row, model, evaluate, monitor, stopper, plateau, ema)
+            rows.append(row | {"lr": begun["lr"], "seconds": seconds, "examples_per_second": count / seconds})
             begun = {}
-            if checkpoint is not None:
-                save_checkpoint(checkpoint, **parts, rows=rows, settings=settings)
+            if save is not None:
+                save(rows=rows, settings=settings)
             if log is not None:
-                log.epoch(row)
+                log.epoch(rows[-1])
     if ctrl_c.pressed:  # in the last epoch, which is over
         raise KeyboardInterrupt
     if stopper is not None and stopper.best is not None:
@@ -194,13 +175,58 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     return rows
 
 
+def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, Any], parts: dict[str, Any]
+             ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows of the checkpoint and the state of the epoch it broke off, once all parts are restored from it."""
+    if resume is None:
+        return [], {}
+    saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
+    if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
+        raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+    _check_same(settings, saved["settings"])
+    rows = saved["rows"]
+    if len(rows) > epochs:
+        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
+    load_checkpoint(resume, **parts)
+    return rows, saved.get("begun") or {}
+
+
+@contextmanager
+def _saved_when_stopped(save: partial | None, rows: list, settings: dict[str, Any], begun: dict[str, Any],
+                        start: float) -> Iterator[None]:
+    """Save an epoch that Ctrl-C breaks off; tell, of one that a NaN ends, which checkpoint is left."""
+    try:
+        yield
+    except _Stopped:
+        begun["seconds"] = time.perf_counter() - start
+        if save is not None:
+            save(rows=rows, settings=settings, begun=begun)
+        raise KeyboardInterrupt from None
+    except FloatingPointError as error:
+        left = f"; {os.fspath(save.args[0])} is from the epoch before" if save is not None and rows else ""
+        raise FloatingPointError(f"{error}{left}") from None
+
+
+def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], Mapping[str, float]] | None,
+              monitor: str | None, stopper: EarlyStopping | None, plateau: optim.schedule.ReduceOnPlateau | None,
+              ema: optim.EMA | None) -> None:
+    """Add what `evaluate` gives to the row, and tell `stopper` and `plateau` the monitored number."""
+    with ema.swapped() if ema is not None else nullcontext():
+        if evaluate is not None:
+            row |= evaluate(model)
+        if stopper is not None:
+            stopper.update(_monitored(row, monitor))
+    if plateau is not None:
+        plateau.update(_monitored(row, monitor))
+
+
 class _Stopped(KeyboardInterrupt):
     """Between two steps."""
 
 
 class _CtrlC:
-    """While it is open, the first Ctrl-C is only noted: in the middle of a step, weights and optimizer would not fit
-    each other. The second interrupts at once."""
+    """Inside it, the first Ctrl-C is only noted, since in the middle of a step weights and optimizer do not match. The
+    second interrupts immediately."""
 
     def __init__(self) -> None:
         self.pressed = False
@@ -208,7 +234,7 @@ class _CtrlC:
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()
-                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # else it is someone else's
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # leave other handlers alone
             self.before = signal.signal(signal.SIGINT, self._note)
         return self
 
@@ -225,9 +251,9 @@ class _CtrlC:
 
 
 def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
-    """What is left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
+    """The batches left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
 
-    A pass broken off is begun again from the state the generator had then, and what was read of it is skipped.
+    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
     """
     now, skipped = get_rng_state(), begun["batches"]
     if skipped:
@@ -256,10 +282,10 @@ def _check_finite(model: Module, epoch: int) -> None:
 
 
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
-    """What the first infinity or NaN of a step is, found by taking it again."""
+    """What the first infinity or NaN of a step is, found by repeating the step."""
     for name, p in model.named_parameters():
         if not np.isfinite(p.data).all():
-            return f"{name} has not been finite since the step before"
+            return f"{name} has not been finite since the previous step"
     if isinstance(x, Tensor) and not np.isfinite(x.data).all():
         return "the batch itself is not finite"
     try:
@@ -279,13 +305,13 @@ def _groups(loader: Iterable, size: int) -> Iterator[list]:
         yield group
 
 
-def _watched(row: Mapping[str, float], monitor: str | None) -> float:
+def _monitored(row: Mapping[str, float], monitor: str | None) -> float:
     if monitor is None or monitor not in row:
-        raise ValueError(f"fit: monitor={monitor!r} names none of the numbers of a row: {', '.join(row)}")
+        raise ValueError(f"fit: monitor={monitor!r} is not one of the numbers of a row: {', '.join(row)}")
     return row[monitor]
 
 
-def _same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+def _check_same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
     differ = [f"{name}: {saved.get(name)!r} then, {settings.get(name)!r} now"
               for name in sorted(settings.keys() | saved.keys()) if settings.get(name) != saved.get(name)]
     if differ:

@@ -1,7 +1,7 @@
 """How good predictions are, as plain numbers from arrays or Tensors.
 
-predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with an axis of classes after
-it, of which the largest is taken. labels: class indices, or probabilities as label mixing makes them, the same way.
+predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with an extra last axis of
+classes, of which the largest counts. labels: class indices, or likewise probabilities, as label mixing makes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def accuracy(predicted: Any, labels: Any) -> float:
 
 
 def top_k_accuracy(scores: Any, labels: Any, k: int = 5) -> float:
-    """The fraction of examples whose label is among the k largest scores; of equal scores, the first class goes first.
+    """The fraction of examples whose label is among the k largest scores; among equal scores, the first class wins.
 
     scores: (..., classes); labels: (...). Raises ValueError unless 1 <= k <= classes.
     """
@@ -32,7 +32,7 @@ def top_k_accuracy(scores: Any, labels: Any, k: int = 5) -> float:
 
 
 def confusion_matrix(predicted: Any, labels: Any, classes: int | None = None) -> np.ndarray:
-    """How many examples of each class (row) were taken for each class (column): (classes, classes), int64.
+    """How many examples of each class (row) were predicted as each class (column): (classes, classes), int64.
 
     classes: how many there are; by default, up to the largest that occurs.
     """
@@ -49,8 +49,8 @@ def confusion_matrix(predicted: Any, labels: Any, classes: int | None = None) ->
 def f1_score(predicted: Any, labels: Any, average: str | None = "macro", classes: int | None = None) -> Any:
     """F1 = 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall of a class.
 
-    average: "macro", the mean over the classes that occur in labels or predictions; "micro", of the counts of all
-        classes together, which is the accuracy where each example has one label; None, of each class, (classes,).
+    average: "macro", the mean over the classes that occur in labels or predictions; "micro", the F1 of the summed
+        counts of all classes, which equals the accuracy if each example has one label; None, one per class, (classes,).
     A class that occurs in neither has F1 = 0.
     """
     matrix = confusion_matrix(predicted, labels, classes)

@@ -1,0 +1,158 @@
+"""What can be done to the batch norms of a model: freeze, re-estimate their statistics, fold them away."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import Tensor, no_grad
+
+from .linear import Identity
+from .module import Module, Parameter, modes_restored
+from .norm import BatchNorm
+
+
+def _batch_norms(who: str, model: Module) -> list[BatchNorm]:
+    """The batch norms of a model that have running statistics. Raises ValueError if there are none."""
+    found = [m for m in model.modules() if isinstance(m, BatchNorm) and m.running_mean is not None]
+    if not found:
+        raise ValueError(f"{who}: this {type(model).__name__} has no BatchNorm with running statistics")
+    return found
+
+
+def freeze_batch_norm(model: Module, frozen: bool = True) -> Module:
+    """Make every BatchNorm of `model` use, and not change, its running statistics in training; returns the model.
+
+    For fine-tuning, and for batches too small to take statistics of. `model.train()` does not undo it, frozen=False
+    does. Weight and bias are still trained, unless `requires_grad_(False)` stops that too.
+    """
+    for layer in _batch_norms("freeze_batch_norm", model):
+        layer.frozen = frozen
+    return model
+
+
+def reestimate_batch_norm(model: Module, batches: Iterable) -> Module:
+    """Set the running statistics of every BatchNorm of `model` to those of a whole data set (002); returns the model.
+
+    batches: inputs of the model, or tuples that begin with one, such as (images, labels).
+
+    The running averages of training lag behind the weights. Here the model runs over the data once, in evaluation mode
+    except that its batch norms normalise by batch; the statistics of their inputs are pooled over all values.
+    Raises ValueError if there are no batches or no BatchNorm.
+    """
+    layers = _batch_norms("reestimate_batch_norm", model)
+    pools = {layer: _Moments() for layer in layers}
+    handles = [layer.register_forward_pre_hook(pools[layer]) for layer in layers]
+    saved = [(b, b.data.copy()) for m in layers for b in (m.running_mean, m.running_var, m.num_batches_tracked)]
+    try:
+        with modes_restored(model), no_grad():
+            model.eval()
+            for layer in layers:
+                layer.training = True
+            for batch in batches:
+                model(batch[0] if isinstance(batch, tuple | list) else batch)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for buffer, value in saved:
+            buffer.assign(value)
+    if not any(pool.batches for pool in pools.values()):
+        raise ValueError("reestimate_batch_norm: there are no batches (an iterator can be used once only)")
+    for layer, pool in pools.items():
+        if pool.batches:
+            layer.running_mean.assign(pool.mean.astype(layer.running_mean.dtype))
+            layer.running_var.assign((pool.squares / (pool.n - 1)).astype(layer.running_var.dtype))
+            layer.num_batches_tracked.assign(pool.batches)
+    return model
+
+
+class _Moments:
+    """A hook that pools, over all inputs of a layer, the count of values per channel, their mean and their `squares`.
+
+    `squares` is the sum of squared distances to the mean. Two sets a and b are pooled by the rule of Chan, Golub and
+    LeVeque: squares = squares_a + squares_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b).
+    """
+
+    def __init__(self):
+        self.batches, self.n, self.mean, self.squares = 0, 0, 0.0, 0.0
+
+    def __call__(self, layer: Module, args: tuple) -> None:
+        x = np.moveaxis(args[0].data, 1, 0).reshape(args[0].shape[1], -1).astype(np.float64)
+        n, mean = x.shape[1], x.mean(1)
+        difference, total = mean - self.mean, self.n + n
+        self.squares = self.squares + ((x - mean[:, None]) ** 2).sum(1) + difference**2 * (self.n * n / total)
+        self.mean = self.mean + difference * (n / total)
+        self.n, self.batches = total, self.batches + 1
+
+
+def fold_batch_norm(model: Module, *example: Any) -> Module:
+    """A copy of `model` for evaluation, in which Linear and convolution layers do the work of the BatchNorm after them.
+
+    W' = s W and b' = s (b - running_mean) + bias, where s = weight / sqrt(running_var + eps) per output channel. An
+    Identity replaces the BatchNorm.
+
+    example: inputs of the model, which is run on them to see which layer feeds which. A layer that is called more than
+        once keeps its BatchNorm.
+    Raises ValueError if the copy gives another output for them.
+    """
+    model = copy.deepcopy(model).eval()
+    with no_grad():
+        followers, expected = _followers(model, example)
+        for layer, norm in followers:
+            _fold(layer, norm)
+        norms = {norm for _, norm in followers}
+        for module in list(model.modules()):
+            for name, child in list(module._children()):
+                if child in norms:
+                    setattr(module, name, Identity().eval())
+        found = model(*example)
+    size = np.abs(expected.data).max(initial=0)
+    if not np.allclose(found.data, expected.data, rtol=1e-3, atol=1e-3 * size, equal_nan=True):
+        raise ValueError(f"fold_batch_norm: this {type(model).__name__} cannot be folded, its output would change; "
+                         "does something other than its BatchNorm use the output of a layer?")
+    return model
+
+
+def _followers(model: Module, example: tuple) -> tuple[list[tuple[Module, BatchNorm]], Any]:
+    """Pairs of a layer and the BatchNorm that takes its output; and the model's output."""
+    outputs: dict[Any, list[Tensor]] = {}
+    inputs: dict[Any, list[Tensor]] = {}
+    handles = []
+    for module in model.modules():
+        if isinstance(module, BatchNorm) and module.running_mean is not None:
+            handles.append(module.register_forward_pre_hook(
+                lambda module, args: inputs.setdefault(module, []).append(args[0])))
+        elif isinstance(getattr(module, "weight", None), Parameter) and hasattr(module, "bias"):
+            handles.append(module.register_forward_hook(
+                lambda module, args, y: outputs.setdefault(module, []).append(y)))
+    try:
+        expected = model(*example)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [(layer, norm) for layer, ys in outputs.items() for norm, xs in inputs.items()
+            if len(xs) == len(ys) == 1 and xs[0] is ys[0] and _folds(layer, xs[0])], expected
+
+
+def _folds(layer: Any, y: Tensor) -> bool:
+    """Whether axis 1 of the layer's output y is its channels: with Linear only if y is (batch, out)."""
+    return layer.weight.ndim == y.ndim
+
+
+def _fold(layer: Any, norm: Any) -> None:
+    """Make layer(x) what norm(layer(x)) was; computed in float64."""
+    mean, variance = norm.running_mean.data.astype(np.float64), norm.running_var.data.astype(np.float64)
+    scale = (1 if norm.weight is None else norm.weight.data) / np.sqrt(variance + norm.eps)
+    bias = scale * ((0 if layer.bias is None else layer.bias.data) - mean)
+    bias += 0 if norm.bias is None else norm.bias.data
+    weight, dtype = layer.weight.data, layer.weight.dtype
+    if getattr(layer, "transposed", False):  # (in, out / groups, ...): each group of inputs has outputs of its own
+        grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
+        weight = (grouped * scale.reshape(layer.groups, 1, -1, *[1] * (weight.ndim - 2))).reshape(weight.shape)
+    else:
+        weight = weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
+    layer.weight.assign(weight.astype(dtype))
+    layer.bias = Parameter(bias.astype(dtype))

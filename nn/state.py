@@ -1,0 +1,86 @@
+"""Replacing a module's tensors: by loaded values, or for one call by other Tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tinygrad_like import Tensor
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class Keys(NamedTuple):
+    """What `load_state_dict(strict=False)` did not load."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Callable[[], Keys]:
+    """Check `state` against the module; see `Module.prepare_load`."""
+    tensors = dict(module._state())
+    given = {id(tensor) for name, tensor in tensors.items() if name in state}
+    missing = [name for name, tensor in tensors.items() if id(tensor) not in given]
+    unexpected = [name for name in state if name not in tensors]
+    problems = [f"missing: {name} {tensors[name].shape}" for name in missing] if strict else []
+    problems += [f"unexpected: {name}" for name in unexpected] if strict else []
+    values = {}
+    for name, tensor in tensors.items():
+        if name not in state:
+            continue
+        try:
+            value = np.asarray(state[name]).copy()  # a copy, since it may share memory with the tensor
+        except (TypeError, ValueError, RuntimeError) as error:
+            problems.append(f"unreadable: {name} ({error})")
+            continue
+        if value.shape != tensor.shape:
+            problems.append(f"shape: {name} is {tensor.shape} here but {value.shape} in the state")
+        elif not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
+            problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
+        elif tensor.node is not None:
+            problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
+        elif not tensor.data.flags.writeable:
+            problems.append(f"read-only: {name} shows memory that must not be written; make it from a clone()")
+        values[name] = value
+    if problems:
+        hint = "; strict=False ignores missing and unexpected names" if strict and (missing or unexpected) else ""
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        raise ValueError(f"load_state_dict: the state does not fit this {type(module).__name__}, and nothing was "
+                         f"loaded{hint}{lines}")
+
+    def load() -> Keys:
+        for name, value in values.items():
+            tensors[name].assign(value)
+        return Keys(missing, unexpected)
+
+    return load
+
+
+def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
+    """`module(*args, **kwargs)` with `tensors` instead of the parameters and buffers of those dotted names.
+
+    It makes a model a function of its parameters, for `grad`, `jacobian`, `hvp` and `gradcheck`. A tied parameter is
+    replaced wherever it is used. Raises ValueError for an unknown name or another shape.
+    """
+    current = dict(module._state())
+    new = {}
+    for name, tensor in tensors.items():
+        if name not in current:
+            raise ValueError(f"functional_call: {type(module).__name__} has no parameter or buffer {name!r}, only "
+                             f"{list(current)}")
+        if tensor.shape != current[name].shape:
+            raise ValueError(f"functional_call: {name} has shape {current[name].shape}, but its replacement "
+                             f"{tensor.shape}")
+        new[id(current[name])] = tensor
+    places = [(m.__dict__, name, old) for m in module.modules() for name, old in m.__dict__.items() if id(old) in new]
+    try:
+        for attributes, name, old in places:
+            attributes[name] = new[id(old)]
+        return module(*args, **kwargs)
+    finally:
+        for attributes, name, old in places:
+            attributes[name] = old

@@ -1,0 +1,73 @@
+"""Anomaly mode: the first NaN or infinity is an error that names the op and the user's line."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .autograd import Node, Switch, mode
+from .tensor import Tensor
+
+
+class detect_anomaly(Switch):
+    """Raise FloatingPointError at the first NaN or infinity, naming the op and the user's line that called it.
+
+    Forward values are checked as they are made, cotangents as the backward walk makes them. An infinity is not the
+    op's doing if it was given one, as a mask of -inf is; a NaN is always reported. Slow: for debugging.
+    """
+
+    def on(self):
+        before = mode.anomaly, mode.watchers, np.seterr(all="ignore")  # the error says more than NumPy's warning
+        if not mode.anomaly:
+            mode.anomaly, mode.watchers = True, (*mode.watchers, _watch)
+        return before
+
+    def off(self, before):
+        mode.anomaly, mode.watchers, errors = before
+        np.seterr(**errors)
+
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGES = tuple(os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim"))
+
+
+def _user_line() -> str:
+    """File, line and text of the innermost frame outside the packages."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
+        frame = frame.f_back
+    name, number = frame.f_code.co_filename, frame.f_lineno
+    return f"{name}:{number}: {linecache.getline(name, number).strip()}"
+
+
+def _watch(op: Any, inputs: Any, options: dict, y: Tensor) -> None:
+    check_finite(y, op.name, y.node, [*inputs, *options.values()])
+
+
+def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
+    """Raise if `value`, which `what` made of what was given, has the first NaN, or an infinity and they have none."""
+    array = value.data if isinstance(value, Tensor) else np.asarray(value)
+    line = node.extra.line if node is not None and node.extra is not None else None
+    if line is None:
+        line = _user_line()
+        if node is not None:
+            node.details().line = line
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    if np.isnan(array).any():
+        kind, verb = "NaN", "was given" if any(_has(np.isnan, x) for x in given) else "made"
+    elif any(_has(np.isinf, x) for x in given):
+        return
+    else:
+        kind, verb = "infinity", "made"
+    raise FloatingPointError(f"{what} {verb} the first {kind} (shape {array.shape}), called at {line}")
+
+
+def _has(test: Callable, x: Any) -> bool:
+    x = x.data if isinstance(x, Tensor) else x
+    return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind == "f" and test(x).any()

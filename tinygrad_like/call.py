@@ -1,0 +1,285 @@
+"""What an op does when it is called, and when the cotangent of its output comes back.
+
+Called on Tensors, it gives a Tensor and records a node; called on arrays, it is just its forward. So rules written in
+ops run on arrays if only numbers are wanted, and on Tensors if `create_graph=True` asks for the graph of the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import ops
+from .anomaly import check_finite
+from .autograd import Node, freed, mode, tick, walk
+from .dtypes import FLOAT32, as_array, result_dtype
+from .errors import blame, explain
+from .tensor import Tensor, wrap
+
+_PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
+_SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
+_NOTHING: dict = {}  # the residuals of a forward that hands out none
+_new = Tensor.__new__
+
+
+class Placed:
+    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
+
+    So those of many parts, as `split` makes them, go into one array. np.array(placed) is that of a single one.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
+
+
+class Op:
+    """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
+
+    name: str
+    forward: Callable
+    inputs: list[str]  # their names
+    required: int  # so many inputs have no default
+    options: dict[str, Any]  # with their defaults
+    variadic: bool
+    arity: int | None
+    rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    joint: tuple[Callable, list[int]] | None
+    kept: list[str]  # the names of what a node saves
+    out: int | None  # the position of the output among them
+    keep: Callable | None  # makes what a node saves; None for an op without rules, which is not differentiable
+    fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
+
+    # Forward --------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *inputs, **options):
+        if len(inputs) != self.arity and not self.variadic:
+            inputs, options = self._bind(inputs, options)
+        if options:
+            for value in options.values():
+                if type(value) not in _SETTINGS and isinstance(value, Tensor):
+                    options = self._plain(options)
+                    break
+        arrays, parents = [], []
+        tensors = plain = differentiable = False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                tensors = True
+                arrays.append(x._data)
+                if x.requires_grad:
+                    differentiable = True
+                    parents.append(x.node or x)
+                    continue
+            else:
+                arrays.append(x)
+                if type(x) not in _PLAIN:
+                    plain = True
+            parents.append(None)
+        if tensors and plain:
+            inputs, arrays = self._operands(inputs)
+        try:
+            out = self.forward(*arrays, **options) if options else self.forward(*arrays)
+        except Exception as error:
+            explain(self, error, arrays, options)
+            raise
+        residuals = _NOTHING
+        if type(out) is tuple:
+            out, residuals = out
+        if not tensors:
+            return out
+        if type(out) is not np.ndarray:
+            out = np.asarray(out)
+        dtype = out.dtype
+        if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
+            out, dtype = out.astype(ours), ours
+            if differentiable:
+                inputs = _without_integers(inputs, ours)
+        y = _new(Tensor)  # wrap(out), without the call
+        y._data = out
+        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
+            y.node = node = Node()
+            y.requires_grad = True
+            node.op, node.parents, node.extra = self, parents, None
+            node.saved = self.keep(inputs, out, options, residuals)
+            node.order, node.shape, node.dtype = tick(), out.shape, dtype
+        if out.base is not None:
+            _share_version(y, inputs)
+        else:
+            for x in arrays:
+                if x is out:
+                    _share_version(y, inputs)
+        if mode.watchers:
+            for watch in mode.watchers:
+                watch(self, inputs, options, y)
+        return y
+
+    def _plain(self, options: dict) -> dict:
+        """The options, with a number in place of a Tensor that holds a single one."""
+        who = self.name.lstrip("_")
+        for name, value in options.items():
+            if isinstance(value, Tensor) and value.requires_grad:
+                raise TypeError(f"{who}: {name} is an option, which no gradient reaches, but a Tensor that requires "
+                                "grad; pass its .item(), or compute with operators what is to be differentiated")
+            if isinstance(value, Tensor) and value.ndim:
+                raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
+        return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
+
+    def _operands(self, inputs):
+        """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype."""
+        inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in _PLAIN else x for x in inputs]
+        inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else wrap(as_array(x, None, self.name))
+                  for x in inputs]
+        return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
+
+    def _bind(self, inputs, options):
+        """Inputs and options in their places: options may come by position and inputs by name."""
+        n = len(self.inputs)
+        if len(inputs) > n:
+            if len(inputs) > n + len(self.options):
+                raise TypeError(f"{self.name}: {len(inputs)} arguments, "
+                                f"but it takes at most {n + len(self.options)}: {self!r}")
+            given = dict(zip(self.options, inputs[n:], strict=False))
+            for name in given.keys() & options.keys():
+                raise TypeError(f"{self.name}: {name!r} was given twice, by position and by name")
+            return inputs[:n], {**given, **options}
+        inputs, options = list(inputs), dict(options)
+        for i in range(len(inputs), n):
+            if i < self.required and self.inputs[i] not in options:
+                raise TypeError(f"{self.name}: missing input {self.inputs[i]!r}: {self!r}")
+            inputs.append(options.pop(self.inputs[i], None))
+        return inputs, options
+
+    # Backward -------------------------------------------------------------------------------------------------------
+
+    def pull(self, node: Node, g, parents) -> list:
+        """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        if type(g) is Placed:
+            g = np.array(g)
+        cotangents = self.cotangents(node, g, parents)
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents[i] = None
+                continue
+            c = cotangents[i]
+            try:
+                fits = c.shape == parent.shape and c.dtype is parent.dtype
+            except AttributeError:
+                raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
+            if not fits:
+                cotangents[i] = self._fit(c, parent, g, i)
+        if mode.anomaly:
+            for c in cotangents:
+                if c is not None:
+                    check_finite(c, f"the VJP of {self.name}", node, [g])
+        return cotangents
+
+    def cotangents(self, node: Node, g, parents) -> list:
+        """What the rules give for the inputs whose parent is not None."""
+        saved = self._saved(node)
+        if self.joint is not None:
+            rule, uses = self.joint
+            wanted = [p is not None for p in parents]
+            try:
+                given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+            except Exception as error:
+                blame(f"the joint VJP of {self.name}", error)
+                raise
+            if given is not NotImplemented and len(given) != len(parents):
+                raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
+            return given if given is NotImplemented else list(given)
+        cotangents: list = []
+        for i, parent in enumerate(parents):
+            if parent is None:
+                cotangents.append(None)
+                continue
+            entry = self.rules.get(0 if self.variadic else i)
+            if entry is None:
+                raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
+            rule, uses = entry
+            try:
+                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+            except Exception as error:
+                blame(self._rule(i), error)
+                raise
+        return cotangents
+
+    def _saved(self, node: Node) -> list:
+        """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
+        graph, order, values, saved = mode.recording, node.order, [], node.saved
+        if saved is None:  # by another thread, since the walk came here
+            raise freed(node)
+        for x in saved:
+            if isinstance(x, Tensor):
+                version = x.version
+                if version is not None and version[0] > order:
+                    self._changed(node, "an input")
+                if not graph:
+                    x = x._data
+            values.append(x)
+        if self.variadic and self.kept and self.kept[0] in self.inputs:
+            n = len(node.parents)
+            values[:n] = [tuple(values[:n])]
+        if self.out is not None:
+            extra = node.extra
+            if extra is not None and extra.version is not None and extra.version[0] > order:
+                self._changed(node, "its output")
+            if graph:
+                out = wrap(values[self.out])
+                out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
+                out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
+                values[self.out] = out
+        return values
+
+    def _changed(self, node, what):
+        raise RuntimeError(f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after "
+                           f"{self.name} saved it; change it after backward, or compute from a clone()")
+
+    def _fit(self, c, parent, g, i):
+        """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
+        where = self._rule(i)
+        if c.shape != parent.shape:
+            c = ops.sum_to(c, parent.shape, where=where)
+        if c.dtype is not parent.dtype:
+            if c.dtype is not g.dtype or c.dtype.kind != "f":
+                raise TypeError(f"{where} gave {c.dtype}, but the input is {parent.dtype} and the output {g.dtype}")
+            c = ops.cast(c, dtype=parent.dtype)
+        return c
+
+    def _rule(self, i) -> str:
+        return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+def _without_integers(inputs, dtype: np.dtype) -> list:
+    """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
+    return [wrap(x.data.astype(dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+
+
+def replayed(y: Tensor, g, since: int, keys) -> list:
+    """Cotangents from a graph that was recorded only now: of nodes and leaves older than `since`, or None.
+
+    Each is an array of its own, so an op that replays is fresh.
+    """
+    owned: set = set()
+    found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus, owned=owned)
+    if not mode.recording:
+        found = {key: c if key in owned else np.array(c) for key, c in found.items()}
+    return [found.get(key) for key in keys]
+
+
+def _share_version(y: Tensor, inputs) -> None:
+    """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
+    out, node = y._data, y.node
+    base = out if out.base is None else out.base
+    for x in inputs:
+        if isinstance(x, Tensor) and (x._data is base or x._data.base is base):
+            y.version = x.shared_version()
+            if node is not None and node.op.out is not None:
+                node.details().version = y.version

@@ -1,0 +1,147 @@
+"""Tensors from nothing but a shape, a range, random numbers or the memory of another array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import random, tensor
+from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked
+from .methods import part_of_tensor, plain_shape
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+@part_of_tensor
+class Creation:
+    """The part of Tensor that makes new ones. dtype is float32 if left out, unless said otherwise."""
+
+    @staticmethod
+    def from_dlpack(x: Any) -> Tensor:
+        """A Tensor on the memory of another library's CPU tensor (PyTorch, JAX, NumPy ...), without a copy."""
+        return Creation.from_numpy(np.from_dlpack(x))
+
+    @staticmethod
+    def from_numpy(array: np.ndarray) -> Tensor:
+        """A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked.
+
+        A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
+        """
+        return tensor.wrap(checked(array, "from_numpy"))
+
+    @staticmethod
+    def empty(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("empty", np.zeros, shape, dtype, requires_grad)
+
+    @staticmethod
+    def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("zeros", np.zeros, shape, dtype, requires_grad)
+
+    @staticmethod
+    def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("ones", np.ones, shape, dtype, requires_grad)
+
+    @staticmethod
+    def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        _constant("full", fill_value)
+        dtype = as_array(fill_value, None, "full").dtype if dtype is None else dtype
+        if isinstance(fill_value, complex):
+            raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
+        return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
+
+    @staticmethod
+    def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        return _make("eye", lambda s, d: np.eye(*s, dtype=d), (n, n if m is None else m), dtype, requires_grad)
+
+    @staticmethod
+    def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
+               requires_grad: bool = False) -> Tensor:
+        """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32."""
+        _constant("arange", start, stop, step)
+        start, stop = (0, start) if stop is None else (start, stop)
+        if step == 0:
+            raise ValueError("arange: step must not be 0")
+        dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else FLOAT32)
+        return _tensor(as_array(np.arange(start, stop, step).tolist(), dtype, "arange"), requires_grad)
+
+    @staticmethod
+    def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        """`steps` values from start to stop, both included."""
+        _constant("linspace", start, stop)
+        return _tensor(as_array(np.linspace(start, stop, steps), dtype or FLOAT32, "linspace"), requires_grad)
+
+    @staticmethod
+    def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        """Uniform on [0, 1)."""
+        return Creation.uniform(*shape, dtype=dtype, requires_grad=requires_grad)
+
+    @staticmethod
+    def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        """Standard normal."""
+        return Creation.normal(*shape, dtype=dtype, requires_grad=requires_grad)
+
+    @staticmethod
+    def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
+                requires_grad: bool = False) -> Tensor:
+        """Uniform on [low, high)."""
+        _constant("uniform", low, high)
+        return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low,
+                     shape, dtype, requires_grad)
+
+    @staticmethod
+    def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
+               requires_grad: bool = False) -> Tensor:
+        """Normal with the given mean and standard deviation."""
+        _constant("normal", mean, std)
+        return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean,
+                     shape, dtype, requires_grad)
+
+    @staticmethod
+    def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None) -> Tensor:
+        """Integers, uniform on low, ..., high - 1."""
+        if low >= high:
+            raise ValueError(f"randint: low={low} must be below high={high}")
+        return _make("randint", lambda s, d: random.generator.integers(low, high, s, d), shape, dtype or INT64, False)
+
+    @staticmethod
+    def randperm(n: int) -> Tensor:
+        """The numbers 0, ..., n - 1 in random order."""
+        return tensor.wrap(random.generator.permutation(n))
+
+    def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
+    def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
+    def rand_like(self, **options: Any) -> Tensor: return _like(self, Creation.rand, options)
+    def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
+    def full_like(self, fill_value: Any, **options: Any) -> Tensor:
+        return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
+
+
+def _like(x: Any, make: Callable[..., Tensor], options: dict) -> Tensor:
+    return make(x.shape, **{"dtype": x.dtype, **options})
+
+
+def _constant(who: str, *values: Any) -> None:
+    if any([getattr(v, "requires_grad", False) for v in values]):
+        raise TypeError(f"{who}: no gradient reaches the numbers it takes, but one is a Tensor that requires grad; "
+                        "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
+
+
+def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
+    shape = plain_shape(shape)
+    for n in shape:
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
+    dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
+    try:
+        array = np.asarray(fill(shape, dtype), dtype=dtype)
+    except TypeError:
+        raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
+    return _tensor(array, requires_grad)
+
+
+def _tensor(array: np.ndarray, requires_grad: bool) -> Tensor:
+    out = tensor.wrap(array)
+    return out.requires_grad_() if requires_grad else out

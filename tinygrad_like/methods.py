@@ -1,0 +1,228 @@
+"""The methods of a Tensor that are ops. What they do stands there: x.softmax(axis=0) is ops.softmax(x, axis=0)."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import ops
+from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_dtype
+from .errors import named
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Axis = int | tuple[int, ...] | None
+
+
+def plain_shape(args: tuple) -> tuple:
+    """`f(2, 3)`, `f((2, 3))` and `f([2, 3])` mean the same."""
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
+
+
+def part_of_tensor(cls):
+    """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
+    for name, member in list(vars(cls).items()):
+        f = getattr(member, "__func__", member)
+        if inspect.isfunction(f):
+            f.__qualname__ = f"Tensor.{f.__name__}"
+        if isinstance(member, staticmethod):
+            setattr(cls, name, staticmethod(named(f)))
+    return cls
+
+
+@part_of_tensor
+class Methods:
+    """The part of Tensor that is ops."""
+
+    # Arithmetic
+    def add(self, other): return ops.add(self, other)
+    def sub(self, other): return ops.sub(self, other)
+    def mul(self, other): return ops.mul(self, other)
+    def div(self, other): return ops.div(self, other)
+    def mod(self, other): return ops.mod(self, other)
+    def pow(self, other): return ops.pow(self, other)
+    def matmul(self, other): return ops.matmul(self, other)
+    def neg(self): return ops.neg(self)
+    def abs(self): return ops.abs(self)
+    def eq(self, other): return ops.eq(self, other)
+    def ne(self, other): return ops.ne(self, other)
+    def logical_not(self): return ops.logical_not(self)
+    __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
+    __neg__, __abs__, __eq__, __ne__, __invert__ = neg, abs, eq, ne, logical_not
+    dot = matmul
+    def __radd__(self, other): return ops.add(other, self)
+    def __rsub__(self, other): return ops.sub(other, self)
+    def __rmul__(self, other): return ops.mul(other, self)
+    def __rtruediv__(self, other): return ops.div(other, self)
+    def __floordiv__(self, other): return ops.floordiv(self, other)
+    def __rfloordiv__(self, other): return ops.floordiv(other, self)
+    def __rmod__(self, other): return ops.mod(other, self)
+    def __rpow__(self, other): return ops.pow(other, self)
+    def __rmatmul__(self, other): return ops.matmul(other, self)
+    def __lt__(self, other): return ops.lt(self, other)
+    def __le__(self, other): return ops.le(self, other)
+    def __gt__(self, other): return ops.gt(self, other)
+    def __ge__(self, other): return ops.ge(self, other)
+    def __and__(self, other): return ops.logical_and(self, other)
+    def __or__(self, other): return ops.logical_or(self, other)
+    def __xor__(self, other): return ops.logical_xor(self, other)
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def maximum(self, other): return ops.maximum(self, other)
+    def minimum(self, other): return ops.minimum(self, other)
+    def clip(self, min_=None, max_=None): return ops.clip(self, min=min_, max=max_)
+    clamp = clip
+    def where(self, x, y):
+        """x where this boolean Tensor is true, else y."""
+        return ops.where(self, x, y)
+    def masked_fill(self, mask, value): return ops.where(mask, value, self)
+    def lerp(self, end, weight): return self + (end - self) * weight
+
+    def exp(self): return ops.exp(self)
+    def exp2(self): return ops.exp2(self)
+    def expm1(self): return ops.expm1(self)
+    def log(self): return ops.log(self)
+    def log2(self): return ops.log2(self)
+    def log10(self): return ops.log10(self)
+    def log1p(self): return ops.log1p(self)
+    def sqrt(self): return ops.sqrt(self)
+    def rsqrt(self): return ops.rsqrt(self)
+    def square(self): return ops.square(self)
+    def reciprocal(self): return ops.reciprocal(self)
+    def sin(self): return ops.sin(self)
+    def cos(self): return ops.cos(self)
+    def tan(self): return ops.tan(self)
+    def asin(self): return ops.asin(self)
+    def acos(self): return ops.acos(self)
+    def atan(self): return ops.atan(self)
+    def sinh(self): return ops.sinh(self)
+    def cosh(self): return ops.cosh(self)
+    def tanh(self): return ops.tanh(self)
+    def erf(self): return ops.erf(self)
+    def sign(self): return ops.sign(self)
+    def floor(self): return ops.floor(self)
+    def ceil(self): return ops.ceil(self)
+    def round(self): return ops.round(self)
+    def trunc(self): return ops.trunc(self)
+    def isnan(self): return ops.isnan(self)
+    def isinf(self): return ops.isinf(self)
+    def isfinite(self): return ops.isfinite(self)
+
+    # Activations
+    def relu(self): return ops.relu(self)
+    def leaky_relu(self, negative_slope=0.01): return ops.leaky_relu(self, negative_slope=negative_slope)
+    def sigmoid(self): return ops.sigmoid(self)
+    def gelu(self, approximate="none"): return ops.gelu(self, approximate=approximate)
+    def silu(self): return ops.silu(self)
+    swish = silu
+    def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
+    def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
+    def logsigmoid(self): return ops.logsigmoid(self)
+    def softmax(self, axis=-1): return ops.softmax(self, axis=axis)
+    def log_softmax(self, axis=-1): return ops.log_softmax(self, axis=axis)
+
+    # Reductions
+    def sum(self, axis: Axis = None, keepdim=False): return ops.sum(self, axis=axis, keepdim=keepdim)
+    def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
+    def var(self, axis: Axis = None, keepdim=False, correction=1):
+        return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
+    def std(self, axis: Axis = None, keepdim=False, correction=1):
+        return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
+    def max(self, axis: Axis = None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
+    def min(self, axis: Axis = None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
+    def prod(self, axis: Axis = None, keepdim=False): return ops.prod(self, axis=axis, keepdim=keepdim)
+    def norm(self, axis: Axis = None, keepdim=False): return ops.norm(self, axis=axis, keepdim=keepdim)
+    def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
+    def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
+    def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
+    def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
+    def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
+    def cumsum(self, axis=0): return ops.cumsum(self, axis=axis)
+
+    # Shape
+    @property
+    def T(self: Any) -> Tensor:
+        """The transpose of a matrix (all axes reversed)."""
+        return ops.permute(self, axes=tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self: Any) -> Tensor:
+        """The last two axes swapped: the transpose of every matrix in a batch."""
+        return ops.transpose(self, -1, -2)
+
+    def reshape(self, *shape): return ops.reshape(self, shape=plain_shape(shape))
+    view = reshape
+    def permute(self, *axes): return ops.permute(self, axes=plain_shape(axes))
+    def transpose(self, axis0=1, axis1=0): return ops.transpose(self, axis0, axis1)
+    def flatten(self, start_axis=0, end_axis=-1): return ops.flatten(self, start_axis, end_axis)
+    def unflatten(self, axis, sizes): return ops.unflatten(self, axis, sizes)
+    def squeeze(self, axis: Axis = None): return ops.squeeze(self, axis)
+    def unsqueeze(self, axis): return ops.unsqueeze(self, axis)
+    def expand(self, *shape): return ops.expand(self, shape=plain_shape(shape))
+    def repeat(self, *repeats): return ops.repeat(self, plain_shape(repeats))
+    def repeat_interleave(self, repeats, axis=None): return ops.repeat_interleave(self, repeats, axis)
+    def pad(self, padding, mode="constant", value=0.0): return ops.pad(self, padding=padding, mode=mode, value=value)
+    def shrink(self, ranges): return ops.shrink(self, ranges)
+    def flip(self, *axis): return ops.flip(self, axis=plain_shape(axis) if axis else None)
+    def roll(self, shifts, axis=None): return ops.roll(self, shifts=shifts, axis=axis)
+    def cat(self, *others, axis=0): return ops.cat(self, *others, axis=axis)
+    def stack(self, *others, axis=0): return ops.stack(self, *others, axis=axis)
+    def split(self, sizes, axis=0): return ops.split(self, sizes, axis)
+    def chunk(self, chunks, axis=0): return ops.chunk(self, chunks, axis)
+    def unbind(self, axis=0): return ops.unbind(self, axis)
+    def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
+    def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
+    def diagonal(self, offset=0): return ops.diagonal(self, offset)
+
+    # Indexing and order
+    def __getitem__(self, index): return ops.getitem(self, index)
+    def gather(self, axis, index): return ops.gather(self, index, axis=axis)
+    def scatter(self, axis, index, src): return ops.scatter(self, index, src, axis=axis)
+    def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
+    def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
+    def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
+    def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
+    def topk(self, k, axis=-1, largest=True): return ops.topk(self, k, axis, largest)
+
+    # Products
+    def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
+    def outer(self, other): return ops.outer(self, other)
+
+    @staticmethod
+    def einsum(formula: str, *operands: Any) -> Tensor:
+        return ops.einsum(formula, *operands)
+
+    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+        return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
+                                                scale=scale)
+
+    # Images
+    def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
+        return ops.conv2d(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+    def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
+        return ops.conv_transpose2d(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
+                                    groups=groups, dilation=dilation)
+    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False):
+        return ops.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        return ops.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    # Type and copies
+    def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
+    to = cast
+    def float(self): return ops.cast(self, dtype=FLOAT32)
+    def double(self): return ops.cast(self, dtype=FLOAT64)
+    def int(self): return ops.cast(self, dtype=np.dtype("int32"))
+    def long(self): return ops.cast(self, dtype=INT64)
+    def bool(self): return ops.cast(self, dtype=BOOL)
+    def clone(self): return ops.clone(self)
+    def contiguous(self): return ops.contiguous(self)
+
+    def sequential(self, layers):
+        """x.sequential([f, g]) is g(f(x))."""
+        for layer in layers:
+            self = layer(self)
+        return self
