@@ -142,7 +142,8 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = attention, conv, dropout, elementwise, embedding, formula, norm, optim, pool, reduce, softmax, vectormath, winograd
+MODULES = (attention, conv, dropout, elementwise, embedding, formula, norm, optim, pool, reduce, softmax, vectormath,
+           winograd)
 
 
 def digests(case) -> dict[str, str]:

@@ -61,7 +61,7 @@ def kernels(op):
 
 
 relu, relu_vjp = kernels(ops.relu)
-keep_positive = formula.pointwise(inspect.unwrap(ops.keep_positive.forward), "keep_positive")
+keep_positive = formula.pointwise(inspect.unwrap(activation.keep_positive.forward), "keep_positive")
 
 
 @pytest.mark.parametrize("shape", [SMALL, LARGE])

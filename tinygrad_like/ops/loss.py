@@ -167,9 +167,10 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     _check("binary_cross_entropy_with_logits", input, target, reduction)
     if weight is None is pos_weight:
         return _bce(input, target, reduction)
-    for w in weight, pos_weight:
-        np.broadcast_to(1 if w is None else w, input.shape)  # raises ValueError
-    return binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, reduction)
+    losses = binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, "none")
+    if losses.shape != input.shape:
+        raise ValueError("operands could not be broadcast")  # the caller says which
+    return _reduce(losses, reduction)
 
 
 @binary_cross_entropy_with_logits.joint_vjp
