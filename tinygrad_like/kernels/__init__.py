@@ -40,13 +40,11 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 }
 
 
-def accelerated(definition: Callable, name: str = "", *, among: int = 1, made: Callable | None = None) -> Callable:
+def accelerated(definition: Callable, name: str = "", *, made: Callable | None = None) -> Callable:
     """Have a function of arrays done by the kernel of that name, if its first array is large enough and float32.
 
     The function below the decorator, in NumPy, defines what is computed; it serves all other arrays. So does it where
-    the kernel returns NotImplemented.
-
-    among: one of so many arrays, the first ones, has to be large. made: what makes the kernel, from its module.
+    the kernel returns NotImplemented. made: what makes the kernel, from its module.
     """
     name = name or definition.__name__.lstrip("_")
     module, least = ACCELERATED[name]
@@ -55,16 +53,32 @@ def accelerated(definition: Callable, name: str = "", *, among: int = 1, made: C
     @wraps(definition)
     def choose(*arrays, **options):
         nonlocal kernel
-        for x in arrays[:among]:
-            if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
-                if kernel is None:
-                    home = __getattr__(module)
-                    kernel = getattr(home, name) if made is None else made(home)
-                result = kernel(*arrays, **options)
-                if result is not NotImplemented:
-                    return result
-                break
+        x = arrays[0]
+        if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
+            if kernel is None:
+                home = __getattr__(module)
+                kernel = made(home) if made else getattr(home, name)
+            result = kernel(*arrays, **options)
+            if result is not NotImplemented:
+                return result
         return definition(*arrays, **options)
+
+    return choose
+
+
+def accelerated_arithmetic(definition: Callable) -> Callable:
+    """The same for a function of two arrays or numbers, of which either may be the large array."""
+    name = definition.__name__
+    module, least = ACCELERATED[name]
+
+    @wraps(definition)
+    def choose(a, b):
+        if (type(a) is np.ndarray and a.size >= least and a.dtype is FLOAT32
+                or type(b) is np.ndarray and b.size >= least and b.dtype is FLOAT32):
+            result = getattr(__getattr__(module), name)(a, b)
+            if result is not NotImplemented:
+                return result
+        return definition(a, b)
 
     return choose
 

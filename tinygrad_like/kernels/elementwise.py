@@ -31,7 +31,7 @@ def _work(a, b, repeat, out):
 
 
 def _arithmetic(name: str, operation: Callable, commutes: bool) -> Callable:
-    """a operation b with broadcasting, as a function of arrays or numbers; NotImplemented for what NumPy does better."""
+    """a operation b with broadcasting, of arrays or numbers. It returns NotImplemented for what NumPy does better."""
     combine = njit(**SCALAR)(operation)
 
     def each(a, b, repeat, out, task, tasks):
@@ -60,7 +60,7 @@ def _arithmetic(name: str, operation: Callable, commutes: bool) -> Callable:
                 out_k[i] = combine(a_k[i], b[i])
 
     each.__name__ = each.__qualname__ = name  # numba knows functions by it, also those of other processes
-    each = kernel(a=READ, b=READ, out=WRITE, work=_work)(each)
+    compiled = kernel(a=READ, b=READ, out=WRITE, work=_work)(each)
 
     def run(a: Operand, b: Operand) -> np.ndarray:
         if commutes and getattr(a, "size", 1) < getattr(b, "size", 1):
@@ -72,7 +72,7 @@ def _arithmetic(name: str, operation: Callable, commutes: bool) -> Callable:
                 repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
                 if repeat == 1 or repeat >= _SHORTEST:
                     out = empty(a.shape)
-                    each(a, b, repeat, out)
+                    compiled(a, b, repeat, out)
                     return out
         return NotImplemented
 

@@ -21,6 +21,7 @@ from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
+_PLACED = 2**15  # numbers from which memory.empty does more than NumPy
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
 
@@ -85,31 +86,41 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Ca
 
     each = f.kernel(each, work, a=READ, b=READ, p=REAL, y=WRITE)
 
-    def of_one(x, **options):
-        y = empty(x.shape)
-        each(x, x, float(options.get(number, signature[number].default)) if number else 0.0, y)
+    def of_one(x):
+        y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        each(x, x, 0.0, y)
+        return y
+
+    def of_one_with_number(x, **options):
+        y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        each(x, x, float(options.get(number, signature[number].default)), y)
         return y
 
     def of_two(a, b, p=0.0):
         if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != a.shape:
             return NotImplemented
-        y = empty(a.shape)
+        y = empty(a.shape) if a.size >= _PLACED else np.empty(a.shape, FLOAT32)
         each(a, b, float(p), y)
         return y
 
-    return of_two if binary else of_one
+    return of_two if binary else of_one_with_number if number else of_one
 
 
 # --- Losses: the sum of a formula of two arrays, and its VJP ----------------------------------------------------------
 
 
+@inner
+def _write_sum(partial, scale, y):
+    total = 0.0
+    for part in partial:
+        total += part
+    y[0] = total * scale
+
+
 @kernel(partial=REALS, scale=REAL, y=WRITE, tasks=1)
 def _add_up(partial, scale, y, task, tasks):
     if task == 0:
-        total = 0.0
-        for part in partial:
-            total += part
-        y[0] = total * scale
+        _write_sum(partial, scale, y)
 
 
 def loss(formula: Callable, name: str) -> Callable:
@@ -125,18 +136,20 @@ def loss(formula: Callable, name: str) -> Callable:
             total += scalar(a[i], b[i])
         return total
 
-    def sums(a, b, partial, task, tasks):
+    def sums(a, b, partial, scale, y, task, tasks):
         for block in range(task * partial.size // tasks, (task + 1) * partial.size // tasks):
             total, end = 0.0, min((block + 1) * _BLOCK, a.size)
             for first in range(block * _BLOCK, end, _PIECE):
                 last = min(first + _PIECE, end)
                 total += add(a[first:last], b[first:last])
             partial[block] = total
+        if partial.size == 1 and task == tasks - 1:  # whose task it was
+            _write_sum(partial, scale, y)
 
-    def work(a, b, partial):
+    def work(a, b, partial, scale, y):
         return int(a.size * cost) if a.size == b.size <= partial.size * _BLOCK else -1
 
-    sums = f.kernel(sums, work, a=READ, b=READ, partial=REALS._replace(writes=True))
+    sums = f.kernel(sums, work, a=READ, b=READ, partial=REALS._replace(writes=True), scale=REAL, y=WRITE)
 
     def run(a, b, reduction):
         if type(b) is not np.ndarray or b.dtype is not FLOAT32:
@@ -144,9 +157,13 @@ def loss(formula: Callable, name: str) -> Callable:
         if reduction == "none":
             return each(a, b)
         partial, y = np.empty(-(-a.size // _BLOCK)), np.empty((), FLOAT32)
-        with together():
-            sums(a, b, partial)
-            _add_up(partial, 1 / a.size if reduction == "mean" else 1.0, y)
+        scale = 1 / a.size if reduction == "mean" else 1.0
+        if partial.size == 1:
+            sums(a, b, partial, scale, y)
+        else:
+            with together():
+                sums(a, b, partial, scale, y)
+                _add_up(partial, scale, y)
         return y
 
     return run
@@ -178,7 +195,7 @@ def loss_vjp(formula: Callable, name: str) -> Callable:
     def run(a, b, g, reduction):
         if type(b) is not np.ndarray or b.dtype is not FLOAT32 or g.dtype is not FLOAT32:
             return NotImplemented
-        y = empty(a.shape)
+        y = empty(a.shape) if a.size >= _PLACED else np.empty(a.shape, FLOAT32)
         each(np.asarray(g), a, b, 1 / a.size if reduction == "mean" else 1.0, y)
         return y
 

@@ -5,6 +5,7 @@ cost no more per number than rows of 1000. A row is first shifted by its maximum
 """
 
 import functools
+from contextlib import nullcontext
 
 import numpy as np
 from numba import njit
@@ -179,7 +180,7 @@ def _fits(x, labels, probabilities, weight, rows):
 
 
 @inner
-def _work(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals):
+def _work(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss):
     fits = _fits(x, labels, probabilities, weight, losses.size) and stats.shape == (2, losses.size)
     return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
@@ -230,9 +231,23 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
     return loss
 
 
+@njit(**INNER)
+def _write_loss(totals, mean, loss):
+    """The last row of totals: what the others come to. A mean over no label at all is NaN."""
+    sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
+    for b in range(len(totals) - 1):
+        sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
+        wrong = totals[b, 2] if wrong == 0 else wrong
+    totals[-1, 0], totals[-1, 1], totals[-1, 2] = sum_losses, sum_weights, wrong
+    if mean:
+        sum_losses = sum_losses / sum_weights if sum_weights != 0 else np.nan
+    loss[0] = sum_losses
+
+
 @kernel(x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, losses=WRITE, stats=_STATS,
-        totals=_TOTALS, work=_work)
-def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, task, tasks):
+        totals=_TOTALS, loss=WRITE, work=_work)
+def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss, task,
+                   tasks):
     """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and 1 + the first row with
     a label out of range."""
     rows, n, blocks = losses.size, weight.size, len(totals) - 1
@@ -245,29 +260,23 @@ def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, losses,
         for row in range(first, last):
             top, log_total, here = stats[0, row], log(stats[1, row]), slice(row * n, (row + 1) * n)
             stats[1, row] = log_total
-            label, loss = labels[row] if labels.size else 0, 0.0
+            label, value = labels[row] if labels.size else 0, 0.0
             if labels.size == 0 or label != ignored and 0 <= label < n:
-                loss = _loss(label, probabilities[here], weight, smoothing, x[here], top, log_total)
+                value = _loss(label, probabilities[here], weight, smoothing, x[here], top, log_total)
                 sum_weights += weight[label] if labels.size else 1.0
             elif label != ignored and wrong == 0:
                 wrong = row + 1
-            losses[row] = loss
-            sum_losses += loss
+            losses[row] = value
+            sum_losses += value
         totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
+    if blocks == 1 and task == tasks - 1:  # whose block it was
+        _write_loss(totals, mean, loss)
 
 
 @kernel(totals=_TOTALS, loss=WRITE, tasks=1)
 def _add_up(totals, mean, loss, task, tasks):
-    """The last row of totals: what the others come to. A mean over no label at all is NaN."""
     if task == 0:
-        sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
-        for b in range(len(totals) - 1):
-            sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
-            wrong = totals[b, 2] if wrong == 0 else wrong
-        totals[-1, 0], totals[-1, 1], totals[-1, 2] = sum_losses, sum_weights, wrong
-        if mean:
-            sum_losses = sum_losses / sum_weights if sum_weights != 0 else np.nan
-        loss[0] = sum_losses
+        _write_loss(totals, mean, loss)
 
 
 @kernel(g=READ, x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, stats=_STATS,
@@ -350,9 +359,12 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
         return NotImplemented
     losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
     totals = np.empty((1 + max(1, -(-rows // max(1, BLOCK // classes))), 3))
-    with together():
-        _cross_entropy(x, *_targets(x, target, weight), ignore_index, float(label_smoothing), losses, stats, totals)
-        _add_up(totals, reduction == "mean", loss)
+    mean, one_block = reduction == "mean", len(totals) == 2
+    with nullcontext() if one_block else together():
+        _cross_entropy(x, *_targets(x, target, weight), ignore_index, float(label_smoothing), losses, stats, totals,
+                       mean, loss)
+        if not one_block:
+            _add_up(totals, mean, loss)
     _check_labels(target, totals, classes, ignore_index)
     return losses if reduction == "none" else loss, {"stats": stats, "totals": totals}
 

@@ -175,7 +175,7 @@ def gelu_slope(x):
     return HALF + x * p / q
 
 
-# --- What a formula's names stand for (formula.py); a comparison that NaN does not meet keeps it -----------------------
+# --- What a formula's names stand for (formula.py); a comparison that NaN does not meet keeps it ----------------------
 
 
 @njit(**SCALAR)

@@ -7,7 +7,7 @@ import numpy as np
 from ..dtypes import as_dtype
 from ..primitive import primitive
 
-# Without a gradient -----------------------------------------------------------------------------------------------------
+# Without a gradient ---------------------------------------------------------------------------------------------------
 
 
 @primitive

@@ -10,25 +10,22 @@ picks one of its inputs (maximum, relu, max ...) counts NaN as picked. Where thi
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
 from .. import kernels
 from ..call import Placed
 from ..dtypes import BOOL, FLOAT32, FLOAT64
-from ..kernels import accelerated
+from ..kernels import accelerated, accelerated_arithmetic
 from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
-
-arithmetic = partial(accelerated, among=2)  # either operand may be the large one
 
 # Sums and products --------------------------------------------------------------------------------------------------
 
 
 @primitive
-@arithmetic
+@accelerated_arithmetic
 def add(a, b):
     """a + b."""
     return np.add(a, b)
@@ -60,7 +57,7 @@ def accumulate(total, c):
 
 
 @primitive
-@arithmetic
+@accelerated_arithmetic
 def sub(a, b):
     """a - b."""
     return np.subtract(a, b)
@@ -71,7 +68,7 @@ sub.vjp(a=lambda g: g,
 
 
 @primitive
-@arithmetic
+@accelerated_arithmetic
 def mul(a, b):
     """a b, element by element."""
     return np.multiply(a, b)
@@ -82,7 +79,7 @@ mul.vjp(a=lambda g, b: g * b,
 
 
 @primitive
-@arithmetic
+@accelerated_arithmetic
 def div(a, b):
     """a / b."""
     return np.true_divide(a, b)

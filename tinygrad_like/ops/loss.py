@@ -11,6 +11,7 @@ from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, mul, neg, square, where
 from .index import gather
+from .pointwise import on_arrays
 from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
@@ -39,13 +40,15 @@ def _check(who, input, target, reduction):
 def _compiled(name, formula, slope):
     """The loss made of a formula of input and target, and g times its slope, reduced or not."""
 
+    losses, slopes = on_arrays(formula), on_arrays(slope)
+
     @partial(accelerated, name=name, made=lambda home: home.loss(formula, name))
     def loss(input, target, reduction):
-        return _reduce(formula(input, target), reduction)
+        return _reduce(losses(input, target), reduction)
 
     @partial(accelerated, name=name, made=lambda home: home.loss_vjp(slope, f"{name}_vjp"))
     def vjp(input, target, g, reduction):
-        return slope(g / input.size if reduction == "mean" else g, input, target)
+        return slopes(g / input.size if reduction == "mean" else g, input, target)
 
     return loss, vjp
 
