@@ -163,9 +163,10 @@ def guard_kernels(parallel):
     kernels.worth = lambda x, least=0: worth(x, 1)
     importlib.import_module("tinygrad_like.ops.matmul").LEAST = 0
     for choose in gc.get_objects():
-        if isinstance(choose, FunctionType) and choose.__code__.co_qualname.startswith("accelerated."):
-            free = dict(zip(choose.__code__.co_freevars, choose.__closure__, strict=True))
-            free["least"].cell_contents = min(free["least"].cell_contents, 1)
+        if type(choose) is FunctionType and choose.__code__.co_qualname.startswith("accelerated"):
+            free = dict(zip(choose.__code__.co_freevars, choose.__closure__ or (), strict=True))
+            if "least" in free:
+                free["least"].cell_contents = min(free["least"].cell_contents, 1)
     names = "attention augment conv dropout elementwise embedding formula gemm norm optim pool reduce softmax winograd"
     for name in names.split():
         module = getattr(kernels, name)
