@@ -33,15 +33,15 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, from_dtype, njit, types
+from numba import njit, types
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
-from .simd import INNER, compiled, count_of, data_of, inner, integer_at, ndim_of, real_at, size_of
+from .simd import INNER, compiled, integer_at, real_at
 from .threads import ALONE, COUNTERS, LINE, MOST, region
+from .views import KIND, largest, suits, table_suits, view
 
 _SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
@@ -75,73 +75,9 @@ REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
 TABLE = "table"  # a Table
 
 
-# --- Arrays in compiled code ------------------------------------------------------------------------------------------
-# A record holds `id(array)`, which in CPython is the address of the array object. NumPy's ABI keeps its fields where
-# they are. So a call costs no more than to pack some integers, and one compiled function takes any shape.
-
-_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 _DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
-_KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
-_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + _KIND).value for t in _DTYPES]])
+_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
-
-
-@inner
-def suits(x, known, dtype, writes, axes):
-    """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides."""
-    if x == 0:
-        return True
-    flags = integer_at(x + _FLAGS, 0)
-    return (integer_at(x + _TYPE, 0) == integer_at(known, 0)
-            and integer_at(integer_at(x + _DTYPE, 0) + _KIND, 0) == integer_at(known, 1 + dtype)
-            and flags & _ALIGNED != 0 and (writes == 0 or flags & _WRITABLE != 0)
-            and (axes == 0 or flags & _C_ORDER != 0) and (axes < 2 or ndim_of(x) == axes))
-
-
-def _view(dtype: np.dtype, axes: int) -> Callable:
-    """A function that compiled code gets an array by, from the address of its object."""
-    pointed = types.CPointer(from_dtype(dtype))
-
-    @intrinsic
-    def pointer(typing, address):
-        def codegen(context, b, signature, values):
-            return b.inttoptr(values[0], context.get_value_type(signature.return_type))
-
-        return pointed(types.intp), codegen
-
-    @inner
-    def row(x):
-        return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
-
-    @inner
-    def matrix(x):
-        return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
-
-    @inner
-    def stack(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
-
-    @inner
-    def stacks(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
-
-    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
-
-
-_views: dict[tuple[np.dtype, int], Callable] = {}
-
-
-def view(dtype: np.dtype, axes: int) -> Callable:
-    if (dtype, axes) not in _views:
-        _views[dtype, axes] = _view(dtype, axes)
-    return _views[dtype, axes]
-
-
-@inner
-def largest(size, cost):
-    """Nanoseconds for so many numbers."""
-    return int(size * cost)
 
 
 class Table:
@@ -167,26 +103,6 @@ class Table:
     def begun(self) -> bool:
         """Whether a kernel has begun to write to them."""
         return bool(self.ids[-1, 0])
-
-
-_view_of_table = view(INT64, 2)
-
-
-@inner
-def table_suits(ids, known):
-    table = _view_of_table(ids)
-    for row in table[:-1]:
-        x = row[0]
-        for i in range(row.size):
-            a = row[i]
-            if a == 0 and i > 1:
-                continue
-            if a == 0 or not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
-                return False
-            for axis in range(ndim_of(a)):
-                if size_of(a, axis) != size_of(x, axis):
-                    return False
-    return True
 
 
 @compiled()
