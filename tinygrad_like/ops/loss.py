@@ -16,8 +16,6 @@ from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
 
-LEAST = 2048
-
 
 def _reduce(losses, reduction):
     return mean(losses) if reduction == "mean" else sum(losses) if reduction == "sum" else losses
