@@ -46,25 +46,23 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         reduce,
         softmax,
     )
+    from tinygrad_like.ops import activation as functions
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
-        return lambda: (elementwise.forward(op, x), elementwise.backward(op, g, x))
-
-    def relu(*shape):
-        x, g = arrays(shape, shape)
-        return lambda: (elementwise.relu(x), elementwise.keep_positive(g, x))
+        vjp, _ = op.rules[0]
+        return lambda: (op.forward(x), vjp(g, x))
 
     def probabilities(*shape):
         x, g = arrays(shape, shape)
-        return lambda: softmax.softmax_backward(g, softmax.softmax(x))
+        return lambda: softmax.softmax_vjp(g, softmax.softmax(x))
 
     def cross_entropy(*shape):
         (x,), t, g = arrays(shape), labels(*shape), np.ones(1, np.float32)
 
         def run():
-            _, stats, _, divisor = softmax.cross_entropy(x, t)
-            return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
+            _, kept = softmax.cross_entropy(x, t)
+            return softmax.cross_entropy_vjp(x, g, t, None, kept["stats"], kept["totals"], -100, "mean", 0.0)
 
         return run
 
@@ -129,7 +127,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
         def run():
             y = pool.sum_windows(x, (axis, axis))
-            return elementwise.multiply(y, mean), pool.sum_backward(elementwise.multiply(g, mean), shape, axis, axis)
+            return elementwise.mul(y, mean), pool.spread_windows(elementwise.mul(g, mean), shape, (axis, axis))
 
         mean = np.float32(1 / kernel**2)
         return run
@@ -155,11 +153,11 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         return lambda: optim.sgd(program.Table(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
 
     return {
-        "gelu, forward + backward (2048, 512)": lambda: activation(elementwise.GELU, 2048, 512),
-        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(elementwise.GELU_TANH, 2048, 512),
-        "silu, forward + backward (2048, 512)": lambda: activation(elementwise.SILU, 2048, 512),
-        "relu, forward + backward (128, 512)": lambda: relu(128, 512),
-        "relu, forward + backward (2048, 512)": lambda: relu(2048, 512),
+        "gelu, forward + backward (2048, 512)": lambda: activation(functions._gelu, 2048, 512),
+        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(functions.gelu_tanh, 2048, 512),
+        "silu, forward + backward (2048, 512)": lambda: activation(functions.silu, 2048, 512),
+        "relu, forward + backward (128, 512)": lambda: activation(functions.relu, 128, 512),
+        "relu, forward + backward (2048, 512)": lambda: activation(functions.relu, 2048, 512),
         "softmax, forward + backward (64, 10)": lambda: probabilities(64, 10),
         "softmax, forward + backward (8192, 64)": lambda: probabilities(8192, 64),
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
@@ -189,7 +187,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
         "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
-        "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
+        "multiply by a column (2048, 512)": lambda: two(elementwise.mul, (2048, 512), (2048, 1)),
         "sum of columns (128, 512)": lambda: one(reduce.sum_columns, 128, 512),
         "sum of columns (2048, 512)": lambda: one(reduce.sum_columns, 2048, 512),
         "sum of columns (2048, 10)": lambda: one(reduce.sum_columns, 2048, 10),
