@@ -96,11 +96,6 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
     return choose
 
 
-def worth(x, least: int = 2048) -> bool:
-    """Whether x is a C-contiguous float32 array of at least `least` numbers: what a kernel takes, and is faster at."""
-    return type(x) is np.ndarray and x.size >= least and x.dtype is FLOAT32 and x.flags.c_contiguous
-
-
 def together(x):
     """`program.together`; if x is float64, for which there are no kernels, an empty `with` block."""
     return _program().together() if x.dtype is FLOAT32 else nullcontext()

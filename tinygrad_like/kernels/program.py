@@ -41,10 +41,9 @@ from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
 from .simd import INNER, compiled
-from .threads import ALONE, COUNTERS, LINE, MOST, region
+from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
 from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
 
-_SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
@@ -317,7 +316,7 @@ def _play_calls(board, several, at, count, workers, resting):
                 return done
             work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
             at, calls = at + integer_at(at, _SIZE), calls + 1
-        sharing = max(1, min(workers, work // _SHARE))
+        sharing = max(1, min(workers, work // get(board + SHARE)))
         if resting and sharing > 1 and (work >= _WAKE or get(board + ALONE) != 0):
             return -1 - done
         for i in range(sharing):
