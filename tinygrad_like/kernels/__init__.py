@@ -23,6 +23,7 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
+    "add_at": ("embedding", 512),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
