@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.kernels import attention, augment, conv, gemm, norm, pool, tasks
+from tinygrad_like.kernels import attention, augment, channel_norm, conv, gemm, norm, pool, tasks
 
 rng = np.random.default_rng(0)
 
@@ -109,7 +109,7 @@ for how in np.array, frozen:
     ops.max_pool2d(how(g), 2)
     ops.cross_entropy(how(x), how(np.arange(300) % 40))
 found = {}
-for name in "elementwise", "softmax", "reduce", "norm", "conv", "pool":
+for name in "elementwise", "softmax", "reduce", "norm", "channel_norm", "conv", "pool":
     for kernel in vars(getattr(kernels, name)).values():
         kernel = getattr(kernel, "entry", kernel)
         if getattr(kernel, "signatures", None) and "nogil" in kernel.targetoptions:  # not what is inlined
@@ -135,7 +135,7 @@ M, K, N = 20, 30, 40
     lambda p: p | {"out": frozen(p["out"])}, lambda p: p | {"out": np.asfortranarray(p["out"])},
     lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": np.stack([p["a"]] * 2)},
     lambda p: p | {"start": random(N - 1)},
-    lambda p: p | {"start": random(1)}, lambda p: p | {"start": random(2 * N)[::2]},
+    lambda p: p | {"start": random(1)},
     lambda p: p | {"start": random(N).astype(np.float64)}, lambda p: p | {"more": (random(M, N), random(M, N - 1))},
     lambda p: p | {"more": (random(M), random(M, N))}, lambda p: p | {"more": (random(M, N), frozen(random(M, N)))},
 ])  # fmt: skip
@@ -211,17 +211,17 @@ def test_gradients_of_another_shape():
         conv.input_gradient(random(1, 4, 5, 4), random(4, 3, 3, 3), None, (1, 3, 5, 5), *plan)
     axis = 2, 2, 0, 1, 3
     with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 3, 4\)"):
-        pool.sum_backward(random(1, 3, 4), (1, 6, 6), axis, axis)
+        pool.spread_windows(random(1, 3, 4), (1, 6, 6), (axis, axis))
     with pytest.raises(ValueError, match=r"pooling: the gradient has shape \(1, 4, 3\)"):
-        pool.max_backward(random(1, 4, 3), np.zeros((1, 4, 3), np.uint8), (1, 6, 6), axis, axis)
-    y, stats = norm.rows(random(8, 10), 10, None, None, 1e-5)
+        pool.put_taps(random(1, 4, 3), np.zeros((1, 4, 3), np.uint8), (1, 6, 6), (axis, axis))
+    y, stats = norm.normalize_rows(random(8, 10), None, None, 10, 1e-5)
     with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(8, 10\), .* \(9, 10\)"):
-        norm.rows_backward(y, random(9, 10), 10, None, stats)
+        norm.normalize_rows_vjp(y, random(9, 10), None, stats, 10)
     with pytest.raises(ValueError, match="normalisation: weight and bias must have 10 numbers"):
-        norm.rows_backward(y, y, 10, random(9), stats)
-    y, stats = norm.groups(random(4, 6, 5), None, None, 1e-5)
+        norm.normalize_rows_vjp(y, y, random(9), stats, 10)
+    y, stats = channel_norm.normalize_channels(random(4, 6, 5), None, None, 1e-5)
     with pytest.raises(ValueError, match=r"normalisation: the gradient has shape \(4, 6, 5\), .* \(4, 6, 6\)"):
-        norm.groups_backward(y, random(4, 6, 6), None, None, stats)
+        channel_norm.normalize_channels_vjp(y, random(4, 6, 6), None, None, stats)
 
 
 def test_programs_of_another_shape():

@@ -21,7 +21,7 @@ import json
 import numpy as np
 from tinygrad_like.kernels import vectormath
 y = vectormath.erf_array(np.array([0.0, 1.0]))
-print(json.dumps([round(y[1], 6), sum(vectormath._erf_float64.stats.cache_hits.values())]))
+print(json.dumps([round(y[1], 6), sum(vectormath._erf_float64.entry.stats.cache_hits.values())]))
 """
 
 

@@ -18,6 +18,8 @@ def real(*shape):
 
 CASES = {
     "relu": (ops.relu, real(300, 40)),
+    "gelu of few": (ops.gelu, 3 * real(7)),
+    "silu of few": (ops.silu, 4 * real(7)),
     "keep_positive": (ops.activation.keep_positive, real(300, 40), real(300, 40)),
     "leaky_relu": (lambda x: ops.leaky_relu(x, negative_slope=0.2), real(300, 40)),
     "sigmoid": (ops.sigmoid, 4 * real(300, 40)),

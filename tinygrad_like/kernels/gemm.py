@@ -108,8 +108,7 @@ def matmul(
         result = matmul(a, b, bias=bias)
         np.add(out, result, out=out) if accumulate else np.copyto(out, result)
         return out
-    start = out if accumulate else None if bias is None else np.ascontiguousarray(bias)
-    return product(a, b, out, start)
+    return product(a, b, out, out if accumulate else bias)
 
 
 def product(
@@ -138,7 +137,6 @@ def affine(
 ) -> np.ndarray:
     """y = x @ weight.T + bias, or its positive part if told to rectify; and total = skip + y, if they are given."""
     y = empty((len(x), len(weight)))
-    bias = bias if bias is None or bias.flags.c_contiguous else np.ascontiguousarray(bias)
     _matrix_product(x, weight, y, bias, None, skip, total, False, True, rectify, True, counters[0])
     return y
 
@@ -161,8 +159,6 @@ def affine_vjp(
 
     g is gated while it is packed, so that no gated g is written.
     """
-    g = g if g.flags.c_contiguous else np.ascontiguousarray(g)
-    y = y if y is None or y.flags.c_contiguous else np.ascontiguousarray(y)
     dx = dw = db = None
     with together():
         if wanted[2]:

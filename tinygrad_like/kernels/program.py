@@ -29,7 +29,8 @@ import inspect
 import os
 import struct
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,8 @@ TABLE = "table"  # a Table
 
 _DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
 _TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
+_KNOWN_AT = _TYPES.ctypes.data
+_NONE = id(None)
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
 
 
@@ -88,8 +91,9 @@ class Table:
 
     def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
         self.rows, width = rows, len(rows[0])
-        ids = [0 if x is None else id(x) for x in chain.from_iterable(rows)]
-        self.ids = np.array(ids + [0] * width, np.int64).reshape(-1, width)  # the last row is for `begun`
+        arrays = chain(chain.from_iterable(rows), repeat(None, width))  # the last row is for `begun`
+        self.ids = np.fromiter(map(id, arrays), np.int64, width * (len(rows) + 1)).reshape(-1, width)
+        self.ids[self.ids == _NONE] = 0
 
     def arrays(self) -> list[np.ndarray]:
         return [x for x in chain.from_iterable(self.rows) if x is not None]
@@ -97,7 +101,7 @@ class Table:
     @property
     def suited(self) -> bool:
         """Whether the arrays are what a kernel takes; it can be any objects."""
-        return _table_suits(id(self.ids), _TYPES.ctypes.data)
+        return _table_suits(id(self.ids), _KNOWN_AT)
 
     @property
     def begun(self) -> bool:
@@ -137,7 +141,7 @@ class Call(NamedTuple):
         if not isinstance(x, np.ndarray) or x.dtype != kind.dtype or (kind.axes > 1 and x.ndim != kind.axes):
             raise self.misfit()
         y = np.asarray(x)  # of a subclass, such as np.memmap
-        if y.dtype == kind.dtype and y.flags.aligned and (kind.axes == 0 or y.flags.c_contiguous):
+        if y.dtype == kind.dtype and y.flags.aligned and (y.flags.c_contiguous or (kind.writes and kind.axes == 0)):
             if kind.writes and not y.flags.writeable:
                 raise self.misfit()
             return y
@@ -172,10 +176,10 @@ class Kernel:
     def __call__(self, *arguments) -> None:
         """Do it now. Raises ValueError for arrays that are not what was declared, MemoryError without memory."""
         record = self.pack(*arguments)
+        if waiting is not None and owner == get_ident():
+            waiting.append((self, record, arguments))
+            return
         with threads.pool:
-            if waiting is not None:
-                waiting.append(Call(self, record, arguments))
-                return
             done = _play(threads.board, id(record) + _CONTENT, 1, threads.count, threads.resting)
         if tape is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
@@ -183,11 +187,10 @@ class Kernel:
     def beside(self, *arguments) -> None:
         """The same, at the same time as the last call, in the same `together` block: neither writes what the other
         names."""
-        with threads.pool:
-            if waiting is None:
-                self(*arguments)
-            else:
-                waiting.append(Call(self, self.pack(*arguments, beside=1), arguments))
+        if waiting is not None and owner == get_ident():
+            waiting.append((self, self.pack(*arguments, beside=1), arguments))
+        else:
+            self(*arguments)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """Those of some arguments that are written, or those that are only read."""
@@ -262,7 +265,7 @@ class Kernel:
         record = struct.Struct(f"{_HEADER}q{fields}")
         # An argument may have any name but these.
         names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
-                  "_known": _TYPES.ctypes.data, "_tasks": self.tasks}
+                  "_known": _KNOWN_AT, "_tasks": self.tasks}
         return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
                     f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
 
@@ -341,7 +344,7 @@ def _play(board, at, count, workers, resting):
     return _play(board, at, count, workers, resting)
 
 
-def play(calls: Sequence[Call]) -> None:
+def play(calls: Sequence[tuple]) -> None:
     """Do what calls say, one after another, without Python between them.
 
     Raises ValueError for arrays that are not what their kernel declares.
@@ -361,9 +364,11 @@ class together:
     """
 
     def __enter__(self) -> None:
-        global waiting
+        global owner, waiting
         threads.pool.acquire()  # calls of other threads come after
-        self.outer, waiting = waiting, [] if waiting is None else waiting
+        self.outer = waiting
+        if waiting is None:
+            owner, waiting = get_ident(), []
 
     def __exit__(self, error: Any, *_: Any) -> None:
         global waiting
@@ -375,9 +380,9 @@ class together:
             threads.pool.release()
 
 
-def _finish(calls: Sequence[Call], done: int) -> None:
+def _finish(tuples: Sequence[tuple], done: int) -> None:
     """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
-    fitted = False
+    calls, fitted = [Call(*each) for each in tuples], False
     while done != len(calls):
         if done < 0:
             done = -1 - done
@@ -409,7 +414,8 @@ def _amount(at):
 
 
 tape: list[Call] | None = None  # where calls are noted while someone records
-waiting: list[Call] | None = None  # calls of a `together` block; who reads it holds the pool
+waiting: list[tuple] | None = None  # calls of a `together` block, as tuples
+owner = 0  # the thread that it belongs to
 
 
 def _after_fork() -> None:
