@@ -20,18 +20,21 @@ _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
 
 
+def _entry(kind, result):
+    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), kind),
+                    result, types.intp, types.intp)
+
+
 @intrinsic
 def integer_at(typing, address, index):
     """Entry `index` of the int64 from an address on."""
-    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), I64),
-                    types.intp, types.intp, types.intp)
+    return _entry(I64, types.intp)
 
 
 @intrinsic
 def real_at(typing, address, index):
     """Entry `index` of the float64 from an address on."""
-    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), ir.DoubleType()),
-                    types.float64, types.intp, types.intp)
+    return _entry(ir.DoubleType(), types.float64)
 
 
 @inner
