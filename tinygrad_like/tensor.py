@@ -399,7 +399,7 @@ def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 def _own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
     if type(c) is np.ndarray:
-        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else c.copy())
+        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else ops.elementwise.copied(c))
     return ops.clone(c) if isinstance(c, Tensor) else wrap(np.array(c))
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .program import OPTIONAL, READ, WRITE, kernel, together
+from .program import OPTIONAL, READ, REAL, WRITE, kernel, together
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
@@ -179,6 +179,55 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
         return NotImplemented  # which NumPy adds up in pairs
     y = sum_all(x) if len(axis) == x.ndim and 0 not in x.strides else _over_axes(x, axis)
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
+
+
+def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """np.mean(x, axis, keepdims=keepdim), for x of any strides"""
+    y = sum_over(x, axis, keepdim)
+    if y is NotImplemented:
+        return y
+    y = np.ascontiguousarray(y).reshape(y.shape)  # ascontiguousarray makes 1-d of 0-d
+    _divide(y, x.size / y.size if y.size else 1.0, y)
+    return y
+
+
+@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
+def _divide(x, divisor, out, task, tasks):
+    for i in range(task * out.size // tasks, (task + 1) * out.size // tasks):
+        out[i] = x[i] / F(divisor)
+
+
+@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
+def _spread(x, count, inner, divisor, out, task, tasks):
+    """Every `inner` numbers of x, divided, `count` times."""
+    rows = out.size // inner
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
+        place = row // count * inner
+        target, source = out[row * inner : (row + 1) * inner], x[place : place + inner]
+        for i in range(inner):
+            target[i] = source[i] / F(divisor)
+
+
+@kernel(x=READ, divisor=REAL, out=WRITE, cost=0.06)
+def _repeat(x, count, divisor, out, task, tasks):
+    """Every number of x, divided, `count` times."""
+    for i in range(task * x.size // tasks, (task + 1) * x.size // tasks):
+        out[i * count : (i + 1) * count] = x[i] / F(divisor)
+
+
+def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], keepdim: bool,
+                divisor: float) -> np.ndarray:
+    """x / divisor, repeated along neighbouring axes to a shape."""
+    first, last = (axis[0], axis[-1] + 1) if axis else (0, 0)
+    if last - first != len(axis) or list(axis) != sorted(axis) or x.size * math.prod(shape[first:last]) != math.prod(
+            shape):
+        return NotImplemented
+    out, count, inner = np.empty(shape, np.float32), math.prod(shape[first:last]), math.prod(shape[last:])
+    if out.size and inner == 1:
+        _repeat(x, count, divisor, out)
+    elif out.size:
+        _spread(x, count, inner, divisor, out)
+    return out
 
 
 def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:

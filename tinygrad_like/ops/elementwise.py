@@ -50,6 +50,12 @@ def plus(total, c, owned: bool):
 
 
 @accelerated
+def copied(x):
+    """A copy of x in C order."""
+    return np.array(x, order="C")
+
+
+@accelerated
 def accumulate(total, c):
     """total += c."""
     total += c

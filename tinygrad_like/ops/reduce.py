@@ -28,15 +28,20 @@ def sum(x, *, axis=None, keepdim=False):
 
 
 @primitive
-def spread(x, *, shape, axis=None, keepdim=False):
-    """Repeat x along `axis` to `shape`: the adjoint of sum over that axis."""
+def spread(x, *, shape, axis=None, keepdim=False, divisor=1):
+    """x / divisor, repeated along `axis` to `shape`: the adjoint of sum over that axis, divided by a number."""
+    return spread_over(x, shape, axes("spread", axis, len(shape)), keepdim, divisor)
+
+
+@accelerated
+def spread_over(x, shape, axis, keepdim, divisor):
     out = np.empty(shape, x.dtype)
-    out[...] = x if axis is None or keepdim else np.expand_dims(x, axes("spread", axis, len(shape)))
+    out[...] = (x if keepdim or not x.ndim else np.expand_dims(x, axis)) / np.asarray(divisor, x.dtype)
     return out
 
 
 sum.vjp(x=lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=axis, keepdim=keepdim))
-spread.vjp(x=lambda g, axis, keepdim: sum(g, axis=axis, keepdim=keepdim))
+spread.vjp(x=lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim) / divisor)
 
 
 def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
@@ -62,11 +67,16 @@ def mean(x, *, axis=None, keepdim=False):
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
     if x.dtype.kind != "f":  # in integers the sum might overflow
         return np.mean(x, axis=axis, keepdims=keepdim)
-    return sum_over(x, axis, keepdim) / n
+    return mean_over(x, axis, keepdim)
+
+
+@accelerated
+def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
+    return np.add.reduce(x, axis=axis, keepdims=keepdim) / _count(x.shape, axis)  # type: ignore[call-overload]
 
 
 mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
-    g / _count(x_shape, axis), shape=x_shape, axis=axis, keepdim=keepdim))
+    g, shape=x_shape, axis=axis, keepdim=keepdim, divisor=_count(x_shape, axis)))
 
 
 def _var_count(shape, axis, correction) -> int:
