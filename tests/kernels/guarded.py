@@ -159,22 +159,14 @@ def guard_kernels(parallel):
     njit(lambda: np.empty(1))()  # from now on numba knows NumPy's functions by what they are now
     for name in "MemInfo_alloc_safe_aligned", "MemInfo_alloc_aligned":
         llvmlite.binding.add_symbol("NRT_" + name, ctypes.cast(allocate, ctypes.c_void_p).value)
-    worth = kernels.worth
-    kernels.worth = lambda x, least=0: worth(x, 1)
-    importlib.import_module("tinygrad_like.ops.matmul").LEAST = 0
+    kernels.gemm._LEAST = 0
     for choose in gc.get_objects():
         if type(choose) is FunctionType and choose.__code__.co_qualname.startswith("accelerated"):
             free = dict(zip(choose.__code__.co_freevars, choose.__closure__ or (), strict=True))
             if "least" in free:
                 free["least"].cell_contents = min(free["least"].cell_contents, 1)
-    names = "attention augment conv dropout elementwise embedding formula gemm norm optim pool reduce softmax winograd"
-    for name in names.split():
-        module = getattr(kernels, name)
-        for constant in "PARALLEL_FROM", "SMALL_WEIGHTS":
-            if hasattr(module, constant) and parallel:
-                setattr(module, constant, 1)
     if parallel:
-        kernels.attention._GRAIN = 1
+        kernels.threads.share.value = 1
     for module in (kernels.gemm, kernels.elementwise, kernels.formula, kernels.softmax, kernels.dropout,
                    importlib.import_module("tinygrad_like.ops.matmul")):
         module.empty = lambda shape, dtype=FLOAT32: np.empty(shape, dtype)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.kernels import attention, augment, channel_norm, conv, gemm, norm, pool, tasks
+from tinygrad_like.kernels import attention, augment, channel_norm, conv, gemm, norm, pool, reduce
 
 rng = np.random.default_rng(0)
 
@@ -64,22 +64,14 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_kernels_get_plain_arrays(layout):
+def test_kernels_take_any_layout(layout):
     x = random(5, 7)
     given = LAYOUTS[layout](x)
-    for y in tasks.plain(given), tasks.flat(given).reshape(5, 7):
-        assert type(tasks.plain(given)) is np.ndarray and y.dtype is tasks.FLOAT32 and y.flags.carray
-        np.testing.assert_array_equal(y, x)
-
-
-def test_what_is_plain_is_not_copied():
-    x = random(5, 7)
-    assert tasks.plain(x) is x and np.shares_memory(tasks.flat(x), x)
-    assert np.shares_memory(tasks.plain(y := mapped(x)), y)
-    with pytest.raises(TypeError, match="for float32 arrays, got >f4"):
-        tasks.flat(x.astype(">f4"))
-    with pytest.raises(ValueError, match="out must be a writable C-contiguous float32 array"):
-        tasks.flat_out(frozen(x), x.shape)
+    np.testing.assert_array_equal(reduce.sum_rows(given), reduce.sum_rows(x))
+    with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
+        reduce.sum_rows(x.astype(">f4"))
+    with pytest.raises(ValueError, match="rows: arrays do not fit, or are not aligned float32: "):
+        reduce.max_rows(x, frozen(x[:, 0].copy()))
 
 
 @pytest.mark.parametrize("axis", [0, 1, None])

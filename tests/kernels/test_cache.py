@@ -34,7 +34,7 @@ def start(tmp_path, monkeypatch):
     """The kernel `double` as a new process would have it, with an empty cache."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "kept", True)
-    return lambda function=double: simd.kernel()(function)
+    return lambda function=double: simd.compiled()(function)
 
 
 def hits(dispatcher):

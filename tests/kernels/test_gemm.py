@@ -246,9 +246,9 @@ def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_
 
 
 ONE_KERNEL = """
-from .simd import FLOATS, kernel
+from .simd import FLOATS, compiled
 
-@kernel()
+@compiled()
 def floats(n):
     return n * FLOATS
 """

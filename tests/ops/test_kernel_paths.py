@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like import Tensor, ops
 from tinygrad_like.ops.dropout import drop
 
 rng = np.random.default_rng(3)
@@ -176,10 +176,3 @@ def test_a_mean_over_no_label_is_nan_with_gradient_zero():
     assert loss.isnan().item()
     loss.backward()
     assert not x.grad.data.any()
-
-
-def test_worth_is_for_contiguous_float32_arrays_that_are_large():
-    x = np.zeros((100, 100), np.float32)
-    assert kernels.worth(x) and kernels.worth(x[:90]) and kernels.worth(x[:2], 200)
-    assert not kernels.worth(x.T) and not kernels.worth(x.astype(np.float64)) and not kernels.worth(x[:20])
-    assert not kernels.worth(1.0) and not kernels.worth(np.float32(1), 1)

@@ -31,11 +31,11 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "put_taps": ("pool", 1),
     "sum_windows": ("pool", 64),
     "spread_windows": ("pool", 1),
-    "normalize_rows": ("norm", 1),
-    "normalize_rows_vjp": ("norm", 1),
-    "normalize_channels": ("channel_norm", 1),
-    "normalize_channels_vjp": ("channel_norm", 1),
-    "move_statistics": ("channel_norm", 1),
+    "normalize_rows": ("norm", 0),
+    "normalize_rows_vjp": ("norm", 0),
+    "normalize_channels": ("channel_norm", 0),
+    "normalize_channels_vjp": ("channel_norm", 0),
+    "move_statistics": ("channel_norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div", "accumulate"), ("elementwise", 65536)),
     **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
@@ -95,11 +95,6 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
         return definition(a, b)
 
     return choose
-
-
-def worth(x, least: int = 2048) -> bool:
-    """Whether x is a C-contiguous float32 array of at least `least` numbers: what a kernel takes, and is faster at."""
-    return type(x) is np.ndarray and x.size >= least and x.dtype is FLOAT32 and x.flags.c_contiguous
 
 
 def together(x):

@@ -41,10 +41,9 @@ from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
 from .simd import INNER, compiled
-from .threads import ALONE, COUNTERS, LINE, MOST, region
+from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
 from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
 
-_SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
@@ -255,13 +254,14 @@ class Kernel:
                 fields += kind
         given = ", ".join(arguments)
         amount = f"work({given})" if self.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
-        lines = [f"def {self.__name__}(record, task, tasks):",
+        entry = f"{self.__name__}_entry"  # not the body's name: their code would be one
+        lines = [f"def {entry}(record, task, tasks):",
                  f"    if task >= 0: body({given}, task, tasks)",
                  f"    elif not ({' and '.join(checks) or 'True'}): return -1",
                  f"    else: return {amount}",
                  "    return 0"]
         exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
-        self.entry = compiled()(names[self.__name__])
+        self.entry = compiled()(names[entry])
         record = struct.Struct(f"{_HEADER}q{fields}")
         # An argument may have any name but these.
         names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
@@ -317,7 +317,7 @@ def _play_calls(board, several, at, count, workers, resting):
                 return done
             work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
             at, calls = at + integer_at(at, _SIZE), calls + 1
-        sharing = max(1, min(workers, work // _SHARE))
+        sharing = max(1, min(workers, work // get(board + SHARE)))
         if resting and sharing > 1 and (work >= _WAKE or get(board + ALONE) != 0):
             return -1 - done
         for i in range(sharing):

@@ -199,8 +199,8 @@ def add_mask(scores, keys, queries, mask, spare):
 
 class Dropout(NamedTuple):
     seed: int
-    threshold: U  # weights whose random number is lower are dropped
-    factor: F  # of the others
+    threshold: np.uint32  # weights whose random number is lower are dropped
+    factor: np.float32  # of the others
 
 
 @inner

@@ -49,8 +49,6 @@ def compiled(**options) -> Callable:
     return decorate
 
 
-kernel = compiled
-
 F32, I32, I64, POINTER = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.PointerType()
 VECTOR = ir.VectorType(F32, FLOATS)
 

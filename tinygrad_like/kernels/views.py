@@ -125,23 +125,22 @@ def _view(dtype: np.dtype, axes: int) -> Callable:
     """A function that compiled code gets an array by, from the address of its object."""
     pointer = _pointer(dtype)
 
-    @inner
     def row(x):
         return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
 
-    @inner
     def matrix(x):
         return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
 
-    @inner
     def stack(x):
         return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
 
-    @inner
     def stacks(x):
         return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
 
-    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+    found = {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+    # Code of two kernels from the disk may meet in one process: of two functions with one name, one would be lost.
+    found.__qualname__ = f"{found.__name__}_of_{dtype.name}"
+    return inner(found)
 
 
 _views: dict[tuple[np.dtype, int], Callable] = {}
