@@ -110,6 +110,14 @@ def test_an_input_without_a_rule():
     assert op(a, b).gradient(a)[0].item() == 3  # not asked for
 
 
+def test_a_result_is_made_of_real_numbers():
+    def turned(x):
+        return x * 1j
+
+    with pytest.raises(TypeError, match="^turned: the result would be complex128, which no Tensor holds"):
+        primitive(turned)(leaf([1.0]))
+
+
 def test_an_op_without_rules_is_not_differentiable():
     x = leaf([1.0, 2.0])
     for y in (primitive(lambda x: x * 2.0)(x), ops.floordiv(x, 1.0), ops.eq(x, x), ops.argmax(x)):
@@ -592,6 +600,7 @@ def test_an_input_the_reference_does_not_depend_on_gets_zeros():
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
+        assert op(a, b).gradient(b, **how)[0].detach().tolist() == [0]
 
 
 def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():

@@ -131,6 +131,9 @@ CASES = {
     "attention": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)),
     "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True),
                           real(6, 200, 16), real(6, 200, 16), real(6, 200, 16)),
+    "attention, causal with a mask": (
+        lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, SEEN, is_causal=True),
+        real(2, 3, 70, 16), real(2, 3, 40, 16), real(2, 3, 40, 16)),
     "attention of views": (
         lambda q, k, v: ops.scaled_dot_product_attention(*[x.transpose(1, 2) for x in (q, k, v)], SEEN),
         real(2, 70, 3, 16), real(2, 40, 3, 16), real(2, 40, 3, 16)),

@@ -61,6 +61,8 @@ D = np.abs(X - T)
     (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), **o), -(Q * np.log(P) + (1 - Q) * np.log(1 - P))),
     (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), Tensor(T), **o),
      -T * (Q * np.log(P) + (1 - Q) * np.log(1 - P))),
+    (lambda **o: ops.binary_cross_entropy(Tensor(np.eye(2)), Tensor(np.ones((2, 2))), **o), 100 - 100 * np.eye(2)),
+    (lambda **o: ops.binary_cross_entropy(Tensor(np.eye(2)), Tensor(np.zeros((2, 2))), **o), 100 * np.eye(2)),
     (lambda **o: ops.binary_cross_entropy_with_logits(Tensor(X), Tensor(Q), **o), np.logaddexp(0, -X) + (1 - Q) * X),
     (lambda **o: ops.kl_div(Tensor(np.log(P)), Tensor(Q), **o),
      np.where(Q > 0, Q * np.log(np.maximum(Q, 1e-9) / P), 0)),
