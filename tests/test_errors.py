@@ -372,6 +372,7 @@ BAD_CALLS = [
      "mistake: reshape one)"),
     (lambda: ops.l1_loss(X, 1.0), TypeError,
      "l1_loss: the target must be a Tensor or an array of shape (2, 3), got float"),
+    (lambda: ops.huber_loss(X, V), ValueError, "huber_loss: input has shape (2, 3) but target (3,); they must agree"),
     (lambda: ops.huber_loss(X, X, delta=0), ValueError, "huber_loss: delta must be positive, got 0"),
     (lambda: ops.smooth_l1_loss(X, X, beta=-1), ValueError, "smooth_l1_loss: beta must not be negative, got -1"),
     (lambda: ops.binary_cross_entropy(X * 2, X), ValueError,

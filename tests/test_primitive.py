@@ -261,6 +261,14 @@ def test_a_sum_is_not_added_to_a_buffer_of_others():
         assert z.grad.tolist() == [1, 1] and sorted(x.grad.tolist()) == [1, 6]
 
 
+@pytest.mark.parametrize("n", [2, 70_000])  # so many are added up by a kernel
+def test_a_product_is_not_added_to_a_buffer_of_others(n):
+    x, z = leaf(np.ones(n), "float32"), leaf(np.ones(n), "float32")
+    late = ops.permute(x, axes=(0,)) * z.detach()
+    (late + (x + z)).backward(np.ones(n))
+    assert (x.grad.numpy() == 2).all() and (z.grad.numpy() == 1).all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_numbers_and_placed_parts_add_up_in_every_order(dtype):
     """Rules of a 0-d Tensor give numbers of NumPy, which are no arrays; x[None] and x[...] give parts to be placed."""

@@ -135,6 +135,12 @@ def test_an_empty_batch(dtype):
     assert gx.shape == x.shape and not gw.data.any()
 
 
+def test_patches_that_see_padding_only():
+    x = Tensor.zeros(1, 1, 0, 2, requires_grad=True)
+    columns = ops.unfold(x, kernel_size=1, padding=1)
+    assert columns.shape == (1, 1, 8) and columns.sum().gradient(x)[0].shape == (1, 1, 0, 2)
+
+
 X, W = Tensor.zeros(2, 3, 8, 8), Tensor.zeros(8, 4, 3, 3)
 ERRORS = [
     (lambda: ops.conv2d(X, W), ValueError,
