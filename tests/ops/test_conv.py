@@ -166,6 +166,8 @@ ERRORS = [
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), groups=2), ValueError,
      r"conv_transpose2d: input has 3 channels in 2 groups"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 0, 3)), ValueError, r"the weight \(3, 4, 0, 3\) must have pixels"),
+    (lambda: ops.conv_transpose2d(Tensor.zeros(2, 3, 0, 8), Tensor.zeros(3, 4, 3, 3)), ValueError,
+     r"the input \(2, 3, 0, 8\) and the weight .* must have pixels"),
     (lambda: ops.conv_transpose1d(Tensor.zeros(2, 3, 8), W), ValueError, r"conv_transpose1d: takes x \(batch, channels"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), output_padding=1), ValueError, r"output_padding"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=1), ValueError,
