@@ -290,6 +290,8 @@ BAD_CALLS = [
      "linear: the bias is float64 but the weight float32; cast one of them"),
     (lambda: ops.linear_relu(X, W, Tensor([0, 0, 0, 0])), TypeError,
      "linear: the bias is int64 but the weight float32; cast one of them"),
+    (lambda: ops.linear_relu(X), TypeError,
+     "linear_relu: after x come weights and biases (or None) in turn, 2 for each layer; got 0"),
     (lambda: ops.res_relu(X, W, None, W, None), ValueError,
      "res_relu: weight1 (4, 3) must have a row for each of the 3 features of the input (2, 3), to which the rest is"),
     (lambda: ops.linear(Tensor(1.0), W), ValueError,
