@@ -94,6 +94,15 @@ def test_a_maximum_that_is_nan_takes_the_cotangent_of_its_row():
         assert np.isnan(out) and gradient.tolist() == [0, 0.5, 0, 0.5]
 
 
+@pytest.mark.parametrize("rows", [1, 300])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_softmax_of_large_numbers_is_that_of_their_differences(rows, dtype):
+    x = np.tile(np.array([1000, 999, -1000], dtype), (rows, 1))
+    p = 1 / (1 + np.exp(-1))
+    np.testing.assert_allclose(ops.softmax(x)[-1], [p, 1 - p, 0], rtol=1e-6)
+    np.testing.assert_allclose(ops.log_softmax(x)[-1], np.log([p, 1 - p, 1]) - [0, 0, 2000 - np.log(p)], rtol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [2, 300])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_nan_passes_through_relu_in_fused_layers(rows, dtype):

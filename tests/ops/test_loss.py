@@ -27,6 +27,17 @@ def test_targets_of_any_dtype(name, dtype, rows):
     assert results[1][2] == ("float64" if dtype == "float64" else "float32")
 
 
+@pytest.mark.parametrize("rows", [3, 300])
+def test_class_weights_of_another_dtype(rows):
+    x, weight, found = rng.standard_normal((rows, 4)).astype("float32"), rng.uniform(1, 2, 4).astype("float32"), []
+    for w in (weight, weight.astype("float64")):
+        a = Tensor(x, requires_grad=True)
+        y = ops.cross_entropy(a, Tensor(np.arange(rows) % 4), Tensor(w))
+        y.backward()
+        found.append([y.dtype == "float32", y.item(), *a.grad.numpy().ravel()])
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("weighted", ["float32", "float64", None])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
