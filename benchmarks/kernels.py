@@ -35,6 +35,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
     """For each case, a function that makes its inputs and returns the call to be timed."""
     from tinygrad_like.kernels import (
         attention,
+        channel_norm,
         dropout,
         elementwise,
         embedding,
@@ -45,25 +46,23 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         reduce,
         softmax,
     )
+    from tinygrad_like.ops import activation as functions
 
     def activation(op, *shape):
         x, g = arrays(shape, shape)
-        return lambda: (elementwise.forward(op, x), elementwise.backward(op, g, x))
-
-    def relu(*shape):
-        x, g = arrays(shape, shape)
-        return lambda: (elementwise.relu(x), elementwise.keep_positive(g, x))
+        vjp, _ = op.rules[0]
+        return lambda: (op.forward(x), vjp(g, x))
 
     def probabilities(*shape):
         x, g = arrays(shape, shape)
-        return lambda: softmax.softmax_backward(g, softmax.softmax(x))
+        return lambda: softmax.softmax_vjp(g, softmax.softmax(x))
 
     def cross_entropy(*shape):
         (x,), t, g = arrays(shape), labels(*shape), np.ones(1, np.float32)
 
         def run():
-            _, stats, _, divisor = softmax.cross_entropy(x, t)
-            return softmax.cross_entropy_backward(g, x, t, stats, scale=1 / divisor)
+            _, kept = softmax.cross_entropy(x, t)
+            return softmax.cross_entropy_vjp(x, g, t, None, kept["stats"], kept["totals"], -100, "mean", 0.0)
 
         return run
 
@@ -71,8 +70,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays((m, n), (m, n), (n,), (n,))
 
         def run():
-            _, stats = norm.rows(x, n, weight, bias if centred else None, 1e-5, centred)
-            return norm.rows_backward(g, x, n, weight, stats, centred)
+            _, stats = norm.normalize_rows(x, weight, bias if centred else None, n, 1e-5, centred)
+            return norm.normalize_rows_vjp(g, x, weight, stats, n, centred)
 
         return run
 
@@ -80,8 +79,9 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, skip, weight, bias = arrays(shape, shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            y, stats = norm.groups(x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
-            return norm.groups_backward(g, x, weight, bias, stats, y=y, skipped=skipped)
+            y, stats = channel_norm.normalize_channels(
+                x, weight, bias, 1e-5, rectify=True, skip=skip if skipped else None)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, y=y, skipped=skipped)
 
         return run
 
@@ -89,8 +89,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         x, g, weight, bias = arrays(shape, shape, shape[1:2], shape[1:2])
 
         def run():
-            _, stats = norm.groups(x, weight, bias, 1e-5, groups)
-            return norm.groups_backward(g, x, weight, bias, stats, groups)
+            _, stats = channel_norm.normalize_channels(x, weight, bias, 1e-5, groups)
+            return channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, groups)
 
         return run
 
@@ -109,25 +109,25 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
 
     def windows(kernel, stride, padding, n):
         number = (n + 2 * padding - kernel) // stride + 1
-        return (kernel, stride, padding, 1, number), np.array([padding] + [0] * (number - 1), np.uint8)
+        return kernel, stride, padding, 1, number
 
     def max_pool(kernel, stride, padding, *shape):
-        axis, first = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            _, index = pool.max_forward(x, axis, axis, first, first)
-            return pool.max_backward(g, index, shape, axis, axis)
+            _, residuals = pool.max_windows(x, (axis, axis))
+            return pool.put_taps(g, residuals["index"], shape, (axis, axis))
 
         return run
 
     def avg_pool(kernel, stride, padding, *shape):
-        axis, _ = windows(kernel, stride, padding, shape[-1])
+        axis = windows(kernel, stride, padding, shape[-1])
         (x,), (g,) = arrays(shape), arrays((*shape[:2], axis[-1], axis[-1]))
 
         def run():
-            y = pool.sum_forward(x, axis, axis)
-            return elementwise.multiply(y, mean), pool.sum_backward(elementwise.multiply(g, mean), shape, axis, axis)
+            y = pool.sum_windows(x, (axis, axis))
+            return elementwise.mul(y, mean), pool.spread_windows(elementwise.mul(g, mean), shape, (axis, axis))
 
         mean = np.float32(1 / kernel**2)
         return run
@@ -153,11 +153,11 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         return lambda: optim.sgd(program.Table(states), 1e-3, 0.9, 1.0, 0.0, False, 1.0)
 
     return {
-        "gelu, forward + backward (2048, 512)": lambda: activation(elementwise.GELU, 2048, 512),
-        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(elementwise.GELU_TANH, 2048, 512),
-        "silu, forward + backward (2048, 512)": lambda: activation(elementwise.SILU, 2048, 512),
-        "relu, forward + backward (128, 512)": lambda: relu(128, 512),
-        "relu, forward + backward (2048, 512)": lambda: relu(2048, 512),
+        "gelu, forward + backward (2048, 512)": lambda: activation(functions._gelu, 2048, 512),
+        "gelu of tanh, forward + backward (2048, 512)": lambda: activation(functions.gelu_tanh, 2048, 512),
+        "silu, forward + backward (2048, 512)": lambda: activation(functions.silu, 2048, 512),
+        "relu, forward + backward (128, 512)": lambda: activation(functions.relu, 128, 512),
+        "relu, forward + backward (2048, 512)": lambda: activation(functions.relu, 2048, 512),
         "softmax, forward + backward (64, 10)": lambda: probabilities(64, 10),
         "softmax, forward + backward (8192, 64)": lambda: probabilities(8192, 64),
         "softmax, forward + backward (2048, 512)": lambda: probabilities(2048, 512),
@@ -187,7 +187,7 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         "dropout 0.5, forward + backward (2048, 512)": lambda: drop(0.5, 2048, 512),
         "add (1048576,)": lambda: two(elementwise.add, (1 << 20,), (1 << 20,)),
         "add a row (2048, 512)": lambda: two(elementwise.add, (2048, 512), (512,)),
-        "multiply by a column (2048, 512)": lambda: two(elementwise.multiply, (2048, 512), (2048, 1)),
+        "multiply by a column (2048, 512)": lambda: two(elementwise.mul, (2048, 512), (2048, 1)),
         "sum of columns (128, 512)": lambda: one(reduce.sum_columns, 128, 512),
         "sum of columns (2048, 512)": lambda: one(reduce.sum_columns, 2048, 512),
         "sum of columns (2048, 10)": lambda: one(reduce.sum_columns, 2048, 10),

@@ -82,6 +82,7 @@ def ours(name: str, threads: int) -> Callable[[], float]:
         optimizer.step()
         return loss.item()
 
+    step.parts = model, optimizer, x, y  # type: ignore[attr-defined]
     return step
 
 

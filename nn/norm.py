@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops import normalization
 
 from . import init
 from .fusion import activated_chain, chains, fuses, with_relu
@@ -162,8 +163,7 @@ class _ChannelNorm(_Norm):
 def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray, var: np.ndarray, n: int,
                     momentum: float) -> None:
     """Move running statistics by `momentum` of the way to the mean and, made unbiased, the variance of n numbers."""
-    running_mean.data += momentum * (mean - running_mean.data)
-    running_var.data += momentum * (var * (n / (n - 1)) - running_var.data)
+    normalization.move_statistics(running_mean.data, running_var.data, mean, var, n, momentum)
     running_mean.touch()
     running_var.touch()
 

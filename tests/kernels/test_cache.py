@@ -21,7 +21,7 @@ import json
 import numpy as np
 from tinygrad_like.kernels import vectormath
 y = vectormath.erf_array(np.array([0.0, 1.0]))
-print(json.dumps([round(y[1], 6), sum(vectormath._erf_float64.stats.cache_hits.values())]))
+print(json.dumps([round(y[1], 6), sum(vectormath._erf_float64.entry.stats.cache_hits.values())]))
 """
 
 
@@ -34,7 +34,7 @@ def start(tmp_path, monkeypatch):
     """The kernel `double` as a new process would have it, with an empty cache."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "kept", True)
-    return lambda function=double: simd.kernel()(function)
+    return lambda function=double: simd.compiled()(function)
 
 
 def hits(dispatcher):

@@ -49,7 +49,7 @@ def check(x_shape, w_shape, stride, padding, dilation, groups, seed=0):
     x, w, bias, g = (np.float32(a) for a in (x, w, bias, g))
     bias = np.repeat(bias, 2)[::2]
     arguments = stride, padding, dilation, groups
-    close(conv.forward(x, w, bias, *arguments), y + bias[:, None, None])
+    close(conv.correlation(x, w, bias, *arguments), y + bias[:, None, None])
     close(conv.weight_gradient(g, x, w_shape, *arguments), dw)
     dx = conv.input_gradient(g, w, None, x_shape, *arguments)
     # The input gradient is the adjoint: <g, conv(v)> = <dx, v> for every v.
@@ -91,10 +91,10 @@ def test_one_thread_gives_the_same_output():
     rng = np.random.default_rng(0)
     x, w = rng.standard_normal((5, 9, 13, 13), np.float32), rng.standard_normal((20, 9, 3, 3), np.float32)
     arguments = (1, 1), ((1, 1), (1, 1)), (1, 1), 1
-    both = conv.forward(x, w, None, *arguments)
+    both = conv.correlation(x, w, None, *arguments)
     before = threads.count
     threads.set_num_threads(1)
     try:
-        assert np.array_equal(conv.forward(x, w, None, *arguments), both)
+        assert np.array_equal(conv.correlation(x, w, None, *arguments), both)
     finally:
         threads.set_num_threads(before)

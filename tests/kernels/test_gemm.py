@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from tinygrad_like.kernels import gemm, program, simd
+from tinygrad_like.kernels import gemm, program, simd, tiles, views
 
 ROOT = Path(__file__).parents[2]
 
@@ -165,7 +165,7 @@ def test_any_layout_is_read_where_it_lies():
 def test_offset_tables_make_the_product_a_convolution():
     """The micro-kernel over pixel and tap tables is im2col @ weights, and with the tables swapped, im2col.T @ g."""
     rows, vectors = simd.ROWS, simd.VECTORS
-    tile = simd.make_tile(rows, vectors)
+    tile = tiles.make_tile(rows, vectors)
 
     @njit
     def run(k, a, r, c, b, start, out, n):
@@ -197,7 +197,7 @@ def test_offset_tables_make_the_product_a_convolution():
 def test_array_fields_are_read_from_the_object():
     @njit
     def fields(x, axis):
-        return simd.data_of(x), simd.ndim_of(x), simd.size_of(x, axis), simd.stride_of(x, axis)
+        return views.data_of(x), views.ndim_of(x), views.size_of(x, axis), views.stride_of(x, axis)
 
     for x in np.empty(3), np.empty((4, 5), np.float32).T, np.empty((2, 3, 4, 5))[:, ::-2, 1:, ::3]:
         for axis in range(x.ndim):
@@ -210,7 +210,7 @@ def test_transpose_in_registers(n):
 
     @njit
     def run(source, target):
-        simd.transpose(source.ctypes.data, source.strides[0], target.ctypes.data, target.strides[0], len(source))
+        tiles.transpose(source.ctypes.data, source.strides[0], target.ctypes.data, target.strides[0], len(source))
 
     run(source, target)
     np.testing.assert_array_equal(target[:, :n], source.T)
@@ -246,9 +246,9 @@ def test_other_machines_have_other_vectors_and_no_part_in_the_cache(python, tmp_
 
 
 ONE_KERNEL = """
-from .simd import FLOATS, kernel
+from .simd import FLOATS, compiled
 
-@kernel()
+@compiled()
 def floats(n):
     return n * FLOATS
 """

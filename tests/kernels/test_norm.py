@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tinygrad_like.kernels import channel_norm, threads
 from tinygrad_like.kernels import norm as k
-from tinygrad_like.kernels import threads
 
 EPS = 1e-5
 
@@ -42,8 +42,8 @@ def close(found, exact):
 def test_rows(shape, centred):
     x, g, weight, bias = random(*shape) * 3 + 1, random(*shape, seed=1), random(shape[1], seed=2), random(shape[1])
     for _ in range(2):  # the first call of all is one task, whatever the size
-        y, stats = k.rows(x, shape[1], weight, bias, EPS, centred)
-        close([y, *k.rows_backward(g, x, shape[1], weight, stats, centred)],
+        y, stats = k.normalize_rows(x, weight, bias, shape[1], EPS, centred)
+        close([y, *k.normalize_rows_vjp(g, x, weight, stats, shape[1], centred)],
               plain(g, x, weight[None], bias[None], 1, centred))
 
 
@@ -61,10 +61,9 @@ def test_batch(shape, how):
     rectify = how in ("rectified", "skipped", "given and skipped")
     given = (random(channels), random(channels, seed=5) ** 2) if "given" in how else None
     for _ in range(2):
-        moments = None if given is None else np.stack([given[0], 1 / np.sqrt(given[1] + EPS, dtype=np.float64)])
-        y, stats = k.groups(x, weight, bias, EPS, rectify=rectify, skip=skip, stats=moments)
-        found = k.groups_backward(g, x, weight, bias, stats, y=y if rectify else None, skipped=skip is not None,
-                                  given=given is not None)
+        y, stats = channel_norm.normalize_channels(x, weight, bias, EPS, rectify=rectify, skip=skip, running=given)
+        found = channel_norm.normalize_channels_vjp(
+            g, x, weight, bias, stats, y=y if rectify else None, skipped=skip is not None, given=given is not None)
         axis = (0, *range(2, len(shape)))
         exact = plain(g, x, weight.reshape(each), bias.reshape(each), axis, True,
                       given and [s.reshape(each).astype(np.float64) for s in given], skip, rectify)
@@ -78,8 +77,8 @@ def test_groups_of_channels(shape, groups):
     split, channels = (shape[0], groups, shape[1] // groups, -1), shape[1]
     x, g, weight, bias = random(*shape) * 3 + 1, random(*shape, seed=1), random(channels, seed=2), random(channels)
     for _ in range(2):
-        y, stats = k.groups(x, weight, bias, EPS, groups)
-        found = k.groups_backward(g, x, weight, bias, stats, groups)
+        y, stats = channel_norm.normalize_channels(x, weight, bias, EPS, groups)
+        found = channel_norm.normalize_channels_vjp(g, x, weight, bias, stats, groups)
         each = (1, groups, channels // groups, 1)
         x4, g4 = x.reshape(split), g.reshape(split)
         exact = plain(g4, x4, weight.reshape(each), bias.reshape(each), (2, 3))
@@ -93,10 +92,10 @@ def test_a_small_spread_around_a_large_mean_keeps_its_digits(outlier):
         x = x.astype(np.float64)
         return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-12)
 
-    for shape, call in [((60, 1000), lambda x: k.rows(x, x.shape[1], None, None, 1e-12)),
-                        ((60, 40), lambda x: k.groups(x, None, None, 1e-12)),
-                        ((8, 3, 40, 40), lambda x: k.groups(x, None, None, 1e-12)),
-                        ((8, 6, 40, 40), lambda x: k.groups(x, None, None, 1e-12, 6))]:
+    for shape, call in [((60, 1000), lambda x: k.normalize_rows(x, None, None, x.shape[1], 1e-12)),
+                        ((60, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12)),
+                        ((8, 3, 40, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12)),
+                        ((8, 6, 40, 40), lambda x: channel_norm.normalize_channels(x, None, None, 1e-12, 6))]:
         x = np.random.default_rng(0).normal(1e4, 1e-2, shape).astype(np.float32)
         if outlier is not None:
             x[(0,) * len(shape)] = outlier
@@ -116,10 +115,10 @@ def test_the_number_of_threads_changes_nothing():
                 found = []
                 for shape in [(64, 16, 32, 32), (1024, 1024)]:
                     a, b = x.reshape(shape), g.reshape(shape)
-                    y, stats = k.groups(a, None, None, EPS, rectify=True)
-                    found += [y, *k.groups_backward(b, a, None, None, stats, y=y)[:3]]
-                    y, stats = k.rows(a, shape[-1], None, None, EPS)
-                    found += [y, *k.rows_backward(b, a, shape[-1], None, stats)]
+                    y, stats = channel_norm.normalize_channels(a, None, None, EPS, rectify=True)
+                    found += [y, *channel_norm.normalize_channels_vjp(b, a, None, None, stats, y=y)[:3]]
+                    y, stats = k.normalize_rows(a, None, None, shape[-1], EPS)
+                    found += [y, *k.normalize_rows_vjp(b, a, None, stats, shape[-1])]
         finally:
             threads.set_num_threads(before)
         results.append(found)
@@ -130,16 +129,16 @@ def test_the_number_of_threads_changes_nothing():
 def test_nan_and_infinity_stay_where_they_are():
     x = random(40, 64)
     x[3, 5] = np.nan
-    y, _ = k.rows(x, 64, None, None, EPS)
+    y, _ = k.normalize_rows(x, None, None, 64, EPS)
     assert np.isnan(y[3]).all() and np.isfinite(np.delete(y, 3, 0)).all()
     for rectify in (False, True):
-        y, _ = k.groups(x, None, None, EPS, rectify=rectify)
+        y, _ = channel_norm.normalize_channels(x, None, None, EPS, rectify=rectify)
         assert np.isnan(y[:, 5]).all() and np.isfinite(np.delete(y, 5, 1)).all()
-        y, _ = k.groups(np.ascontiguousarray(x.T)[None], None, None, EPS, rectify=rectify)
+        y, _ = channel_norm.normalize_channels(np.ascontiguousarray(x.T)[None], None, None, EPS, rectify=rectify)
         assert np.isnan(y[0, 5]).all() and np.isfinite(np.delete(y[0], 5, 0)).all()
 
 
 def test_no_rows():
-    y, stats = k.rows(np.empty((0, 3), np.float32), 3, None, None, EPS)
-    dx, dweight, dbias = k.rows_backward(y, y, 3, None, stats)
+    y, stats = k.normalize_rows(np.empty((0, 3), np.float32), None, None, 3, EPS)
+    dx, dweight, dbias = k.normalize_rows_vjp(y, y, None, stats, 3)
     assert y.shape == dx.shape == (0, 3) and dweight.tolist() == dbias.tolist() == [0, 0, 0]

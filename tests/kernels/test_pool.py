@@ -12,12 +12,14 @@ PLANES = [(1, 6, 6), (5, 7, 9), (70, 32, 34)]
 
 
 def placed(windows, shape):
-    """The windows with their counts, and the first tap of each on the plane."""
-    axes = [(k, s, p, d, (n + 2 * p - d * (k - 1) - 1) // s + 1)
+    """The windows with their counts."""
+    return [(k, s, p, d, (n + 2 * p - d * (k - 1) - 1) // s + 1)
             for (k, s, p, d), n in zip(windows, shape, strict=True)]
-    first = [np.array([next(a for a in range(k) if i * s - p + a * d >= 0) for i in range(count)], np.uint8)
-             for k, s, p, d, count in axes]
-    return axes, first
+
+
+def maxima(x, axes):
+    y, residuals = pool.max_windows(x, axes)
+    return y, residuals["index"]
 
 
 def taps(axes, shape):
@@ -34,7 +36,7 @@ def taps(axes, shape):
 @pytest.mark.parametrize("shape", PLANES, ids=str)
 @pytest.mark.parametrize("windows", WINDOWS, ids=str)
 def test_maxima_and_sums(windows, shape):
-    axes, first = placed(windows, shape[1:])
+    axes = placed(windows, shape[1:])
     at = taps(axes, shape[1:])
     x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
     seen = np.where(at < 0, -np.inf, x.reshape(len(x), -1)[:, at])
@@ -45,25 +47,25 @@ def test_maxima_and_sums(windows, shape):
         np.add.at(put[k], at_maximum[k, ..., 0], g[k])
         np.add.at(spread[k], at, np.broadcast_to(g[k, ..., None], at.shape))
     for _ in range(2):  # the first call of all is one task, whatever the size
-        y, index = pool.max_forward(x, *axes, *first)
+        y, index = maxima(x, axes)
         np.testing.assert_array_equal(y, seen.max(-1))
         np.testing.assert_array_equal(index, seen.argmax(-1))
-        np.testing.assert_array_equal(pool.max_backward(g, index, shape, *axes), put[:, :-1].reshape(shape))
-        np.testing.assert_array_equal(pool.sum_forward(x, *axes), np.where(at < 0, 0, seen).sum(-1))
-        np.testing.assert_array_equal(pool.sum_backward(g, shape, *axes), spread[:, :-1].reshape(shape))
+        np.testing.assert_array_equal(pool.put_taps(g, index, shape, axes), put[:, :-1].reshape(shape))
+        np.testing.assert_array_equal(pool.sum_windows(x, axes), np.where(at < 0, 0, seen).sum(-1))
+        np.testing.assert_array_equal(pool.spread_windows(g, shape, axes), spread[:, :-1].reshape(shape))
 
 
 @pytest.mark.skipif(threads.count == 1, reason="one thread only")
 def test_the_number_of_threads_changes_nothing():
     x, before = np.random.default_rng(0).standard_normal((101, 33, 32)).astype(np.float32), threads.count
-    axes, first = placed(WINDOWS[1], x.shape[1:])
+    axes = placed(WINDOWS[1], x.shape[1:])
     results = []
     try:
         for count in (before, 1):
             threads.set_num_threads(count)
-            y, index = pool.max_forward(x, *axes, *first)
-            results.append([y, index, pool.max_backward(y, index, x.shape, *axes), pool.sum_forward(x, *axes),
-                            pool.sum_backward(y, x.shape, *axes)])
+            y, index = maxima(x, axes)
+            results.append([y, index, pool.put_taps(y, index, x.shape, axes), pool.sum_windows(x, axes),
+                            pool.spread_windows(y, x.shape, axes)])
     finally:
         threads.set_num_threads(before)
     for a, b in zip(*results, strict=True):

@@ -22,14 +22,12 @@ def test_softmax_and_relatives(shape):
     x, g = random(*shape), random(*shape, seed=1, scale=1)
     log_p = log_softmax(x)
     p = np.exp(log_p)
-    for _ in range(2):  # the first call of all is one task, whatever the size
-        y, log_y = k.softmax(x), k.log_softmax(x)
-        np.testing.assert_allclose(y, p, rtol=3e-6, atol=1e-9)
-        np.testing.assert_allclose(log_y, log_p, rtol=2e-6, atol=2e-6)
-        np.testing.assert_allclose(k.logsumexp(x), np.log(np.exp(x.astype(np.float64)).sum(-1)), rtol=2e-6, atol=1e-6)
-        np.testing.assert_allclose(k.softmax_backward(g, y), p * (g - (g * p).sum(-1, keepdims=True)), atol=3e-6)
-        expected = g - p * g.sum(-1, keepdims=True, dtype=np.float64)
-        np.testing.assert_allclose(k.log_softmax_backward(g, log_y), expected, atol=1e-5 * max(1, abs(expected).max()))
+    y, log_y = k.softmax(x), k.log_softmax(x)
+    np.testing.assert_allclose(y, p, rtol=3e-6, atol=1e-9)
+    np.testing.assert_allclose(log_y, log_p, rtol=2e-6, atol=2e-6)
+    np.testing.assert_allclose(k.softmax_vjp(g, y), p * (g - (g * p).sum(-1, keepdims=True)), atol=3e-6)
+    expected = g - p * g.sum(-1, keepdims=True, dtype=np.float64)
+    np.testing.assert_allclose(k.log_softmax_vjp(g, log_y), expected, atol=1e-5 * max(1, abs(expected).max()))
 
 
 @pytest.mark.parametrize("n", [10, 300])
@@ -45,49 +43,60 @@ def test_softmax_of_huge_and_masked_logits(n):
     x[0], x[1, 1] = -np.inf, np.nan
     y = k.softmax(x)
     assert np.isnan(y[:2]).all() and np.isfinite(y[2:]).all()
-    assert k.logsumexp(x)[0] == -np.inf
 
 
-def plain_cross_entropy(x, labels, weight, ignore_index, smoothing):
+def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
+    """The losses, their gradients, and what a mean divides by."""
     rows, classes = x.shape
-    w = np.ones(classes) if weight is None else weight.astype(np.float64)
-    valid = labels != ignore_index
-    q = w * ((1 - smoothing) * np.eye(classes)[np.where(valid, labels, 0)] + smoothing / classes) * valid[:, None]
+    w, valid, divisor = np.ones(classes) if weight is None else weight.astype(np.float64), np.ones(rows, bool), rows
+    if t.dtype.kind != "f":
+        valid = t != ignore_index
+        divisor, t = w[t[valid]].sum(), np.eye(classes)[np.where(valid, t, 0)]
+    q = w * ((1 - smoothing) * t + smoothing / classes) * valid[:, None]
     log_p = log_softmax(x)
-    return -(q * log_p).sum(-1), q.sum(-1, keepdims=True) * np.exp(log_p) - q, w[labels[valid]].sum()
+    return -(q * log_p).sum(-1), q.sum(-1, keepdims=True) * np.exp(log_p) - q, divisor
+
+
+def vjp(x, g, target, residuals, weight=None, ignore_index=-100, reduction="none", smoothing=0.0):
+    return k.cross_entropy_vjp(x, g, target, weight, residuals["stats"], residuals["totals"], ignore_index, reduction,
+                               smoothing)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ignore_index", [-100, 2])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (130, 10), (2000, 10), (60, 300)])
-def test_cross_entropy(shape, ignore_index, weighted, smoothing):
+@pytest.mark.parametrize("target", [-100, 2, "probabilities"])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (130, 10), (2000, 10), (60, 300), (9, 2500)])
+def test_cross_entropy(shape, target, weighted, smoothing):
     rng = np.random.default_rng(0)
     rows, classes = shape
-    x, labels = random(*shape), rng.integers(0, classes, rows)
-    labels[rng.random(rows) < 0.2] = ignore_index
+    x, labels, ignore_index = random(*shape), rng.integers(0, classes, rows), -100
+    if target == "probabilities":
+        labels = rng.dirichlet(np.ones(classes), rows).astype(np.float32)
+    else:
+        ignore_index = target
+        labels[rng.random(rows) < 0.2] = ignore_index
     weight = rng.uniform(0.5, 2, classes).astype(np.float32) if weighted else None
     losses, gradient, divisor = plain_cross_entropy(x, labels, weight, ignore_index, smoothing)
-    g = random(rows, seed=2, scale=1)
-    for _ in range(2):
-        y, stats, total, weights = k.cross_entropy(x, labels, weight, ignore_index, smoothing)
-        np.testing.assert_allclose(y, losses, rtol=3e-6, atol=3e-6)
-        np.testing.assert_allclose([total, weights], [losses.sum(), divisor], rtol=3e-6, atol=1e-6)
-        options = (x, labels, stats, weight, ignore_index, smoothing)
-        np.testing.assert_allclose(k.cross_entropy_backward(g, *options), g[:, None] * gradient, rtol=1e-5, atol=3e-6)
-        one = k.cross_entropy_backward(np.ones(1, np.float32), *options, scale=0.5)
-        np.testing.assert_allclose(one, 0.5 * gradient, rtol=1e-5, atol=3e-6)
+    for reduction, expected in ("none", losses), ("sum", losses.sum()), ("mean", losses.sum() / divisor):
+        y, kept = k.cross_entropy(x, labels, weight, ignore_index=ignore_index, reduction=reduction,
+                                  label_smoothing=smoothing)
+        np.testing.assert_allclose(y, expected, rtol=3e-6, atol=3e-6)
+        g = random(rows, seed=2, scale=1) if reduction == "none" else np.array(0.5, np.float32)
+        expected = (g[:, None] if g.ndim else g) * gradient / (divisor if reduction == "mean" else 1)
+        found = vjp(x, g, labels, kept, weight, ignore_index, reduction, smoothing)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=3e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_cross_entropy_of_huge_logits_keeps_its_digits(smoothing):
     x = random(40, 10) + np.float32(30_000)
     labels = np.arange(40) % 10
-    losses, gradient, _ = plain_cross_entropy(x, labels, None, -100, smoothing)
-    y, stats, *_ = k.cross_entropy(x, labels, label_smoothing=smoothing)
-    np.testing.assert_allclose(y, losses, rtol=1e-5)
-    np.testing.assert_allclose(k.cross_entropy_backward(np.ones(1, np.float32), x, labels, stats,
-                                                        label_smoothing=smoothing), gradient, atol=1e-6)
+    for target in labels, np.eye(10, dtype=np.float32)[labels]:
+        losses, gradient, _ = plain_cross_entropy(x, target, None, -100, smoothing)
+        y, kept = k.cross_entropy(x, target, reduction="none", label_smoothing=smoothing)
+        np.testing.assert_allclose(y, losses, rtol=1e-5)
+        dx = vjp(x, np.ones(1, np.float32), target, kept, smoothing=smoothing)
+        np.testing.assert_allclose(dx, gradient, atol=1e-6)
 
 
 def test_cross_entropy_of_masked_classes_and_ignored_rows():
@@ -95,9 +104,10 @@ def test_cross_entropy_of_masked_classes_and_ignored_rows():
     x[:, 3], x[5] = -np.inf, np.nan
     weight = np.array([1, 1, 1, 0], np.float32)
     for smoothing in (0.0, 0.1):
-        losses, stats, total, _ = k.cross_entropy(x, labels, weight, -1, smoothing)
-        assert np.isfinite(losses).all() and losses[5] == 0 and np.isfinite(total)
-        dx = k.cross_entropy_backward(np.ones(1, np.float32), x, labels, stats, weight, -1, smoothing)
+        losses, kept = k.cross_entropy(x, labels, weight, ignore_index=-1, reduction="none", label_smoothing=smoothing)
+        assert np.isfinite(losses).all() and losses[5] == 0
+        assert np.isfinite(k.cross_entropy(x, labels, weight, ignore_index=-1, label_smoothing=smoothing)[0])
+        dx = vjp(x, np.ones(1, np.float32), labels, kept, weight, -1, smoothing=smoothing)
         assert np.isfinite(dx).all() and (dx[5] == 0).all() and (dx[:, 3] == 0).all()
 
 
@@ -105,29 +115,38 @@ def test_cross_entropy_of_masked_classes_and_ignored_rows():
 @pytest.mark.parametrize("label", [-1, 10])
 def test_a_label_out_of_range_is_an_error(rows, label):
     labels = np.zeros(rows, np.int32)
-    labels[rows // 3] = label
+    labels[rows // 3], labels[rows // 2] = label, 12
     for _ in range(2):
         with pytest.raises(IndexError, match=rf"label {label} is out of range for 10 classes \(0 to 9\)"):
             k.cross_entropy(random(rows, 10), labels)
+    x, kept = random(rows, 10), k.cross_entropy(random(rows, 10), np.zeros(rows, int))[1]
+    with pytest.raises(IndexError, match="is out of range for 10 classes"):  # it was in range at forward
+        vjp(x, np.ones(1, np.float32), labels, kept)
+    assert np.isfinite(vjp(x, np.ones(1, np.float32), np.zeros(rows, int), kept)).all()
+
+
+def test_a_mean_over_no_label_is_nan_and_its_gradient_0():
+    x, labels = random(5, 10), np.full(5, -100)
+    y, kept = k.cross_entropy(x, labels)
+    assert np.isnan(y) and not vjp(x, np.ones(1, np.float32), labels, kept, reduction="mean").any()
 
 
 def test_empty_rows_and_batches():
     assert k.softmax(np.empty((0, 3), np.float32)).shape == (0, 3)
-    with pytest.raises(ValueError, match=r"last axis of shape \(3, 0\) is empty"):
-        k.softmax(np.empty((3, 0), np.float32))
-    losses, stats, total, weights = k.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64))
-    assert losses.shape == (0,) and (total, weights) == (0, 0)
+    losses, _ = k.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64), reduction="none")
+    assert losses.shape == (0,) and k.cross_entropy(np.empty((0, 3), np.float32), np.empty(0, np.int64),
+                                                    reduction="sum")[0] == 0
 
 
-def test_a_cotangent_of_another_shape_is_refused():
+def test_arrays_of_other_shapes_and_dtypes():
     y = k.softmax(random(3, 5))
-    with pytest.raises(ValueError, match=r"shape \(5,\).*\(3, 5\)"):
-        k.softmax_backward(y[0], y)
-
-
-def test_out_receives_the_result():
-    x, out = random(300, 65), np.empty((300, 65), np.float32)
-    for function in (k.softmax, k.log_softmax, lambda x, out: k.softmax_backward(x, x, out)):
-        expected = function(x, None)
-        assert function(x, out) is out
-        np.testing.assert_array_equal(out, expected)
+    for g in y[0], y[:, :1], y.T, y.astype(np.float64):
+        assert k.softmax_vjp(y, g) is NotImplemented
+    assert k.softmax(y, axis=0) is NotImplemented is k.log_softmax(y, axis=0)
+    for labels, weight in ((np.zeros(4, int), None), (np.zeros(3, int), random(4)), (random(3, 4), None)):
+        with pytest.raises(ValueError, match="cross entropy: arrays do not fit"):
+            k.cross_entropy(random(3, 5), labels, weight)
+    assert k.cross_entropy(y, y.astype(np.float64)) is NotImplemented
+    kept = k.cross_entropy(y, np.zeros(3, int))[1]
+    with pytest.raises(ValueError, match="cross entropy vjp: arrays do not fit"):
+        vjp(y, random(2), np.zeros(3, int), kept)

@@ -15,7 +15,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import wraps
+from functools import lru_cache, wraps
 
 import numpy as np
 
@@ -23,8 +23,28 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
+    "correlation": ("conv", 1),
+    "input_gradient": ("conv", 1),
+    "weight_gradient": ("conv", 1),
+    "max_windows": ("pool", 64),
+    "put_taps": ("pool", 1),
+    "sum_windows": ("pool", 64),
+    "spread_windows": ("pool", 1),
+    "normalize_rows": ("norm", 1),
+    "normalize_rows_vjp": ("norm", 1),
+    "normalize_channels": ("channel_norm", 1),
+    "normalize_channels_vjp": ("channel_norm", 1),
+    "move_statistics": ("channel_norm", 1),
+    **dict.fromkeys(("add", "sub", "mul", "div", "accumulate"), ("elementwise", 65536)),
+    **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
+    **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
+    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
+    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
+    "drop": ("dropout", 256),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
+    "attention": ("attention", 0),
     "batched_matmul": ("gemm", 1),
     "running_sum": ("reduce", 64),
     "sum_over": ("reduce", 64),
@@ -33,13 +53,14 @@ ACCELERATED: dict[str, tuple[str, int]] = {
 }
 
 
-def accelerated(definition: Callable) -> Callable:
+def accelerated(definition: Callable, name: str = "", *, made: Callable | None = None) -> Callable:
     """Have a function of arrays done by the kernel of that name, if its first array is large enough and float32.
 
     The function below the decorator, in NumPy, defines what is computed; it serves all other arrays. So does it where
-    the kernel returns NotImplemented.
+    the kernel returns NotImplemented. made: what makes the kernel, from its module.
     """
-    module, least = ACCELERATED[definition.__name__]
+    name = name or definition.__name__.lstrip("_")
+    module, least = ACCELERATED[name]
     kernel: Callable | None = None
 
     @wraps(definition)
@@ -48,7 +69,8 @@ def accelerated(definition: Callable) -> Callable:
         x = arrays[0]
         if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
             if kernel is None:
-                kernel = getattr(importlib.import_module(f".{module}", __name__), definition.__name__)
+                home = __getattr__(module)
+                kernel = made(home) if made else getattr(home, name)
             result = kernel(*arrays, **options)
             if result is not NotImplemented:
                 return result
@@ -57,14 +79,31 @@ def accelerated(definition: Callable) -> Callable:
     return choose
 
 
-def worth(x, least: int = 2048) -> bool:
-    """Whether x is a C-contiguous float32 array of at least `least` numbers: what a kernel takes, and is faster at."""
-    return type(x) is np.ndarray and x.size >= least and x.dtype is FLOAT32 and x.flags.c_contiguous
+def accelerated_arithmetic(definition: Callable) -> Callable:
+    """The same for a function of two arrays or numbers, of which either may be the large array."""
+    name = definition.__name__
+    module, least = ACCELERATED[name]
+
+    @wraps(definition)
+    def choose(a, b):
+        if (type(a) is np.ndarray and a.size >= least and a.dtype is FLOAT32
+                or type(b) is np.ndarray and b.size >= least and b.dtype is FLOAT32):
+            result = getattr(__getattr__(module), name)(a, b)
+            if result is not NotImplemented:
+                return result
+        return definition(a, b)
+
+    return choose
 
 
 def together(x):
     """`program.together`; if x is float64, for which there are no kernels, an empty `with` block."""
-    return importlib.import_module(".program", __name__).together() if x.dtype is FLOAT32 else nullcontext()
+    return _program().together() if x.dtype is FLOAT32 else nullcontext()
+
+
+@lru_cache
+def _program():
+    return importlib.import_module(".program", __name__)
 
 
 def __getattr__(name: str):

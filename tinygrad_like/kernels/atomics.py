@@ -81,14 +81,3 @@ def call(typing, code, record, task, tasks):
         return b.select(status.is_error, ir.Constant(I64, -2), result)
 
     return types.intp(types.intp, *kinds), codegen
-
-
-@intrinsic
-def call_c(typing, code, record, task, tasks):
-    """What the C function at an address, int64 (record, task, tasks), returns."""
-
-    def emit(b, code, *arguments):
-        signature = ir.FunctionType(I64, [I64] * 3)
-        return b.call(b.inttoptr(code, signature.as_pointer()), arguments)
-
-    return function(emit, types.intp, *[types.intp] * 4)

@@ -2,270 +2,110 @@
 
 The scores are computed a block of keys by a panel of queries at a time, used, and forgotten. Forward, a query's softmax
 is a running one: when a block brings a higher maximum, what was summed before is scaled down. All it leaves behind are
-two numbers a query: its maximum m and 1 / sum e^(s - m). From them backward has the weights of any block again.
+two numbers a query, its `stats`: its maximum m and 1 / sum e^(s - m). From them backward has the weights of any block
+again.
 
-Blocks are stored turned round, keys by queries, COLUMNS queries wide. So maxima and sums over keys, causality and masks
-are operations on whole vectors, a query to a lane. All operands lie in panels of one form, [j // COLUMNS][i][j %
-COLUMNS] for number [i, j], which the tiles of simd.py read on either side of a product, and either way round: it takes
-one table of offsets for i and one for j.
+Blocks are stored turned round, keys by queries, and all operands lie in panels of one form (see scores.py).
 
     S' = (scale K) Q'       P' = e^(S' - m) / sum      O = P V                                             forward
     dP' = V dO'     dS' = P' (dP' - delta)     dV = P' dO     dK = dS' (scale Q)     dQ = dS (scale K)     backward
 
 with delta = the sums of dO O over a row (' is transposition). Arrays are read and written where they lie, with any
 strides: heads may be views of one projection (batch, length, 3 heads size).
+
+Few heads are cut into parts for threads to share: of a head's panels of queries a part has every parts-th.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
-from .program import (
-    READ,
-    REAL,
-    STRIDED,
-    STRIDED_OPTIONAL,
-    STRIDED_WRITE,
-    WRITE,
-    kernel,
+from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
+from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, kernel, together
+from .scores import (
+    LINE,
+    Dropout,
+    Operand,
+    Panels,
+    add_lines,
+    add_mask,
+    drop,
+    dropout_of,
+    gradient_of_scores,
+    hide_future,
+    maximum,
+    multiply,
+    offsets_in_column,
+    offsets_in_row,
+    pack,
+    subtract,
 )
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTOR,
-    VECTORS,
-    counting,
-    element,
-    floats_at,
-    inner,
-    integer,
-    is_row_by_row,
-    lanes_before,
-    load,
-    make_tile,
-    ndim_of,
-    procedure,
-    size_of,
-    store,
-    stride_of,
-)
+from .simd import COLUMNS, ROWS, inner
 from .softmax import _dot, _exp, _scale
+from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
 _UNITS, _QUERIES = 8, 128  # heads or parts of heads that are enough for the threads; queries of a part, at least
 _COST = 0.0075  # nanoseconds of a multiplication
-_LINE = 4 * COLUMNS  # bytes of a row of a panel
-
-_wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
 
 # The maximum of nothing: finite, since inf - inf would be NaN; and no number that a mask may hold is lower but -inf.
 _LOWEST = np.finfo(np.float32).min
 
-U = np.uint32
+F = np.float32
 
 
-# Operations on panels of scores (keys, COLUMNS), a query to a lane ----------------------------------------------------
+# Scores ---------------------------------------------------------------------------------------------------------------
 
 
-def _lanes(b, address):
-    """The line of COLUMNS numbers at an address, as vectors."""
-    return [load(b, b.add(address, integer(4 * FLOATS * j)), VECTOR) for j in range(VECTORS)]
+class Problem(NamedTuple):
+    """What is asked for. Arrays are addresses of array objects."""
+
+    q: int
+    k: int
+    v: int
+    mask: int  # 0: none
+    out: int  # to its heads the others broadcast
+    heads: int
+    length: int  # queries
+    size: int  # of a query, and of a key
+    total: int  # keys
+    width: int  # of a value
+    causal: int
+    scale: F
+    dropout: Dropout
 
 
-def _fold(combine):
-    """Intrinsic part: line = combine(line, every line of the panel)."""
+class Block(NamedTuple):
+    """Some scores of a head: of so many queries from number `query` on with keys from number `key` on."""
 
-    def emit(b, panel, keys, line):
-        folded = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
-        with counting(b, keys) as key:
-            for x, old in zip(_lanes(b, element(b, panel, key, integer(_LINE))), folded, strict=True):
-                b.store(combine(b, b.load(old), x), old)
-        for j, x in enumerate(folded):
-            store(b, b.load(x), b.add(line, integer(4 * FLOATS * j)))
-
-    return procedure(emit, 3)
+    head: int
+    query: int
+    queries: int
+    key: int
+    keys: int
 
 
-@intrinsic
-def _maximum(typing, panel, keys, line):
-    """line = the larger of line and every line of the panel."""
-    return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
+class Scratch(NamedTuple):
+    """A task's own memory; the lower half is for backward."""
 
-
-@intrinsic
-def _sum(typing, panel, keys, line):
-    """line += every line of the panel."""
-    return _fold(lambda b, x, y: b.fadd(x, y))
-
-
-@intrinsic
-def _subtract(typing, panel, keys, line):
-    """panel -= line."""
-
-    def emit(b, panel, keys, line):
-        shift = _lanes(b, line)
-        with counting(b, keys) as key:
-            row = element(b, panel, key, integer(_LINE))
-            for j, (x, y) in enumerate(zip(_lanes(b, row), shift, strict=True)):
-                store(b, b.fsub(x, y), b.add(row, integer(4 * FLOATS * j)))
-
-    return procedure(emit, 3)
-
-
-@intrinsic
-def _gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
-    """weights *= inverse; gradients = weights * (gradients - delta)."""
-
-    def emit(b, weights, gradients, keys, inverse, delta):
-        scales, means = _lanes(b, inverse), _lanes(b, delta)
-        with counting(b, keys) as key:
-            at = b.mul(key, integer(_LINE))
-            rows = b.add(weights, at), b.add(gradients, at)
-            for j, (p, dp) in enumerate(zip(*[_lanes(b, row) for row in rows], strict=True)):
-                p = b.fmul(p, scales[j])
-                for x, row in zip((p, b.fmul(p, b.fsub(dp, means[j]))), rows, strict=True):
-                    store(b, x, b.add(row, integer(4 * FLOATS * j)))
-
-    return procedure(emit, 5)
-
-
-@intrinsic
-def _hide(typing, line, count):
-    """The first `count` numbers of a line = -inf."""
-
-    def emit(b, line, count):
-        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
-        for j in range(VECTORS):
-            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
-            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
-
-    return procedure(emit, 2)
-
-
-# Panels ---------------------------------------------------------------------------------------------------------------
-
-
-@inner
-def _panel_bytes(rows, columns):
-    """Memory for a matrix in panels."""
-    return rows * ceil_div(columns, COLUMNS) * _LINE
-
-
-@inner
-def _pack(x, rows, columns, panels, panel_bytes, factor):
-    """panels = factor * x for a matrix (rows, columns)."""
-    for j in range(0, columns, COLUMNS):
-        panel = panels + j // COLUMNS * panel_bytes
-        pack_columns(Matrix(place(x, 0, j), x.row, x.column), rows, columns - j, panel)
-        if factor != 1:
-            numbers = floats_at(panel, rows * COLUMNS)
-            for i in range(numbers.size):
-                numbers[i] *= factor
-
-
-@inner
-def _offsets_in_column(table, count):
-    """Offsets of numbers [i, 0] of panels; past the end, of the last one: what ends a matrix amid a tile."""
-    for i in range(count + ROWS):
-        table[i] = min(i, count - 1) * _LINE
-
-
-@inner
-def _offsets_in_row(table, count, panel_bytes):
-    """Offsets of numbers [0, j] of panels."""
-    for j in range(count + ROWS):
-        last = min(j, count - 1)
-        table[j] = last // COLUMNS * panel_bytes + last % COLUMNS * 4
-
-
-@inner
-def _multiply(rows, columns, depth, a, r, c, b, b_bytes, start, start_row, out, out_row):
-    """out = start + A B, with A[i, k] = a[r[i] + c[k]] and B in panels; r, c are tables of offsets."""
-    r, c = r.ctypes.data, c.ctypes.data
-    for j in range(0, columns, COLUMNS):
-        panel = b + j // COLUMNS * b_bytes
-        for i in range(0, rows, ROWS):
-            first, target = start + i * start_row + 4 * j, out + i * out_row + 4 * j
-            tile = (depth, a, r + 8 * i, c, panel, _LINE, first, start_row, target, out_row, rows - i, columns - j, 0)
-            if columns - j <= FLOATS:
-                _narrow_tile(*tile)
-            else:
-                _wide_tile(*tile)
-
-
-@inner
-def _hide_future(scores, first_key, keys, first_query):
-    """Scores of keys after the query are -inf."""
-    for key in range(max(first_key, first_query + 1), first_key + keys):
-        _hide(scores + (key - first_key) * _LINE, key - first_query)
-
-
-@inner
-def _add_mask(scores, keys, queries, mask, work):
-    """Add a block of a mask (queries, keys) to the scores; work has room for a panel."""
-    pack_columns(Matrix(mask.address, mask.column, mask.row), keys, queries, work)
-    x, y = floats_at(scores, keys * COLUMNS), floats_at(work, keys * COLUMNS)
-    for i in range(x.size):
-        x[i] += y[i]
-
-
-# Dropout --------------------------------------------------------------------------------------------------------------
-
-
-@inner
-def _mixed(x):
-    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
-    x = U(U(x ^ (x >> U(16))) * U(0x7FEB352D))
-    x = U(U(x ^ (x >> U(15))) * U(0x846CA68B))
-    return U(x ^ (x >> U(16)))
-
-
-@inner
-def _row_key(seed, row):
-    return _mixed(U(_mixed(U(U(row) ^ U(seed & 0xFFFFFFFF))) + U(seed >> 32)))
-
-
-@inner
-def _kept(row_key, key, threshold):
-    """Whether dropout keeps the weight of a key: a function of place and seed, so that backward finds it again."""
-    return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= threshold
-
-
-@inner
-def _drop(weights, first_key, keys, row_keys, threshold, factor):
-    for key in range(keys):
-        line = floats_at(weights + key * _LINE, COLUMNS)
-        for i in range(COLUMNS):
-            line[i] = line[i] * factor if _kept(row_keys[i], first_key + key, threshold) else np.float32(0)
-
-
-@kernel(factor=REAL, out=WRITE, cost=1.0)
-def _dropout_kernel(keys, seed, threshold, factor, out, task, tasks):
-    rows, factor = out.size // keys, np.float32(factor)
-    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
-        row_key = _row_key(seed, row)
-        for key in range(keys):
-            out[row * keys + key] = factor if _kept(row_key, key, U(threshold)) else np.float32(0)
-
-
-def _threshold_and_factor(p):
-    return min(round(p * 2**32), 2**32 - 1), np.float32(0 if p >= 1 else 1 / (1 - p))
-
-
-def dropout_factors(shape, p, seed):
-    """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
-    out = np.empty(shape, np.float32)
-    if out.size:
-        _dropout_kernel(shape[-1], seed, *_threshold_and_factor(p), out)
-    return out
-
-
-# Forward --------------------------------------------------------------------------------------------------------------
+    memory: np.ndarray  # that of all these addresses
+    k: Panels  # times scale
+    v: Panels
+    query: int  # a panel of queries, turned round
+    scores: int  # a block of them
+    spare: int  # room for another
+    sums: Matrix  # for a panel of queries, of values
+    zero: Matrix  # a row of zeros
+    lines: np.ndarray  # three numbers for each query
+    rows: np.ndarray  # offsets: of rows of a block,
+    lanes: np.ndarray  # of its queries,
+    columns: np.ndarray  # of numbers of a key or a value
+    row_keys: np.ndarray  # for dropout
+    q: Panels  # a panel of queries, times scale
+    g: Panels
+    cotangent: int  # g, turned round
+    gradients: int  # of a block of scores
 
 
 @inner
@@ -277,18 +117,70 @@ def _count_heads(out):
 
 
 @inner
-def _heads_fit(x, out):
-    """Whether an array has out's axes before the last two, at least as many numbers long as it has."""
-    if ndim_of(x) != ndim_of(out):
-        return False
-    for axis in range(3, ndim_of(out) + 1):
-        if length_of(x, axis) != length_of(out, axis):
-            return False
-    return True
+def _problem(q, k, v, mask, out, causal, scale, p, seed):
+    return Problem(q, k, v, mask, out, _count_heads(out), length_of(q, 2), length_of(q, 1), length_of(k, 2),
+                   length_of(v, 1), causal, F(scale), dropout_of(p, seed))
 
 
 @inner
-def _work(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed):
+def _scratch(it, keys, queries):
+    """With room for so many keys and values at a time, and for numbers of so many queries."""
+    size, width = ceil_div(it.size, COLUMNS), ceil_div(it.width, COLUMNS)
+    widest, pitch, block = max(size, width), keys * LINE, _KEYS * LINE
+    lines = keys * (size + width) + it.size + it.width + 3 * _KEYS + COLUMNS * (size + 2 * width) + widest
+    memory = np.empty(lines * COLUMNS + 16, np.float32)
+    k = aligned(memory)
+    v = k + size * pitch
+    query = v + width * pitch
+    cotangent = query + it.size * LINE
+    scores = cotangent + it.width * LINE
+    sums = scores + 3 * block
+    q = sums + COLUMNS * width * LINE
+    g = q + COLUMNS * size * LINE
+    zero = g + COLUMNS * width * LINE
+    floats_at(zero, widest * COLUMNS)[:] = 0
+    columns = np.empty(widest * COLUMNS + ROWS, np.int64)
+    offsets_in_row(columns, widest * COLUMNS, pitch)
+    return Scratch(memory, Panels(k, pitch), Panels(v, pitch), query, scores, scores + block,
+                   Matrix(sums, width * LINE, 4), Matrix(zero, 0, 4), np.empty((3, queries), np.float32),
+                   np.empty(_KEYS + ROWS, np.int64), np.empty(COLUMNS + ROWS, np.int64), columns,
+                   np.empty(COLUMNS, np.uint32), Panels(q, COLUMNS * LINE), Panels(g, COLUMNS * LINE), cotangent,
+                   scores + 2 * block)
+
+
+@inner
+def _begin_queries(it, scratch, head, query):
+    """Lay a panel of queries out for scores; returns how many there are."""
+    queries = min(COLUMNS, it.length - query)
+    pack_columns(turn(part_of(matrix_of(it.q, head, it.out), query, 0)), it.size, queries, scratch.query)
+    offsets_in_row(scratch.lanes, queries, 0)
+    return queries
+
+
+@inner
+def _score(it, scratch, block, k):
+    """A block of scores, of the keys that lie at k."""
+    offsets_in_column(scratch.rows, block.keys)
+    multiply(Operand(k, scratch.rows, scratch.columns), Panels(scratch.query, 0), scratch.zero,
+             Matrix(scratch.scores, LINE, 4), block.keys, COLUMNS, it.size)
+    if it.mask != 0:
+        mask = part_of(matrix_of(it.mask, block.head, it.out), block.query, block.key)
+        add_mask(scratch.scores, block.keys, block.queries, mask, scratch.spare)
+    if it.causal:
+        hide_future(scratch.scores, block.key, block.keys, block.query)
+
+
+@inner
+def _drop(it, scratch, block, weights):
+    if it.dropout.threshold > 0:
+        drop(weights, it.dropout, block.head * it.length + block.query, block.key, block.keys, scratch.row_keys)
+
+
+# Forward --------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads = _count_heads(out)
     if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out) and parts > 0
@@ -298,198 +190,77 @@ def _work(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, se
     return int(heads * length * total * (size + width) * _COST)
 
 
-@kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, factor=REAL,
+@kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, p=REAL,
         work=_work)
-def _attention(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks):
-    size, total, width = length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    lines = 2 * _KEYS + size + ceil_div(width, COLUMNS) * (COLUMNS + 1) + 3
-    memory = _panel_bytes(total, size) + _panel_bytes(total, width) + lines * _LINE
-    _forward(q, k, v, mask, out, stats, parts, causal, np.float32(scale), U(threshold), np.float32(factor), seed, task,
-             tasks, np.empty(memory // 4 + 16, np.float32))
+def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, seed, task, tasks):
+    """stats: m of every query, then 1 / sum e^(s - m)."""
+    it = _problem(q, k, v, mask, out, causal, scale, p, seed)
+    scratch = _scratch(it, it.total, COLUMNS)
+    packed = -1
+    for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
+        head, part = unit // parts, unit % parts
+        if head != packed:
+            pack(matrix_of(k, head, out), it.total, it.size, scratch.k, it.scale)
+            pack(matrix_of(v, head, out), it.total, it.width, scratch.v, F(1))
+            packed = head
+        for query in range(part * COLUMNS, it.length, parts * COLUMNS):
+            queries = _begin_queries(it, scratch, head, query)
+            scratch.lines[0], scratch.lines[1] = _LOWEST, 0
+            end = min(it.total, query + queries) if it.causal else it.total
+            for key in range(0, max(end, 1), _KEYS):  # of no keys, too, the sums are computed
+                _attend(it, scratch, Block(head, query, queries, key, min(_KEYS, end - key)))
+            _finish(it, scratch, head, query, queries, stats)
 
 
 @inner
-def _forward(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed, task, tasks, memory):
-    """stats: m of every query, then 1 / sum e^(s - m). Of a head's panels of queries a part has every parts-th."""
-    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    heads, panel = _count_heads(out), total * _LINE
-    k_panels = aligned(memory)
-    v_panels = k_panels + _panel_bytes(total, size)
-    scores = v_panels + _panel_bytes(total, width)
-    work = scores + _KEYS * _LINE
-    query = work + _KEYS * _LINE
-    sums = query + size * _LINE
-    sums_row = ceil_div(width, COLUMNS) * _LINE
-    lines = sums + COLUMNS * sums_row
-    top, summed = floats_at(lines, COLUMNS), floats_at(lines + _LINE, COLUMNS)
-    change = floats_at(lines + 2 * _LINE, COLUMNS)
-    zero = lines + 3 * _LINE
-    floats_at(zero, sums_row // 4)[:] = 0
-    row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(size + ROWS, np.int64)
-    lane, row_keys = np.empty(COLUMNS + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
-    _offsets_in_row(column, size, panel)
-    packed = -1
-    for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
-        head, part = unit // parts, unit % parts
-        if head != packed:
-            _pack(matrix_of(k, head, out), total, size, k_panels, panel, scale)
-            _pack(matrix_of(v, head, out), total, width, v_panels, panel, np.float32(1))
-            packed = head
-        for first in range(part * COLUMNS, length, parts * COLUMNS):
-            queries = min(COLUMNS, length - first)
-            q_rows, out_rows = part_of(matrix_of(q, head, out), first, 0), part_of(matrix_of(out, head, out), first, 0)
-            pack_columns(Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
-            _offsets_in_row(lane, queries, 0)
-            for i in range(COLUMNS):
-                top[i], summed[i] = _LOWEST, 0
-                row_keys[i] = _row_key(seed, head * length + first + i)
-            end = min(total, first + queries) if causal else total
-            for key in range(0, end, _KEYS):
-                keys = min(_KEYS, end - key)
-                _offsets_in_column(row, keys)
-                _multiply(keys, COLUMNS, size, k_panels + key * _LINE, row, column, query, 0, zero, 0, scores, _LINE)
-                if mask != 0:
-                    _add_mask(scores, keys, queries, part_of(matrix_of(mask, head, out), first, key), work)
-                if causal:
-                    _hide_future(scores, key, keys, first)
-                change[:] = top
-                _maximum(scores, keys, lines)
-                for i in range(COLUMNS):
-                    change[i] -= top[i]
-                _exp(change)
-                for i in range(COLUMNS):
-                    summed[i] *= change[i]
-                _subtract(scores, keys, lines)
-                _exp(floats_at(scores, keys * COLUMNS))
-                _sum(scores, keys, lines + _LINE)
-                if threshold > 0:
-                    _drop(scores, key, keys, row_keys, threshold, factor)
-                if key == 0:
-                    _multiply(queries, width, keys, scores, lane, row, v_panels, panel, zero, 0, sums, sums_row)
-                else:
-                    for i in range(queries):
-                        _scale(floats_at(sums + i * sums_row, width), change[i])
-                    _multiply(queries, width, keys, scores, lane, row, v_panels + key * _LINE, panel, sums, sums_row,
-                              sums, sums_row)
-            for i in range(queries):
-                inverse = np.float32(1) / summed[i] if summed[i] != 0 else np.float32(0)
-                target, source = floats_at(place(out_rows, i, 0), width), floats_at(sums + i * sums_row, width)
-                for j in range(width):
-                    target[j] = source[j] * inverse
-                stats[head * length + first + i] = top[i]
-                stats[(heads + head) * length + first + i] = inverse
+def _attend(it, scratch, block):
+    """Add the values of a block of keys, each times its e^(s - top)."""
+    scores, keys, at = scratch.scores, block.keys, block.key * LINE
+    top, total, change = scratch.lines  # the highest score, the sum of e^(s - top), what to multiply former sums with
+    _score(it, scratch, block, scratch.k.address + at)
+    change[:] = top
+    maximum(scores, keys, top.ctypes.data)
+    for i in range(COLUMNS):
+        change[i] -= top[i]
+    _exp(change)
+    for i in range(COLUMNS):
+        total[i] *= change[i]
+    subtract(scores, keys, top.ctypes.data)
+    _exp(floats_at(scores, keys * COLUMNS))
+    add_lines(scores, keys, total.ctypes.data)
+    _drop(it, scratch, block, scores)
+    start = scratch.zero
+    if block.key > 0:
+        start = scratch.sums
+        for i in range(block.queries):
+            _scale(floats_at(place(start, i, 0), it.width), change[i])
+    multiply(Operand(scores, scratch.lanes, scratch.rows), Panels(scratch.v.address + at, scratch.v.pitch), start,
+             scratch.sums, block.queries, it.width, keys)
+
+
+@inner
+def _finish(it, scratch, head, query, queries, stats):
+    """Write the output of some queries, and their stats."""
+    out, first = part_of(matrix_of(it.out, head, it.out), query, 0), head * it.length + query
+    for i in range(queries):
+        total = scratch.lines[1, i]
+        inverse = F(1) / total if total != 0 else F(0)
+        target, source = floats_at(place(out, i, 0), it.width), floats_at(place(scratch.sums, i, 0), it.width)
+        for j in range(it.width):
+            target[j] = source[j] * inverse
+        stats[first + i], stats[it.heads * it.length + first + i] = scratch.lines[0, i], inverse
 
 
 # Backward -------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def _clear(x, rows, columns):
-    for i in range(rows):
-        floats_at(place(x, i, 0), columns)[:] = 0
+class Gradients(NamedTuple):
+    """The matrices of a head."""
 
-
-@inner
-def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed):
-    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    work = _work(q, k, v, mask, out, stats, parts, causal, scale, threshold, factor, seed)
-    if not (fits(g, length, width, out) and is_row_by_row(g) and _heads_fit(g, out)
-            and fits(dq, length, size, out) and is_row_by_row(dq) and _heads_fit(dq, out)):
-        return -1
-    for x, rows, columns in (dk, total, size), (dv, total, width):
-        if ndim_of(x) != ndim_of(out) + 1 or size_of(x, 0) != parts or not is_row_by_row(x):
-            return -1
-        if length_of(x, 2) != rows or length_of(x, 1) != columns:
-            return -1
-        for axis in range(3, ndim_of(out) + 1):
-            if length_of(x, axis) != length_of(out, axis):
-                return -1
-    return work
-
-
-@kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
-        dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, factor=REAL, work=_backward_work)
-def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task,
-                     tasks):
-    size, width = length_of(q, 1), length_of(v, 1)
-    widest = ceil_div(max(size, width), COLUMNS)
-    lines = (2 * (_KEYS + COLUMNS) + 1) * widest + 3 * _KEYS + size + width
-    _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, np.float32(scale), U(threshold),
-              np.float32(factor), seed, task, tasks, np.empty(lines * COLUMNS + 16, np.float32))
-
-
-@inner
-def _backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, threshold, factor, seed, task, tasks,
-              memory):
-    """dk and dv have a leading axis, a part's share each. Of a head's panels of queries a part has every parts-th."""
-    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    heads, panel, q_panel = _count_heads(out), _KEYS * _LINE, COLUMNS * _LINE
-    widest = ceil_div(max(size, width), COLUMNS) * COLUMNS
-    k_panels = aligned(memory)
-    v_panels = k_panels + _panel_bytes(_KEYS, size)
-    q_panels = v_panels + _panel_bytes(_KEYS, width)
-    g_panels = q_panels + _panel_bytes(COLUMNS, size)
-    weights = g_panels + _panel_bytes(COLUMNS, width)
-    gradients = weights + panel
-    work = gradients + panel
-    query = work + panel  # q and g of a panel of queries, turned round
-    cotangent = query + size * _LINE
-    zero = cotangent + width * _LINE
-    floats_at(zero, widest)[:] = 0
-    lines = np.empty((3, length + COLUMNS), np.float32)
-    top, inverse, delta = lines[0], lines[1], lines[2]
-    row, column = np.empty(_KEYS + ROWS, np.int64), np.empty(widest + ROWS, np.int64)
-    lane, row_keys = np.empty(COLUMNS + ROWS, np.int64), np.empty(COLUMNS, np.uint32)
-    _offsets_in_row(column, widest, panel)
-    for unit in range(task * heads * parts // tasks, (task + 1) * heads * parts // tasks):
-        head, part = unit // parts, unit % parts
-        q_head, g_head, out_head = matrix_of(q, head, out), matrix_of(g, head, out), matrix_of(out, head, out)
-        dq_head, dk_head, dv_head = matrix_of(dq, head, out), _share(dk, part, head, out), _share(dv, part, head, out)
-        for i in range(length):
-            top[i], inverse[i] = stats[head * length + i], stats[(heads + head) * length + i]
-            delta[i] = _dot(floats_at(place(g_head, i, 0), width), floats_at(place(out_head, i, 0), width))
-        for key in range(0, total, _KEYS):
-            keys = min(_KEYS, total - key)
-            _pack(part_of(matrix_of(k, head, out), key, 0), keys, size, k_panels, panel, scale)
-            _pack(part_of(matrix_of(v, head, out), key, 0), keys, width, v_panels, panel, np.float32(1))
-            dk_rows, dv_rows = part_of(dk_head, key, 0), part_of(dv_head, key, 0)
-            _clear(dk_rows, keys, size)
-            _clear(dv_rows, keys, width)
-            _offsets_in_column(row, keys)
-            start = key // COLUMNS if causal else 0
-            for first in range((start + (part - start) % parts) * COLUMNS, length, parts * COLUMNS):
-                queries = min(COLUMNS, length - first)
-                seen = min(keys, ceil_div(first + queries - key, ROWS) * ROWS) if causal else keys
-                q_rows, g_rows = part_of(q_head, first, 0), part_of(g_head, first, 0)
-                dq_rows = part_of(dq_head, first, 0)
-                _pack(q_rows, queries, size, q_panels, q_panel, scale)
-                _pack(g_rows, queries, width, g_panels, q_panel, np.float32(1))
-                pack_columns(Matrix(q_rows.address, q_rows.column, q_rows.row), size, queries, query)
-                pack_columns(Matrix(g_rows.address, g_rows.column, g_rows.row), width, queries, cotangent)
-                _offsets_in_row(lane, queries, 0)
-                _multiply(seen, COLUMNS, size, k_panels, row, column, query, 0, zero, 0, weights, _LINE)
-                _multiply(seen, COLUMNS, width, v_panels, row, column, cotangent, 0, zero, 0, gradients, _LINE)
-                if mask != 0:
-                    _add_mask(weights, seen, queries, part_of(matrix_of(mask, head, out), first, key), work)
-                if causal:
-                    _hide_future(weights, key, seen, first)
-                _subtract(weights, seen, top.ctypes.data + 4 * first)
-                _exp(floats_at(weights, seen * COLUMNS))
-                if threshold > 0:
-                    for i in range(COLUMNS):
-                        row_keys[i] = _row_key(seed, head * length + first + i)
-                    _drop(gradients, key, seen, row_keys, threshold, factor)
-                _gradient_of_scores(weights, gradients, seen, inverse.ctypes.data + 4 * first,
-                                    delta.ctypes.data + 4 * first)
-                if threshold > 0:
-                    _drop(weights, key, seen, row_keys, threshold, factor)
-                _multiply(seen, width, queries, weights, row, lane, g_panels, q_panel, dv_rows.address, dv_rows.row,
-                          dv_rows.address, dv_rows.row)
-                _multiply(seen, size, queries, gradients, row, lane, q_panels, q_panel, dk_rows.address, dk_rows.row,
-                          dk_rows.address, dk_rows.row)
-                begin, begin_row = (zero, 0) if key == 0 else (dq_rows.address, dq_rows.row)
-                _multiply(queries, size, seen, gradients, lane, row, k_panels, panel, begin, begin_row,
-                          dq_rows.address, dq_rows.row)
+    g: Matrix
+    dq: Matrix
+    dk: Matrix  # the share of a part,
+    dv: Matrix  # and so here
 
 
 @inner
@@ -499,13 +270,123 @@ def _share(x, part, head, out):
     return Matrix(matrix.address + part * stride_of(x, 0), matrix.row, matrix.column)
 
 
+@inner
+def _shares_fit(x, parts, rows, columns, out):
+    """Whether an array is (parts, ..., rows, columns), with out's axes before the last two."""
+    return ndim_of(x) == ndim_of(out) + 1 and size_of(x, 0) == parts and _lies_like(x, rows, columns, out)
+
+
+@inner
+def _lies_like(x, rows, columns, out):
+    """Whether an array is (..., rows, columns), of contiguous rows, with out's axes before the last two."""
+    if not is_row_by_row(x) or length_of(x, 2) != rows or length_of(x, 1) != columns:
+        return False
+    for axis in range(3, ndim_of(out) + 1):
+        if length_of(x, axis) != length_of(out, axis):
+            return False
+    return True
+
+
+@inner
+def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed):
+    length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
+    if not (ndim_of(g) == ndim_of(dq) == ndim_of(out) and _lies_like(g, length, width, out)
+            and _lies_like(dq, length, size, out) and _shares_fit(dk, parts, total, size, out)
+            and _shares_fit(dv, parts, total, width, out)):
+        return -1
+    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed)
+
+
+@kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
+        dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, p=REAL, work=_backward_work)
+def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, task, tasks):
+    """dk and dv have a leading axis, a part's share each."""
+    it = _problem(q, k, v, mask, out, causal, scale, p, seed)
+    scratch = _scratch(it, _KEYS, it.length + COLUMNS)
+    for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
+        head, part = unit // parts, unit % parts
+        of = Gradients(matrix_of(g, head, out), matrix_of(dq, head, out), _share(dk, part, head, out),
+                       _share(dv, part, head, out))
+        _read_stats(it, scratch, of.g, head, stats)
+        for key in range(0, max(it.total, 1), _KEYS):
+            keys = min(_KEYS, it.total - key)
+            _begin_keys(it, scratch, of, head, key, keys)
+            first = key // COLUMNS if causal else 0
+            for query in range((first + (part - first) % parts) * COLUMNS, it.length, parts * COLUMNS):
+                queries = _begin_queries(it, scratch, head, query)
+                seen = min(keys, query + queries - key) if causal else keys
+                _add_gradients(it, scratch, of, Block(head, query, queries, key, seen))
+
+
+@inner
+def _read_stats(it, scratch, g, head, stats):
+    """m, 1 / sum e^(s - m) and delta of a head's queries."""
+    out, first = matrix_of(it.out, head, it.out), head * it.length
+    top, inverse, delta = scratch.lines
+    for i in range(it.length):
+        top[i], inverse[i] = stats[first + i], stats[it.heads * it.length + first + i]
+        delta[i] = _dot(floats_at(place(g, i, 0), it.width), floats_at(place(out, i, 0), it.width))
+
+
+@inner
+def _begin_keys(it, scratch, of, head, key, keys):
+    """Lay a block of keys and values out, and begin their gradients with 0."""
+    pack(part_of(matrix_of(it.k, head, it.out), key, 0), keys, it.size, scratch.k, it.scale)
+    pack(part_of(matrix_of(it.v, head, it.out), key, 0), keys, it.width, scratch.v, F(1))
+    for i in range(key, key + keys):
+        floats_at(place(of.dk, i, 0), it.size)[:] = 0
+        floats_at(place(of.dv, i, 0), it.width)[:] = 0
+
+
+@inner
+def _add_gradients(it, scratch, of, block):
+    """Add what comes from a block of scores to dq, dk and dv."""
+    weights, gradients, queries, keys = scratch.scores, scratch.gradients, block.queries, block.keys
+    g, dq = part_of(of.g, block.query, 0), part_of(of.dq, block.query, 0)
+    dk, dv = part_of(of.dk, block.key, 0), part_of(of.dv, block.key, 0)
+    top, inverse, delta = scratch.lines[:, block.query :]
+    pack(part_of(matrix_of(it.q, block.head, it.out), block.query, 0), queries, it.size, scratch.q, it.scale)
+    pack(g, queries, it.width, scratch.g, F(1))
+    pack_columns(turn(g), it.width, queries, scratch.cotangent)
+    _score(it, scratch, block, scratch.k.address)
+    multiply(Operand(scratch.v.address, scratch.rows, scratch.columns), Panels(scratch.cotangent, 0), scratch.zero,
+             Matrix(gradients, LINE, 4), keys, COLUMNS, it.width)
+    subtract(weights, keys, top.ctypes.data)
+    _exp(floats_at(weights, keys * COLUMNS))
+    _drop(it, scratch, block, gradients)
+    gradient_of_scores(weights, gradients, keys, inverse.ctypes.data, delta.ctypes.data)
+    _drop(it, scratch, block, weights)
+    multiply(Operand(weights, scratch.rows, scratch.lanes), scratch.g, dv, dv, keys, it.width, queries)
+    multiply(Operand(gradients, scratch.rows, scratch.lanes), scratch.q, dk, dk, keys, it.size, queries)
+    multiply(Operand(gradients, scratch.lanes, scratch.rows), scratch.k, dq if block.key > 0 else scratch.zero, dq,
+             queries, it.size, keys)
+
+
+@inner
+def _sum_work(shares, out):
+    fit = _shares_fit(shares, size_of(shares, 0), length_of(out, 2), length_of(out, 1), out) and is_row_by_row(out)
+    return count_of(shares) // 10 if fit else -1
+
+
+@kernel(shares=STRIDED, out=STRIDED_WRITE, work=_sum_work)
+def _sum_of_shares(shares, out, task, tasks):
+    rows, columns = length_of(out, 2), length_of(out, 1)
+    count = _count_heads(out) * rows
+    for row in range(task * count // tasks, (task + 1) * count // tasks):
+        total = floats_at(place(matrix_of(out, row // rows, out), row % rows, 0), columns)
+        for part in range(size_of(shares, 0)):
+            x = floats_at(place(_share(shares, part, row // rows, out), row % rows, 0), columns)
+            for j in range(columns):
+                total[j] = total[j] + x[j] if part > 0 else x[j]
+
+
 # Calls ----------------------------------------------------------------------------------------------------------------
 
 
 def _parts(heads, length):
-    """Into how many parts to cut the queries of few heads, for threads to share. By the shape alone: a part's gradient
-    of keys is a sum of its own, so with the number of threads its last digits would change."""
-    return max(1, min(-(-_UNITS // heads), length // _QUERIES))
+    """Into how many parts to cut the queries of a head. By the shape alone: a part's gradient of keys is a sum of its
+    own, so with the number of threads its last digits would change."""
+    return max(1, min(-(-_UNITS // max(heads, 1)), length // _QUERIES))
 
 
 def _laid_out_like(x, shape):
@@ -514,40 +395,30 @@ def _laid_out_like(x, shape):
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
-def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, out=None):
+def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0):
     """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
 
     q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
-    broadcasting; out (..., L, d_v), in q's order in memory if left out. A query that may see no key gives 0.
+    broadcasting; out (..., L, d_v), in q's order in memory. A query that may see no key gives 0.
     """
+    if q.shape[-2] == 1:  # a language model's next token, of which the kernel would compute a panel
+        return NotImplemented
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
-    if out is None:
-        out = _laid_out_like(q, (*heads_shape, q.shape[-2], v.shape[-1]))
     heads, length = math.prod(heads_shape), q.shape[-2]
-    stats = np.empty(2 * heads * length, np.float32)
-    if k.shape[-2] == 0:
-        out[...] = 0
-    elif out.size:
-        _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale,
-                        *_threshold_and_factor(dropout_p), seed)
+    out, stats = _laid_out_like(q, (*heads_shape, length, v.shape[-1])), np.empty(2 * heads * length, np.float32)
+    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, seed)
     return out, stats
 
 
 def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, into=None):
     """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
     g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
-    heads_shape = out.shape[:-2]
-    heads, length = math.prod(heads_shape), q.shape[-2]
-    dq, dk, dv = into or [_laid_out_like(x, (*heads_shape, *x.shape[-2:])) for x in (q, k, v)]
-    if not out.size or not k.size:
-        for d in (dq, dk, dv):
-            d[...] = 0
-        return dq, dk, dv
-    parts = _parts(heads, length)
+    dq, dk, dv = into or [_laid_out_like(x, (*out.shape[:-2], *x.shape[-2:])) for x in (q, k, v)]
+    parts = _parts(math.prod(out.shape[:-2]), q.shape[-2])
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
-    _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale,
-                     *_threshold_and_factor(dropout_p), seed)
-    if parts > 1:
-        for d, share in zip((dk, dv), shares, strict=True):
-            np.sum(share, axis=0, out=d)
+    with together():
+        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, seed)
+        if parts > 1:
+            _sum_of_shares(shares[0], dk)
+            _sum_of_shares.beside(shares[1], dv)
     return dq, dk, dv

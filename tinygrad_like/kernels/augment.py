@@ -14,9 +14,8 @@ Arrays are flat, images channel by channel and row by row: their shape goes besi
 import numpy as np
 from numba import njit
 
-from ..dtypes import FLOAT64, INT64
-from .simd import kernel
-from .tasks import flat
+from ..dtypes import FLOAT32, FLOAT64, INT64
+from .simd import compiled
 from .vectormath import HALF, INNER, ONE, F
 
 (NOTHING, WARP, ERASE, BRIGHTNESS, CONTRAST, COLOR, SHARPNESS, SOLARIZE, POSTERIZE, AUTO_CONTRAST,
@@ -217,7 +216,8 @@ def _change(code, number, image, channels, grey, counts):
                 _equalize(channel, counts)
 
 
-@kernel()
+# Not run as other kernels are: it works in the thread of a loader, while the pool trains.
+@compiled()
 def _run(images, channels, height, width, codes, numbers, out):
     size, line = channels * height * width, width + 2
     padded, grey = np.zeros(channels * (height + 2) * line, np.float32), np.empty(height * width, np.float32)
@@ -260,11 +260,12 @@ def run(images: np.ndarray, codes: np.ndarray, numbers: np.ndarray) -> np.ndarra
 
     where f is the first number; the results are kept within 0 ... 1.
     """
-    codes, numbers = codes.astype(INT64), numbers.astype(FLOAT64)
+    arrays = [np.require(x, t, ["C", "A", "W"]) for x, t in ((images, FLOAT32), (codes, INT64), (numbers, FLOAT64))]
+    images, codes, numbers = arrays
     if codes.ndim != 2 or len(codes) != len(images) or numbers.shape != (*codes.shape, 6):
         raise ValueError(f"augmentation: images {images.shape} need codes (batch, instructions) and numbers "
                          f"(batch, instructions, 6), got {codes.shape} and {numbers.shape}")
     out = np.empty(images.shape, np.float32)
     if out.size:
-        _run(flat(images), *images.shape[1:], flat(codes, INT64), flat(numbers, FLOAT64), out.ravel())
+        _run(images.ravel(), *images.shape[1:], codes.ravel(), numbers.ravel(), out.ravel())
     return out

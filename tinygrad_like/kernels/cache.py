@@ -82,7 +82,9 @@ class KernelCache(FunctionCache):
 
 
 def attach(dispatcher: Any) -> None:
-    """Have what numba compiles of a function kept on disk, if there is a folder for it."""
+    """Have what numba compiles of a function kept on disk, if it is in a file, and there is a folder for it."""
+    if not os.path.exists(dispatcher.py_func.__code__.co_filename):
+        return
     try:
         dispatcher._cache = KernelCache(dispatcher.py_func)
     except RuntimeError:

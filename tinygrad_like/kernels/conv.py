@@ -21,30 +21,17 @@ The most common convolution, 3x3 with a margin of 1, has a way with fewer multip
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from . import threads, winograd
+from . import winograd
+from .conv_plan import Convolution, Shape, backward_plans, forward_plan, output_shape
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTORS,
-    copy_apart,
-    copy_float,
-    copy_together,
-    inner,
-    kernel,
-    make_copy,
-    make_dots,
-    make_tile,
-)
-from .tasks import plain, run
+from .program import OPTIONAL, READ, WRITE, Plan, kernel, together
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
+from .tiles import copy_apart, copy_float, copy_together, make_copy, make_dots, make_tile
 
-PARALLEL_FROM = 100_000  # multiplications that are worth a second thread
+COST = 0.03  # nanoseconds of a multiplication
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
 SLACK = 64  # floats after a buffer that vectors may run into
 
@@ -53,34 +40,7 @@ _narrow_tile, _row_tile, _scattered_row_tile = make_tile(ROWS, 1), make_tile(1, 
 _dots = make_dots(ROWS)
 _copy = make_copy(FLOATS)
 
-
-class Plan(NamedTuple):
-    """A convolution of given sizes, as numbers and tables. Offsets count bytes."""
-
-    images: int
-    together: int  # images whose pixels are numbered through, so that small images fill their tiles too
-    channels: int
-    height: int
-    width: int
-    step_h: int  # rows of the image from one row of a phase to the next
-    step_w: int
-    phases: np.ndarray  # (phases, 6): image row and column at its origin; rows and columns to be copied
-    phase_h: int
-    phase_w: int
-    in_place: bool  # the image has no margin and one phase: no copy is needed
-    groups: int
-    r: np.ndarray  # offset in a group's weights of each output channel
-    c: np.ndarray  # offset in a group's weights of each tap
-    tap: np.ndarray  # offset in a group's channels of each tap
-    w_group: int  # offset of the next group's weights
-    pixels: int  # of one image
-    pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
-    direct: bool  # rows of pixels are whole vectors, and need no packing
-    runs: np.ndarray  # (runs, 4): a run of pixels' first column in its tile, offset in the image and in out, length
-    tile_runs: np.ndarray  # (tiles + 1,): the first run of each tile
-    compact: bool  # pixels that follow each other do so in out
-    out_pixel: int  # offset in out of the next pixel
-    out_channel: int  # offset in out of the next channel
+PLAN = Plan(Convolution, {"phases": 2, "r": 1, "c": 1, "tap": 1, "pixel": 1, "runs": 2, "tile_runs": 1})
 
 
 # The padded copy
@@ -158,16 +118,41 @@ def _unpack(plan, tile, rows, first, last, out):
                     copy_float(here + 4 * j, there + j * plan.out_pixel)
 
 
-@kernel()
-def _correlate(plan, x, w, start, out, task, tasks):
-    """out[n, i, p] = start[i] + sum_k w[r[i] + c[k]] image_n[tap[k] + pixel[p]] for each group of channels.
+@inner
+def _multiply(direct, left, columns, tile):
+    """The tile for so many rows and columns, and for an image that is read in place or packed."""
+    if direct and left == 1:
+        _scattered_row_tile(*tile)
+    elif direct:
+        _scattered_tile(*tile)
+    elif columns <= FLOATS:
+        _narrow_tile(*tile)
+    elif left == 1:
+        _row_tile(*tile)
+    else:
+        _wide_tile(*tile)
 
-    start is (channels or 1, COLUMNS), every row one number. Tasks share the tiles of all images.
+
+@inner
+def _work(plan, x, w, bias, out):
+    """Nanoseconds of `_correlate`, or -1 if the arrays are not as large as the plan says."""
+    channels = plan.groups * (plan.r.size - ROWS)
+    if (x.size != plan.images * plan.channels * plan.height * plan.width or w.size * 4 != plan.groups * plan.w_group
+            or out.size * 4 != plan.images * channels * plan.out_channel or bias.size not in (0, channels)):
+        return -1
+    return int(plan.images * plan.pixels * channels * plan.c.size * COST)
+
+
+@kernel(plan=PLAN, x=READ, w=READ, bias=OPTIONAL, out=WRITE, work=_work)
+def _correlate(plan, x, w, bias, out, task, tasks):
+    """out[n, i, p] = bias[i] + sum_k w[r[i] + c[k]] image_n[tap[k] + pixel[p]] for each group of channels.
+
+    Tasks share the tiles of all images.
     """
     taps, rows, tiles = plan.c.size, plan.r.size - ROWS, plan.tile_runs.size - 1
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
     scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
-    start_row = 4 * COLUMNS if start.shape[0] > 1 else 0
+    start = np.zeros((ROWS, COLUMNS), np.float32)  # what the sums of a tile start with
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
     bundles = ceil_div(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
@@ -197,32 +182,59 @@ def _correlate(plan, x, w, start, out, task, tasks):
                 there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * COLUMNS)
                 a = w.ctypes.data + group * plan.w_group, plan.r.ctypes.data + 8 * i, plan.c.ctypes.data
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
-                arguments = (taps, *a, *b, start.ctypes.data + channel * start_row, start_row, there, there_row,
-                             left, columns, 0)  # fmt: skip
-                if plan.direct and left == 1:
-                    _scattered_row_tile(*arguments)
-                elif plan.direct:
-                    _scattered_tile(*arguments)
-                elif columns <= FLOATS:
-                    _narrow_tile(*arguments)
-                elif left == 1:
-                    _row_tile(*arguments)
-                else:
-                    _wide_tile(*arguments)
+                if bias.size:
+                    for k in range(min(left, ROWS)):
+                        start[k, :] = bias[channel + k]
+                _multiply(plan.direct, left, columns, (
+                    taps, *a, *b, start.ctypes.data, 4 * COLUMNS, there, there_row, left, columns, 0))
                 if not plan.compact:
                     _unpack(plan, scratch_at, min(left, ROWS), first, last, target)
+
+
+@kernel(bias=OPTIONAL, out=WRITE, cost=COST)
+def _fill(bias, pixels, out, task, tasks):
+    """Every channel, of so many pixels, is its bias, or 0."""
+    planes = out.size // pixels
+    for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
+        out[plane * pixels : (plane + 1) * pixels] = bias[plane % bias.size] if bias.size else np.float32(0)
 
 
 # The weight gradient
 
 
-@kernel()
+@inner
+def _turn(plan, g, rows, p, depth, count, turned):
+    """Panels of g, the channels of a pixel side by side: turned[panel, pixel, i], for pixels p to p + depth of so many
+    images, whose channels of a group begin at g."""
+    g_image = 4 * plan.groups * rows * plan.pixels
+    for n in range(count):
+        for i in range(0, rows, COLUMNS):
+            here = Matrix(g + n * g_image + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
+            there = turned + 4 * COLUMNS * (n * plan.pixels + i // COLUMNS * depth)
+            pack_columns(here, min(depth, plan.pixels), rows - i, there)
+
+
+@inner
+def _work_of_weights(plan, x, g, partial):
+    """Nanoseconds of `_correlate_weights`, or -1 if the arrays are not as large as the plan says."""
+    _, groups, taps, rows = partial.shape
+    if (x.size != plan.images * plan.channels * plan.height * plan.width or groups != plan.groups
+            or taps != plan.c.size or g.size != plan.images * groups * rows * plan.pixels):
+        return -1
+    return int(g.size * taps * COST)
+
+
+@kernel(plan=PLAN, x=READ, g=READ, partial=WRITE.of(axes=4), work=_work_of_weights, tasks=2)
 def _correlate_weights(plan, x, g, partial, task, tasks):
     """partial[part, group, k, i] = sum_n,p g[n, i, p] image_n[tap[k] + pixel[p]], over a part of all pixels.
 
     The two tables of the product have changed places: its rows are taps, and the sum is over pixels.
     """
-    groups, taps, rows = partial.shape[1], partial.shape[2], partial.shape[3]
+    parts, groups, taps, rows = partial.shape
+    part, end = task * parts // tasks, (task + 1) * parts // tasks
+    if part == end:
+        return
+    partial[part:end] = 0
     in_vectors = rows == 1 and plan.direct  # depthwise: with one row for g, vectors had better run along pixels
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = ceil_div(plan.together * plan.pixels, block), ceil_div(rows, COLUMNS)
@@ -230,10 +242,8 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
     bundles = ceil_div(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
-    units, parts = bundles * blocks, len(partial)
-    first, last = task * parts // tasks * units // parts, (task + 1) * parts // tasks * units // parts
-    part = task * parts // tasks
-    for unit in range(first, last):
+    units = bundles * blocks
+    for unit in range(part * units // parts, end * units // parts):
         while unit >= (part + 1) * units // parts:
             part += 1
         bundle, p = unit // blocks, unit % blocks * block
@@ -243,156 +253,42 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
             laid_out = bundle
         depth = min(block, count * plan.pixels - p)
         for group in range(groups):
-            if in_vectors:
-                for k in range(0, taps, ROWS):
-                    a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
-                    here = g.ctypes.data + (bundle * groups + group) * g_group + 4 * p
-                    target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k)
-                    _dots(depth // FLOATS, *a, here, target, taps - k)
-                continue
-            panel = 4 * COLUMNS * depth
-            for n in range(count):
-                here = g.ctypes.data + ((bundle * plan.together + n) * groups + group) * g_group
-                there = turned_at + 4 * COLUMNS * n * plan.pixels
-                for i in range(0, rows, COLUMNS):  # channels of a pixel side by side
-                    turned_g = Matrix(here + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
-                    pack_columns(turned_g, min(depth, plan.pixels), rows - i, there + i // COLUMNS * panel)
-            for i in range(0, rows, COLUMNS):
-                for k in range(0, taps, ROWS):
-                    target = partial.ctypes.data + 4 * (((part * groups + group) * taps + k) * rows + i)
-                    a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
-                    b = turned_at + i // COLUMNS * panel, 4 * COLUMNS
-                    tile = (depth, *a, *b, target, 4 * rows, target, 4 * rows, taps - k, rows - i, 0)
+            here = g.ctypes.data + (bundle * plan.together * groups + group) * g_group
+            if not in_vectors:
+                _turn(plan, here, rows, p, depth, count, turned_at)
+            for k in range(0, taps, ROWS):
+                a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
+                target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k) * rows
+                if in_vectors:
+                    _dots(depth // FLOATS, *a, here + 4 * p, target, taps - k)
+                    continue
+                for i in range(0, rows, COLUMNS):
+                    b, there = turned_at + 4 * depth * i, target + 4 * i
+                    tile = (depth, *a, b, 4 * COLUMNS, there, 4 * rows, there, 4 * rows, taps - k, rows - i, 0)
                     if rows - i <= FLOATS:
                         _narrow_tile(*tile)
                     else:
                         _wide_tile(*tile)
 
 
-# Plans
-
-Shape = tuple[int, ...]
-
-
-def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape) -> Shape:
-    """(batch, channels, height, width) of the convolution of images of shape x with weights of shape w."""
-    sizes = ((n + sum(p) - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in
-             zip(x[2:], w[2:], stride, padding, dilation, strict=True))  # fmt: skip
-    return (x[0], w[0], *sizes)
-
-
-def _table(*axes) -> np.ndarray:
-    """All sums of one entry of each axis, in order; in bytes."""
-    total = np.zeros(1, np.int64)
-    for axis in axes:
-        total = (total[:, None] + np.asarray(axis, np.int64)).ravel()
-    return 4 * total
-
-
-def _until_full(table: np.ndarray) -> np.ndarray:
-    """The table, and its last entry ROWS times more: rows beyond the edge of a tile repeat the last one."""
-    return np.concatenate([table, np.full(ROWS, table[-1])])
-
-
-def _runs(source: np.ndarray, target: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels cut into runs: at the ends of tiles and of rows of this width, and where a run would exceed a vector."""
-    p = np.arange(source.size)
-    begin = np.flatnonzero((p % COLUMNS % FLOATS == 0) | (p % width == 0))
-    runs = np.stack([begin % COLUMNS, source[begin], target[begin], np.diff(begin, append=p.size)], 1)
-    tiles = np.arange(0, p.size + COLUMNS, COLUMNS)[: -(-p.size // COLUMNS) + 1]
-    return runs, np.searchsorted(begin, tiles)
-
-
-def _together(images: int, pixels: int, direct: bool) -> int:
-    return 1 if direct or pixels >= 4 * COLUMNS or pixels % COLUMNS == 0 else min(images, 8 * COLUMNS // pixels)
-
-
-def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place: bool, groups: int, r, c, tap,
-          w_group: int, out: Shape, first: Shape, out_step: Shape) -> Plan:  # fmt: skip
-    """The plan for pixels first + (i, j) * out_step of images of shape out, at (i, j) of every phase."""
-    h, w = (-(-(size - start) // by) for size, start, by in zip(out[2:], first, out_step, strict=True))
-    direct = w % FLOATS == 0
-    together = _together(image[0], h * w, direct)
-    image_size = image[1] * len(phases) * math.prod(phase)
-    pixel = _table(np.arange(together) * image_size, np.arange(h) * phase[1], np.arange(w))
-    target = _table(np.arange(together) * math.prod(out[1:]), (first[0] + np.arange(h) * out_step[0]) * out[3],
-                    first[1] + np.arange(w) * out_step[1])  # fmt: skip
-    runs, tile_runs = _runs(pixel, target, w)
-    return Plan(
-        images=image[0], together=together, channels=image[1], height=image[2], width=image[3],
-        step_h=step[0], step_w=step[1], phases=phases, phase_h=phase[0], phase_w=phase[1], in_place=in_place,
-        groups=groups, r=_until_full(r), c=c, tap=_until_full(tap), w_group=w_group,
-        pixels=h * w, pixel=pixel, direct=direct, runs=runs, tile_runs=tile_runs,
-        compact=together == 1 and out_step == (1, 1), out_pixel=4 * out_step[1], out_channel=4 * out[2] * out[3])
-
-
-def _as_rows(shapes: tuple[Shape, ...], w: Shape, stride: Shape, padding: tuple[Shape, Shape]) -> tuple[Shape, ...]:
-    """The images of a 1x1 convolution as images of one row: a pixel has no neighbours, so rows may run on."""
-    if w[2:] == stride == (1, 1) and padding == ((0, 0), (0, 0)):
-        return tuple((*shape[:2], 1, shape[2] * shape[3]) for shape in shapes)
-    return shapes
-
-
-@lru_cache(512)
-def forward_plan(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> Plan:
-    """Tap (channel, kh, kw) of output (i, j) is the padded image's pixel (i stride + kh dilation, j stride + ...)."""
-    x, = _as_rows((x,), w, stride, padding)
-    out = output_shape(x, w, stride, padding, dilation)
-    taps = [np.arange(n) * d for n, d in zip(w[2:], dilation, strict=True)]
-    of = [np.unique(t % s) for t, s in zip(taps, stride, strict=True)]  # the phases that taps meet
-    phase = tuple(int(n + t[-1] // s) for n, t, s in zip(out[2:], taps, stride, strict=True))
-    in_place = stride == (1, 1) and padding == ((0, 0), (0, 0))
-    spans = []  # of each axis and phase: its origin, and what of it is not margin
-    for axis in range(2):
-        origin = of[axis] - padding[axis][0]
-        begin, end = -(origin // stride[axis]), -((origin - x[2 + axis]) // stride[axis])
-        spans.append(np.stack([origin, np.maximum(begin, 0), np.clip(end, 0, phase[axis])], 1))
-    phases = np.array([(a[0], b[0], a[1], a[2], b[1], b[2]) for a in spans[0] for b in spans[1]], np.int64)
-    size = math.prod(phase)
-    row, column = ([np.searchsorted(o, t % s), t // s] for o, t, s in zip(of, taps, stride, strict=True))
-    tap = _table(np.arange(w[1]) * len(phases) * size, row[0] * len(of[1]) * size + row[1] * phase[1],
-                 column[0] * size + column[1])  # fmt: skip
-    return _plan(x, stride, phases, phase, in_place, groups, _table(np.arange(w[0] // groups) * math.prod(w[1:])),
-                 _table(np.arange(math.prod(w[1:]))), tap, 4 * math.prod(w) // groups, out, (0, 0), (1, 1))  # fmt: skip
-
-
-@lru_cache(512)
-def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
-                   groups: int) -> tuple[list[Plan], bool]:  # fmt: skip
-    """Plans that together give the gradient of x, one for each part that a tap reaches; and whether all are reached.
-
-    Along one axis, x[i] meets tap k in output (i + padding - k dilation) / stride, if that is an integer.
-    """
-    x, g = _as_rows((x, g), w, stride, padding)
-    axes = []
-    for axis in range(2):
-        parts, s = [], stride[axis]
-        for first in range(min(s, x[2 + axis])):
-            h = first + padding[axis][0]
-            k = np.array([k for k in range(w[2 + axis]) if (h - k * dilation[axis]) % s == 0], np.int64)
-            parts.append((first, k, (h - k * dilation[axis]) // s))
-        axes.append(parts)
-    plans = []
-    for first_h, kh, row in axes[0]:
-        for first_w, kw, column in axes[1]:
-            if kh.size * kw.size:
-                margin = max(0, -int(row.min())), max(0, -int(column.min()))
-                count = [-(-(n - f) // s) for n, f, s in zip(x[2:], (first_h, first_w), stride, strict=True)]
-                phase = tuple(max(m + n, m + int(at.max()) + c) for m, n, at, c in
-                              zip(margin, g[2:], (row, column), count, strict=True))  # fmt: skip
-                phases = np.array([[-margin[0], -margin[1], margin[0], margin[0] + g[2], margin[1], margin[1] + g[3]]])
-                channel = np.arange(w[0] // groups)
-                tap = _table(channel * math.prod(phase), (row + margin[0]) * phase[1], column + margin[1])
-                c = _table(channel * math.prod(w[1:]), kh * w[3], kw)
-                r = _table(np.arange(w[1]) * w[2] * w[3])
-                plans.append(_plan(g, (1, 1), phases, phase, phase == g[2:], groups, r, c, tap,
-                                   4 * math.prod(w) // groups, x, (first_h, first_w), stride))  # fmt: skip
-    return plans, len(plans) == len(axes[0]) * len(axes[1])
+@kernel(partial=READ.of(axes=4), dw=WRITE, cost=0.3)
+def _add_parts(partial, dw, task, tasks):
+    """dw[group, i, k] = the sum of partial[:, group, k, i]."""
+    parts, groups, taps, rows = partial.shape
+    strips, total = ceil_div(rows, FLOATS), np.empty(FLOATS, np.float32)
+    for unit in range(task * groups * strips // tasks, (task + 1) * groups * strips // tasks):
+        group, first = unit // strips, unit % strips * FLOATS
+        count = min(FLOATS, rows - first)
+        for k in range(taps):
+            total[:] = 0
+            for part in range(parts):
+                for i in range(count):
+                    total[i] += partial[part, group, k, first + i]
+            for i in range(count):
+                dw[((group * rows) + first + i) * taps + k] = total[i]
 
 
 # What the ops call. padding is a pair for each axis.
-
-ZERO = np.zeros((1, COLUMNS), np.float32)
 
 
 def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape,
@@ -409,48 +305,47 @@ def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: t
                          f"gradient, which has shape {g.shape}")
 
 
-def _start(bias: np.ndarray | None) -> np.ndarray:
-    return ZERO if bias is None else np.repeat(bias, COLUMNS).reshape(-1, COLUMNS)
-
-
-def forward(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
-            dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
+def correlation(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: Shape, padding: tuple[Shape, Shape],
+                dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The convolution of x, (batch, in, height, width), with w, (out, in / groups, kh, kw), plus a bias (out,)."""
-    x, w = plain(x), plain(w)
     if _suits_winograd(x.shape, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(x, w, bias)
-    plan = forward_plan(x.shape, w.shape, stride, padding, dilation, groups)
     out = np.empty(output_shape(x.shape, w.shape, stride, padding, dilation), np.float32)
-    run(_correlate, out.size * plan.c.size >= PARALLEL_FROM, plan, x, w, _start(bias), out)
+    _correlate(forward_plan(x.shape, w.shape, stride, padding, dilation, groups), x, w, bias, out)
     return out
 
 
 def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Shape, stride: Shape,
                    padding: tuple[Shape, Shape], dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of images of shape x from that of the output; plus a bias, for the transposed convolution."""
+    if 0 in x:
+        return NotImplemented
     _check_gradient(g, x, w.shape, stride, padding, dilation)
-    g, w = plain(g), plain(w)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
-    dx, start = np.empty(x, np.float32), _start(bias)
-    if not all_reached:
-        dx[:] = 0 if bias is None else bias[:, None, None]
-    for plan in plans:
-        run(_correlate, plan.images * plan.pixels * x[1] * plan.c.size >= PARALLEL_FROM, plan, g, w, start, dx)
+    dx = np.empty(x, np.float32)
+    with together():
+        if not all_reached:
+            _fill(bias, x[2] * x[3], dx)
+        for i, plan in enumerate(plans):
+            (_correlate.beside if i else _correlate)(plan, g, w, bias, dx)  # each writes other pixels
     return dx
 
 
 def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape, groups: int) -> np.ndarray:  # fmt: skip
     """The gradient of weights of shape w from that of the output."""
+    if x.size == 0:
+        return NotImplemented
     _check_gradient(g, x.shape, w, stride, padding, dilation)
-    g, x = plain(g), plain(x)
     if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
         return winograd.weight_gradient(x, g)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
-    large = g.size * plan.c.size >= PARALLEL_FROM
-    parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w)) if large else 1
-    partial = np.zeros((parts, groups, plan.c.size, w[0] // groups), np.float32)
-    run(_correlate_weights, large, plan, x, g, partial, tasks=min(parts, 2 * threads.count))
-    return np.ascontiguousarray(partial.sum(0).transpose(0, 2, 1)).reshape(w)
+    parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w))
+    partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
+    dw = np.empty(w, np.float32)
+    with together():
+        _correlate_weights(plan, x, g, partial)
+        _add_parts(partial, dw)
+    return dw

@@ -6,11 +6,10 @@ So the backward pass finds the mask again by computing it again: that costs less
 import numpy as np
 from numba import njit
 
-from .simd import kernel
-from .tasks import flat, flat_out, run
+from ..memory import empty
+from .program import READ, REAL, WRITE, kernel
 from .vectormath import SCALAR, F
 
-PARALLEL_FROM = 16384
 U32 = np.uint32
 
 
@@ -32,8 +31,8 @@ def random_bits(i, low, high):
     return U32(x ^ (x >> U32(14)))
 
 
-@kernel()
-def _dropout_task(x, seed, threshold, scale, y, task, tasks):
+@kernel(x=READ, scale=REAL, y=WRITE, cost=0.18)
+def _dropout(x, seed, threshold, scale, y, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
     low, high, threshold, scale = U32(seed), U32(seed >> 32), U32(threshold), F(scale)
     n, first, x, y = stop - start, U32(start), x[start:stop], y[start:stop]
@@ -41,9 +40,13 @@ def _dropout_task(x, seed, threshold, scale, y, task, tasks):
         y[i] = x[i] * scale if random_bits(U32(first + U32(i)), low, high) >= threshold else F(0)
 
 
-def dropout(x: np.ndarray, p: float, seed: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:
+def dropout(x: np.ndarray, p: float, seed: int, scale: float) -> np.ndarray:
     """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63"""
-    y, row = flat_out(out, x.shape)
-    threshold = min(round(p * 2**32), 2**32 - 1)
-    run(_dropout_task, x.size >= PARALLEL_FROM, flat(x), seed, threshold, float(scale), row)
+    y = empty(x.shape)
+    _dropout(x, seed, min(round(p * 2**32), 2**32 - 1), float(scale), y)
     return y
+
+
+def drop(x: np.ndarray, *, p: float, seed: int) -> np.ndarray:
+    """The op of this name."""
+    return dropout(x, p, seed, 1 / (1 - p))

@@ -10,7 +10,8 @@ The index may lie in memory that someone else writes to: each entry is compared 
 import numpy as np
 
 from .program import INTEGERS, READ, WRITE, kernel, together
-from .simd import floats_at, inner
+from .simd import inner
+from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
 

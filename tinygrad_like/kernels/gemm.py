@@ -5,7 +5,7 @@ rows that stays in the cache by a panel of columns as wide as a tile. Each task 
 matrix, and then helps out where others are behind. For a piece it walks through k in blocks. For each it packs B, so
 that the numbers of one k lie together and those of the next k follow; then every tile of rows goes over the panel. A
 needs no packing where the numbers of a row lie together, since tiles read it in place through offset tables (see
-simd.py); otherwise it is packed too, in panels as high as a tile.
+tiles.py); otherwise it is packed too, in panels as high as a tile.
 """
 
 import math
@@ -17,6 +17,7 @@ import numpy as np
 from ..dtypes import FLOAT32
 from ..memory import empty
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
+from .panels import copy_open, fetch_columns, pack_rows, pitch_of
 from .program import (
     OPTIONAL,
     READ,
@@ -29,25 +30,10 @@ from .program import (
     kernel,
     together,
 )
-from .simd import (
-    COLUMNS,
-    FLOATS,
-    ROWS,
-    VECTORS,
-    copy_float,
-    data_of,
-    fetch,
-    floats_at,
-    inner,
-    is_contiguous,
-    is_row_by_row,
-    make_copy,
-    make_gated_copy,
-    make_strip_copy,
-    make_tile,
-    ndim_of,
-)
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .threads import take
+from .tiles import make_tile
+from .views import data_of, floats_at, is_contiguous, is_row_by_row, ndim_of
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
@@ -56,15 +42,10 @@ _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
-_STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
-_AHEAD = 8  # k between the line being packed and the one being fetched
 
 _LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile = make_tile(ROWS, 1)
-_copy_rows = make_copy(ROWS)
-_copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
-_copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) for gated in (False, True))
 
 
 def matmul_reference(a: np.ndarray, b: np.ndarray, start: np.ndarray | float = 0.0) -> np.ndarray:
@@ -127,8 +108,7 @@ def matmul(
         result = matmul(a, b, bias=bias)
         np.add(out, result, out=out) if accumulate else np.copyto(out, result)
         return out
-    start = out if accumulate else None if bias is None else np.ascontiguousarray(bias)
-    return product(a, b, out, start)
+    return product(a, b, out, out if accumulate else bias)
 
 
 def product(
@@ -157,7 +137,6 @@ def affine(
 ) -> np.ndarray:
     """y = x @ weight.T + bias, or its positive part if told to rectify; and total = skip + y, if they are given."""
     y = empty((len(x), len(weight)))
-    bias = bias if bias is None or bias.flags.c_contiguous else np.ascontiguousarray(bias)
     _matrix_product(x, weight, y, bias, None, skip, total, False, True, rectify, True, counters[0])
     return y
 
@@ -180,8 +159,6 @@ def affine_vjp(
 
     g is gated while it is packed, so that no gated g is written.
     """
-    g = g if g.flags.c_contiguous else np.ascontiguousarray(g)
-    y = y if y is None or y.flags.c_contiguous else np.ascontiguousarray(y)
     dx = dw = db = None
     with together():
         if wanted[2]:
@@ -224,68 +201,6 @@ def _step(n, largest, multiple):
 
 
 @inner
-def _fetch_columns(b, k, part, parts):
-    """Have a share of b[:k, :COLUMNS] fetched into the cache, where its numbers lie together."""
-    lines, length, step = (k, 4 * COLUMNS, b.row) if b.column == 4 else (COLUMNS, 4 * k, b.column)
-    if b.column == 4 or b.row == 4:
-        for line in range(part * lines // parts, (part + 1) * lines // parts):
-            # From the end of a cache line on: its beginning may belong to the panel before, which was fetched already.
-            for byte in range(min(60, length - 4), length, 64):
-                fetch(b.address + line * step + byte)
-
-
-@inner
-def _pitch(k):
-    """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
-    lines; and room for what a strip's copy writes past the end."""
-    return 4 * ROWS * k + 64
-
-
-@inner
-def _pack_line(line, step, rows, target, pitch, gate):
-    """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
-    for i in range(0, rows, ROWS):
-        if gate:
-            _copy_gated_rows(line, line + gate, target, rows - i)
-        elif step == 4:
-            _copy_rows(line, target, rows - i)
-        else:
-            for within in range(min(rows - i, ROWS)):
-                copy_float(line + within * step, target + 4 * within)
-        line, target = line + ROWS * step, target + pitch
-
-
-@inner
-def _pack_rows(a, rows, k, panels, gate):
-    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
-
-    A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive. If there
-    is one, the numbers of a column lie together.
-    """
-    pitch = _pitch(k)
-    for i in range(0, rows, _STRIP):
-        whole = a.row == 4 and rows - i >= _STRIP
-        for j in range(k):
-            line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
-            if whole and gate:
-                _copy_gated_strip(line, gate, target, pitch, _AHEAD * a.column)
-            elif whole:
-                _copy_strip(line, gate, target, pitch, _AHEAD * a.column)
-            else:
-                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch, gate)
-
-
-@inner
-def _copy_open(a, rows, k, target, pitch, gate):
-    """target[i, j] = a[i, j] where the gate is open, else 0, for i < rows, j < k; the rows of A and target are rows in
-    memory, those of target `pitch` bytes apart, a whole number of vectors."""
-    for i in range(rows):
-        for j in range(0, k, FLOATS):
-            source = place(a, i, j)
-            _copy_gated(source, source + gate, target + i * pitch + 4 * j, k - j)
-
-
-@inner
 def _packs_rows(a, n, gate):
     """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
     return gate != 0 or (abs(a.column) > 64 and n > _FEW_COLUMNS)
@@ -300,11 +215,11 @@ def _hold_rows(a, rows, k, packs, gate, scratch):
     held = Matrix(panels, 4 * c.size, 4) if copies else Matrix(panels, 4, 4 * ROWS) if packs else a
     if _other(scratch.held, 0, a.address, rows, k):
         if copies:
-            _copy_open(a, rows, k, panels, held.row, gate)
+            copy_open(a, rows, k, panels, held.row, gate)
         elif packs:
-            _pack_rows(a, rows, k, panels, gate)
+            pack_rows(a, rows, k, panels, gate)
         for i in range(rows):
-            r[i] = i // ROWS * _pitch(k) + i % ROWS * 4 if packs else i * held.row
+            r[i] = i // ROWS * pitch_of(k) + i % ROWS * 4 if packs else i * held.row
         r[rows : rows + ROWS] = r[rows - 1]
         for j in range(k):
             c[j] = j * held.column
@@ -328,7 +243,7 @@ def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
             i, part, parts = i0, 0, ceil_div(i1 - i0, ROWS)
             while i < i1:
                 # Lines of the next panel lie apart: the machine does not fetch them by itself before they are packed.
-                _fetch_columns(part_of(b, k0, n0 + COLUMNS), depth, part, parts)
+                fetch_columns(part_of(b, k0, n0 + COLUMNS), depth, part, parts)
                 part += 1
                 offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
                 rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
@@ -388,7 +303,7 @@ def _cut(m, n, k, batch, tasks, packs, alone):
 @inner
 def _scratch(m, k, packs):
     """Scratch for blocks of A of (m, k), as two pieces of memory: to ask for five takes as long as a small tile."""
-    a_size = m // ROWS * _pitch(k) // 4 + 16 if packs else 0
+    a_size = m // ROWS * pitch_of(k) // 4 + 16 if packs else 0
     numbers, panels = np.empty(6 + m + ROWS + k, np.int64), np.empty(a_size + (k + 1) * COLUMNS + 16, np.float32)
     held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
     panels[-COLUMNS:], held[:] = 0, 0

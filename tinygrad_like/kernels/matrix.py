@@ -1,11 +1,13 @@
 """Matrices in memory, and the panels that tiles read them from: what products, convolutions and attention share.
 
-Functions of arrays take the address of the array object, and read its shape and strides there (see simd.py).
+Functions of arrays take the address of the array object, and read its shape and strides there (see views.py).
 """
 
 from typing import NamedTuple
 
-from .simd import COLUMNS, FLOATS, copy_float, data_of, inner, make_copy, ndim_of, size_of, stride_of, transpose
+from .simd import COLUMNS, FLOATS, inner
+from .tiles import copy_float, make_copy, transpose
+from .views import data_of, ndim_of, size_of, stride_of
 
 _copy_columns = make_copy(COLUMNS)
 
@@ -28,6 +30,12 @@ def place(x, i, j):
 def part_of(x, i, j):
     """The matrix x[i:, j:]."""
     return Matrix(place(x, i, j), x.row, x.column)
+
+
+@inner
+def turn(x):
+    """The transpose."""
+    return Matrix(x.address, x.column, x.row)
 
 
 @inner

@@ -10,8 +10,9 @@ arrays of one parameter in each row, in the order of the formula; one that is no
 import numpy as np
 
 from .program import REAL, TABLE, Table, kernel
-from .simd import count_of, data_of, floats_at, inner
+from .simd import inner
 from .vectormath import F
+from .views import count_of, data_of, floats_at
 
 ZERO = F(0)
 _COST = 0.18  # nanoseconds of a number

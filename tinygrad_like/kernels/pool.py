@@ -1,65 +1,97 @@
 """Pooling over windows of float32 planes: of images (batch, channels, height, width) every image and channel is one.
 
-The windows of an axis are five integers (kernel, stride, padding, dilation, number): window i of `number` sees the
-positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are called taps and numbered row by
-row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which leaves no edge to care for.
+Window i of an axis sees the positions i * stride - padding + a * dilation, a = 0 ... kernel - 1. Its elements are
+called taps and numbered row by row. A plane that windows overhang is first copied into a frame of zeros, or -inf, which
+leaves no edge to care for.
 """
+
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
 
-from .simd import kernel
-from .tasks import flat, run
-from .vectormath import INF, INNER, SCALAR, F
+from .program import READ, WRITE, Plan, kernel
+from .simd import inner
+from .vectormath import INF, SCALAR, F
 
-PARALLEL_FROM = 32768
 MOST_TAPS = 256  # in a window, as numbered by one byte
+COST = 0.09  # nanoseconds of a number
 ZERO, LOWEST, U8 = F(0), F(-INF), np.uint8
 UINT8 = np.dtype(U8)
 
-Axis = tuple[int, int, int, int, int]  # kernel, stride, padding, dilation, number
+
+Axis = namedtuple("Axis", "kernel stride padding dilation number")
+Windows = tuple[Axis, Axis]  # along rows and along columns
+AXIS, BYTES, BYTES_WRITE = Plan(Axis, {}), READ.of(UINT8), WRITE.of(UINT8)
 
 
-@njit(**INNER)
-def _axes(windows):
-    """The windows along rows and along columns."""
-    r, c = windows[:5], windows[5:]
-    return (r[0], r[1], r[2], r[3], r[4]), (c[0], c[1], c[2], c[3], c[4])
+@inner
+def _work(x, h, w, rows, columns, y):
+    """Nanoseconds of work on the planes x, or -1 unless y has a number for each of their windows."""
+    planes, size = x.size // (h * w), rows.number * columns.number
+    return int(max(x.size, y.size) * COST) if planes * h * w == x.size and planes * size == y.size else -1
 
 
-@njit(**INNER)
+@inner
+def _work_with_index(x, h, w, rows, columns, y, index):
+    return _work(x, h, w, rows, columns, y) if index.size == y.size else -1
+
+
+@inner
 def _extent(axis):
     """How far the windows of an axis reach, from the first position of the first to the last of the last."""
-    kernel, stride, _, dilation, number = axis
-    return (number - 1) * stride + (kernel - 1) * dilation + 1
+    return (axis.number - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
-@njit(**INNER)
-def _bordered(h, w, rows, columns):
-    """Whether windows overhang a plane of h rows and w columns."""
-    return rows[2] > 0 or columns[2] > 0 or _extent(rows) > h or _extent(columns) > w
+@inner
+def _overhang(h, w, rows, columns):
+    return rows.padding > 0 or columns.padding > 0 or _extent(rows) > h or _extent(columns) > w
 
 
-@njit(**INNER)
-def _into_frame(x, h, w, rows, columns, frame):
+@inner
+def _frame(fill, h, w, rows, columns):
+    """A frame full of `fill`, or nothing if no window overhangs; and the length of the rows that windows see."""
+    if _overhang(h, w, rows, columns):
+        return np.full(_extent(rows) * _extent(columns), fill), _extent(columns)
+    return np.full(0, fill), w
+
+
+@inner
+def _row(x, number, length):
+    return x[number * length : (number + 1) * length]
+
+
+@inner
+def _plane(x, plane, h, w, rows, columns, frame):
+    """What windows see of a plane: itself, or a copy in the frame."""
+    image = _row(x, plane, h * w)
+    if frame.size == 0:
+        return image
     width = _extent(columns)
-    n = min(w, width - columns[2])
-    for i in range(min(h, _extent(rows) - rows[2])):
-        start = (i + rows[2]) * width + columns[2]
-        frame[start : start + n] = x[i * w : i * w + n]
+    n = min(w, width - columns.padding)
+    for i in range(min(h, _extent(rows) - rows.padding)):
+        start = (i + rows.padding) * width + columns.padding
+        frame[start : start + n] = image[i * w : i * w + n]
+    return frame
 
 
-@njit(**INNER)
+@inner
 def _out_of_frame(frame, h, w, rows, columns, x):
     width = _extent(columns)
-    n = min(w, width - columns[2])
+    n = min(w, width - columns.padding)
     x[:] = ZERO
-    for i in range(min(h, _extent(rows) - rows[2])):
-        start = (i + rows[2]) * width + columns[2]
+    for i in range(min(h, _extent(rows) - rows.padding)):
+        start = (i + rows.padding) * width + columns.padding
         x[i * w : i * w + n] = frame[start : start + n]
 
 
 # --- Maxima -----------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _first_tap(axis, i):
+    """The first tap of window i that is not in the padding before the plane."""
+    return max(0, -((i * axis.stride - axis.padding) // axis.dilation))
 
 
 @njit(**SCALAR)
@@ -73,7 +105,7 @@ def _larger(x, tap, best, at):
 # holds bytes, as `index` does: with wider integers in it, the loop would get shorter vectors and be 3 times slower.
 
 
-@njit(**INNER)
+@inner
 def _max_2x2(p, q, first, row_first, y, index):
     for j in range(y.size):
         best, at = LOWEST, U8(first[j] + row_first)
@@ -84,7 +116,7 @@ def _max_2x2(p, q, first, row_first, y, index):
         y[j], index[j] = best, at
 
 
-@njit(**INNER)
+@inner
 def _max_3x3(p, q, r, first, row_first, y, index):
     for j in range(y.size):
         best, at = LOWEST, U8(first[j] + row_first)
@@ -100,7 +132,7 @@ def _max_3x3(p, q, r, first, row_first, y, index):
         y[j], index[j] = best, at
 
 
-@njit(**INNER)
+@inner
 def _max_tap(x, stride, tap, y, index):
     if stride == 1:
         for j in range(y.size):
@@ -113,39 +145,34 @@ def _max_tap(x, stride, tap, y, index):
             y[j], index[j] = _larger(x[j * stride], tap, y[j], index[j])
 
 
-@kernel()
-def _max_task(x, h, w, windows, first_rows, first_columns, y, index, task, tasks):
-    rows, columns = _axes(windows)
-    kh, sh, _, dh, oh = rows
-    kw, sw, _, dw, ow = columns
-    bordered = _bordered(h, w, rows, columns)
-    width = _extent(columns) if bordered else w
-    frame = np.full(_extent(rows) * width if bordered else 0, LOWEST)
-    planes = y.size // (oh * ow)
-    by_two = sh == sw == 2 and dh == dw == 1 and kh == kw
+@kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, index=BYTES_WRITE, work=_work_with_index)
+def _max_windows(x, h, w, rows, columns, y, index, task, tasks):
+    frame, width = _frame(LOWEST, h, w, rows, columns)
+    number, planes, step = columns.number, x.size // (h * w), rows.dilation * width
+    first = np.empty(number, U8)
+    for j in range(number):
+        first[j] = _first_tap(columns, j)
+    squares = rows.kernel if (rows.kernel == columns.kernel and rows.stride == columns.stride == 2
+                              and rows.dilation == columns.dilation == 1) else 0
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = x[plane * h * w : (plane + 1) * h * w]
-        if bordered:
-            _into_frame(image, h, w, rows, columns, frame)
-            image = frame
-        for i in range(oh):
-            here = slice((plane * oh + i) * ow, (plane * oh + i + 1) * ow)
-            y_i, index_i, row_first = y[here], index[here], U8(first_rows[i] * kw)
-            start = i * sh * width
-            if by_two and kh == 2:
-                _max_2x2(image[start:], image[start + width :], first_columns, row_first, y_i, index_i)
-            elif by_two and kh == 3:
-                _max_3x3(image[start:], image[start + width :], image[start + 2 * width :], first_columns, row_first,
-                         y_i, index_i)
+        image = _plane(x, plane, h, w, rows, columns, frame)
+        for i in range(rows.number):
+            y_i, index_i = _row(y, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
+            row_first, line = U8(_first_tap(rows, i) * columns.kernel), image[i * rows.stride * width :]
+            if squares == 2:
+                _max_2x2(line, line[width:], first, row_first, y_i, index_i)
+            elif squares == 3:
+                _max_3x3(line, line[width:], line[2 * width :], first, row_first, y_i, index_i)
             else:
-                for j in range(ow):
-                    y_i[j], index_i[j] = LOWEST, U8(first_columns[j] + row_first)
-                for a in range(kh):
-                    for b in range(kw):
-                        _max_tap(image[start + a * dh * width + b * dw :], sw, a * kw + b, y_i, index_i)
+                for j in range(number):
+                    y_i[j], index_i[j] = LOWEST, U8(first[j] + row_first)
+                for a in range(rows.kernel):
+                    for b in range(columns.kernel):
+                        _max_tap(line[a * step + b * columns.dilation :], columns.stride, a * columns.kernel + b, y_i,
+                                 index_i)
 
 
-@njit(**INNER)
+@inner
 def _put_2x2(g, index, p, q):
     for j in range(g.size):
         p[2 * j] = g[j] if index[j] == 0 else ZERO
@@ -154,62 +181,57 @@ def _put_2x2(g, index, p, q):
         q[2 * j + 1] = g[j] if index[j] == 3 else ZERO
 
 
-@kernel()
-def _put_task(g, index, offsets, h, w, windows, x, task, tasks):
-    rows, columns = _axes(windows)
-    kh, sh, ph, dh, oh = rows
-    kw, sw, pw, dw, ow = columns
-    planes = x.size // (h * w)
-    tiles = kh == kw == sh == sw == 2 and dh == dw == 1 and not _bordered(h, w, rows, columns)
+@kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, index=BYTES, work=_work_with_index)
+def _put_taps(x, h, w, rows, columns, g, index, task, tasks):
+    number, planes = columns.number, x.size // (h * w)
+    offsets = np.full(MOST_TAPS, -(1 << 62))  # for every uint8; what is no tap is far before the plane
+    for tap in range(rows.kernel * columns.kernel):
+        offsets[tap] = tap // columns.kernel * rows.dilation * w + tap % columns.kernel * columns.dilation
+    tiles = (rows.kernel == columns.kernel == rows.stride == columns.stride == 2
+             and rows.dilation == columns.dilation == 1 and not _overhang(h, w, rows, columns))
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = x[plane * h * w : (plane + 1) * h * w]
-        if not (tiles and h == 2 * oh and w == 2 * ow):
+        image = _row(x, plane, h * w)
+        if not (tiles and h == 2 * rows.number and w == 2 * number):
             image[:] = ZERO
-        for i in range(oh):
-            here = slice((plane * oh + i) * ow, (plane * oh + i + 1) * ow)
-            g_i, index_i = g[here], index[here]
-            start = (i * sh - ph) * w - pw
+        for i in range(rows.number):
+            g_i, index_i = _row(g, plane * rows.number + i, number), _row(index, plane * rows.number + i, number)
+            start = (i * rows.stride - rows.padding) * w - columns.padding
             if tiles:
                 _put_2x2(g_i, index_i, image[start : start + w], image[start + w : start + 2 * w])
             else:
-                for j in range(ow):
-                    at = start + j * sw + offsets[index_i[j]]
+                for j in range(number):
+                    at = start + j * columns.stride + offsets[index_i[j]]
                     if 0 <= at < image.size:
                         image[at] += g_i[j]
 
 
-def max_forward(
-    x: np.ndarray, rows: Axis, columns: Axis, first_rows: np.ndarray, first_columns: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The maximum of every window, and its tap (uint8), the first if several tie; NaN if the window has one.
-
-    first_rows, first_columns: uint8, along each axis the first tap of every window that lies on the plane.
-    """
+def max_windows(x: np.ndarray, windows: Windows) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The maximum of every window, NaN if it has one; and as "index" its tap (uint8), the first if several tie."""
+    rows, columns = windows
+    if rows[0] * columns[0] > MOST_TAPS:
+        return NotImplemented
     shape = (*x.shape[:-2], rows[4], columns[4])
-    y, index = np.empty(shape, np.float32), np.empty(shape, np.uint8)
-    run(_max_task, x.size >= PARALLEL_FROM, flat(x), *x.shape[-2:], np.array(rows + columns), first_rows, first_columns,
-        y.ravel(), index.ravel())
-    return y, index
+    y, index = np.empty(shape, np.float32), np.empty(shape, U8)
+    _max_windows(x, *x.shape[-2:], rows, columns, y, index)
+    return y, {"index": index}
 
 
-def _check_gradient(g: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> None:
+def _check_gradient(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> None:
+    rows, columns = windows
     if g.shape != (expected := (*shape[:-2], rows[4], columns[4])):
         raise ValueError(f"pooling: the gradient has shape {g.shape}, but images {shape} have windows {expected}")
 
 
-def max_backward(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> np.ndarray:
+def put_taps(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], windows: Windows) -> np.ndarray:
     """Zeros of `shape`, with every g added where its window has the tap `index`: on the plane, that must be.
 
-    An index that is no tap, or that of another shape, writes nowhere else.
+    An index that is no tap writes nowhere else.
     """
-    _check_gradient(g, shape, rows, columns)
+    if index.dtype != U8:
+        return NotImplemented
+    _check_gradient(g, shape, windows)
     x = np.empty(shape, np.float32)
-    h, w = shape[-2:]
-    offsets = np.full(256, -(1 << 62))  # for every uint8; what is no tap is far before the plane
-    offsets[: rows[0] * columns[0]] = (
-        np.arange(rows[0])[:, None] * (rows[3] * w) + np.arange(columns[0]) * columns[3]).ravel()
-    run(_put_task, x.size >= PARALLEL_FROM, flat(g), flat(index, UINT8), offsets, h, w, np.array(rows + columns),
-        x.ravel())
+    _put_taps(x, *shape[-2:], *windows, g, index)
     return x
 
 
@@ -217,13 +239,13 @@ def max_backward(g: np.ndarray, index: np.ndarray, shape: tuple[int, ...], rows:
 # The sum over a window is that of its columns' sums: first rows are added up, as vectors, then the taps within a row.
 
 
-@njit(**INNER)
+@inner
 def _add(x, y):
     for j in range(y.size):
         y[j] += x[j]
 
 
-@njit(**INNER)
+@inner
 def _add_tap(x, stride, y):
     if stride == 1:
         for j in range(y.size):
@@ -236,7 +258,7 @@ def _add_tap(x, stride, y):
             y[j] += x[j * stride]
 
 
-@njit(**INNER)
+@inner
 def _spread_tap(g, stride, x):
     if stride == 1:
         for j in range(g.size):
@@ -246,7 +268,7 @@ def _spread_tap(g, stride, x):
             x[j * stride] += g[j]
 
 
-@njit(**INNER)
+@inner
 def _repeat(g, times, x):
     """x = each number of g several times in a row."""
     if times == 2:
@@ -259,71 +281,59 @@ def _repeat(g, times, x):
                 x[k] = g[j]
 
 
-@kernel()
-def _sum_task(x, h, w, windows, y, task, tasks):
-    rows, columns = _axes(windows)
-    kh, sh, _, dh, oh = rows
-    kw, sw, _, dw, ow = columns
-    bordered = _bordered(h, w, rows, columns)
-    width = _extent(columns) if bordered else w
-    frame = np.zeros(_extent(rows) * width if bordered else 0, np.float32)
-    line = np.empty(_extent(columns), np.float32)
-    planes = y.size // (oh * ow)
+@kernel(x=READ, rows=AXIS, columns=AXIS, y=WRITE, work=_work)
+def _sum_windows(x, h, w, rows, columns, y, task, tasks):
+    frame, width = _frame(ZERO, h, w, rows, columns)
+    line, planes = np.empty(_extent(columns), np.float32), x.size // (h * w)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = x[plane * h * w : (plane + 1) * h * w]
-        if bordered:
-            _into_frame(image, h, w, rows, columns, frame)
-            image = frame
-        for i in range(oh):
-            y_i = y[(plane * oh + i) * ow : (plane * oh + i + 1) * ow]
+        image = _plane(x, plane, h, w, rows, columns, frame)
+        for i in range(rows.number):
+            y_i = _row(y, plane * rows.number + i, columns.number)
             line[:] = ZERO
-            for a in range(kh):
-                _add(image[(i * sh + a * dh) * width :], line)
+            for a in range(rows.kernel):
+                _add(image[(i * rows.stride + a * rows.dilation) * width :], line)
             y_i[:] = ZERO
-            for b in range(kw):
-                _add_tap(line[b * dw :], sw, y_i)
+            for b in range(columns.kernel):
+                _add_tap(line[b * columns.dilation :], columns.stride, y_i)
 
 
-@kernel()
-def _spread_task(g, h, w, windows, x, task, tasks):
-    rows, columns = _axes(windows)
-    kh, sh, ph, dh, oh = rows
-    kw, sw, pw, dw, ow = columns
-    planes = x.size // (h * w)
-    tiles = kh == sh and kw == sw and ph == pw == 0 and dh == dw == 1 and h == kh * oh and w == kw * ow
-    width = _extent(columns)
+@kernel(x=WRITE, rows=AXIS, columns=AXIS, g=READ, work=_work)
+def _spread_windows(x, h, w, rows, columns, g, task, tasks):
+    planes, kh, width = x.size // (h * w), rows.kernel, _extent(columns)
+    tiles = (kh == rows.stride and columns.kernel == columns.stride and rows.dilation == columns.dilation == 1
+             and not _overhang(h, w, rows, columns) and h == _extent(rows) and w == width)
     frame, line = np.empty(0 if tiles else _extent(rows) * width, np.float32), np.empty(width, np.float32)
     for plane in range(task * planes // tasks, (task + 1) * planes // tasks):
-        image = x[plane * h * w : (plane + 1) * h * w]
+        image = _row(x, plane, h * w)
         frame[:] = ZERO
-        for i in range(oh):
-            g_i = g[(plane * oh + i) * ow : (plane * oh + i + 1) * ow]
+        for i in range(rows.number):
+            g_i = _row(g, plane * rows.number + i, columns.number)
             if tiles:
-                first = image[i * kh * w : (i * kh + 1) * w]
-                _repeat(g_i, kw, first)
+                first = _row(image, i * kh, w)
+                _repeat(g_i, columns.kernel, first)
                 for a in range(1, kh):
                     image[(i * kh + a) * w : (i * kh + a + 1) * w] = first
             else:
                 line[:] = ZERO
-                for b in range(kw):
-                    _spread_tap(g_i, sw, line[b * dw :])
+                for b in range(columns.kernel):
+                    _spread_tap(g_i, columns.stride, line[b * columns.dilation :])
                 for a in range(kh):
-                    start = (i * sh + a * dh) * width
-                    _add(line, frame[start : start + width])
+                    _add(line, _row(frame, i * rows.stride + a * rows.dilation, width))
         if not tiles:
             _out_of_frame(frame, h, w, rows, columns, image)
 
 
-def sum_forward(x: np.ndarray, rows: Axis, columns: Axis) -> np.ndarray:
+def sum_windows(x: np.ndarray, windows: Windows) -> np.ndarray:
     """The sum of every window."""
+    rows, columns = windows
     y = np.empty((*x.shape[:-2], rows[4], columns[4]), np.float32)
-    run(_sum_task, x.size >= PARALLEL_FROM, flat(x), *x.shape[-2:], np.array(rows + columns), y.ravel())
+    _sum_windows(x, *x.shape[-2:], rows, columns, y)
     return y
 
 
-def sum_backward(g: np.ndarray, shape: tuple[int, ...], rows: Axis, columns: Axis) -> np.ndarray:
+def spread_windows(g: np.ndarray, shape: tuple[int, ...], windows: Windows) -> np.ndarray:
     """Zeros of `shape`, with every g added to its whole window."""
-    _check_gradient(g, shape, rows, columns)
+    _check_gradient(g, shape, windows)
     x = np.empty(shape, np.float32)
-    run(_spread_task, x.size >= PARALLEL_FROM, flat(g), *shape[-2:], np.array(rows + columns), x.ravel())
+    _spread_windows(x, *shape[-2:], *windows, g)
     return x

@@ -29,21 +29,21 @@ import inspect
 import os
 import struct
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, from_dtype, njit, types
+from numba import njit, types
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
-from .simd import INNER, compiled, count_of, data_of, inner, integer_at, ndim_of, real_at, size_of
-from .threads import ALONE, COUNTERS, LINE, MOST, region
+from .simd import INNER, compiled
+from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
+from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
 
-_SHARE = 1500  # nanoseconds of work that are worth a thread: to open a region and to join it takes about as long
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
@@ -75,73 +75,11 @@ REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
 TABLE = "table"  # a Table
 
 
-# --- Arrays in compiled code ------------------------------------------------------------------------------------------
-# A record holds `id(array)`, which in CPython is the address of the array object. NumPy's ABI keeps its fields where
-# they are. So a call costs no more than to pack some integers, and one compiled function takes any shape.
-
-_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
-_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 _DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
-_KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
-_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + _KIND).value for t in _DTYPES]])
+_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
+_KNOWN_AT = _TYPES.ctypes.data
+_NONE = id(None)
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
-
-
-@inner
-def suits(x, known, dtype, writes, axes):
-    """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides."""
-    if x == 0:
-        return True
-    flags = integer_at(x + _FLAGS, 0)
-    return (integer_at(x + _TYPE, 0) == integer_at(known, 0)
-            and integer_at(integer_at(x + _DTYPE, 0) + _KIND, 0) == integer_at(known, 1 + dtype)
-            and flags & _ALIGNED != 0 and (writes == 0 or flags & _WRITABLE != 0)
-            and (axes == 0 or flags & _C_ORDER != 0) and (axes < 2 or ndim_of(x) == axes))
-
-
-def _view(dtype: np.dtype, axes: int) -> Callable:
-    """A function that compiled code gets an array by, from the address of its object."""
-    pointed = types.CPointer(from_dtype(dtype))
-
-    @intrinsic
-    def pointer(typing, address):
-        def codegen(context, b, signature, values):
-            return b.inttoptr(values[0], context.get_value_type(signature.return_type))
-
-        return pointed(types.intp), codegen
-
-    @inner
-    def row(x):
-        return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
-
-    @inner
-    def matrix(x):
-        return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
-
-    @inner
-    def stack(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
-
-    @inner
-    def stacks(x):
-        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
-
-    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
-
-
-_views: dict[tuple[np.dtype, int], Callable] = {}
-
-
-def view(dtype: np.dtype, axes: int) -> Callable:
-    if (dtype, axes) not in _views:
-        _views[dtype, axes] = _view(dtype, axes)
-    return _views[dtype, axes]
-
-
-@inner
-def largest(size, cost):
-    """Nanoseconds for so many numbers."""
-    return int(size * cost)
 
 
 class Table:
@@ -152,8 +90,9 @@ class Table:
 
     def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
         self.rows, width = rows, len(rows[0])
-        ids = [0 if x is None else id(x) for x in chain.from_iterable(rows)]
-        self.ids = np.array(ids + [0] * width, np.int64).reshape(-1, width)  # the last row is for `begun`
+        arrays = chain(chain.from_iterable(rows), repeat(None, width))  # the last row is for `begun`
+        self.ids = np.fromiter(map(id, arrays), np.int64, width * (len(rows) + 1)).reshape(-1, width)
+        self.ids[self.ids == _NONE] = 0
 
     def arrays(self) -> list[np.ndarray]:
         return [x for x in chain.from_iterable(self.rows) if x is not None]
@@ -161,32 +100,12 @@ class Table:
     @property
     def suited(self) -> bool:
         """Whether the arrays are what a kernel takes; it can be any objects."""
-        return _table_suits(id(self.ids), _TYPES.ctypes.data)
+        return _table_suits(id(self.ids), _KNOWN_AT)
 
     @property
     def begun(self) -> bool:
         """Whether a kernel has begun to write to them."""
         return bool(self.ids[-1, 0])
-
-
-_view_of_table = view(INT64, 2)
-
-
-@inner
-def table_suits(ids, known):
-    table = _view_of_table(ids)
-    for row in table[:-1]:
-        x = row[0]
-        for i in range(row.size):
-            a = row[i]
-            if a == 0 and i > 1:
-                continue
-            if a == 0 or not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
-                return False
-            for axis in range(ndim_of(a)):
-                if size_of(a, axis) != size_of(x, axis):
-                    return False
-    return True
 
 
 @compiled()
@@ -221,7 +140,7 @@ class Call(NamedTuple):
         if not isinstance(x, np.ndarray) or x.dtype != kind.dtype or (kind.axes > 1 and x.ndim != kind.axes):
             raise self.misfit()
         y = np.asarray(x)  # of a subclass, such as np.memmap
-        if y.dtype == kind.dtype and y.flags.aligned and (kind.axes == 0 or y.flags.c_contiguous):
+        if y.dtype == kind.dtype and y.flags.aligned and (y.flags.c_contiguous or (kind.writes and kind.axes == 0)):
             if kind.writes and not y.flags.writeable:
                 raise self.misfit()
             return y
@@ -256,10 +175,10 @@ class Kernel:
     def __call__(self, *arguments) -> None:
         """Do it now. Raises ValueError for arrays that are not what was declared, MemoryError without memory."""
         record = self.pack(*arguments)
+        if waiting is not None and owner == get_ident():
+            waiting.append((self, record, arguments))
+            return
         with threads.pool:
-            if waiting is not None:
-                waiting.append(Call(self, record, arguments))
-                return
             done = _play(threads.board, id(record) + _CONTENT, 1, threads.count, threads.resting)
         if tape is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
@@ -267,11 +186,10 @@ class Kernel:
     def beside(self, *arguments) -> None:
         """The same, at the same time as the last call, in the same `together` block: neither writes what the other
         names."""
-        with threads.pool:
-            if waiting is None:
-                self(*arguments)
-            else:
-                waiting.append(Call(self, self.pack(*arguments, beside=1), arguments))
+        if waiting is not None and owner == get_ident():
+            waiting.append((self, self.pack(*arguments, beside=1), arguments))
+        else:
+            self(*arguments)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """Those of some arguments that are written, or those that are only read."""
@@ -346,7 +264,7 @@ class Kernel:
         record = struct.Struct(f"{_HEADER}q{fields}")
         # An argument may have any name but these.
         names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
-                  "_known": _TYPES.ctypes.data, "_tasks": self.tasks}
+                  "_known": _KNOWN_AT, "_tasks": self.tasks}
         return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
                     f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
 
@@ -398,7 +316,7 @@ def _play_calls(board, several, at, count, workers, resting):
                 return done
             work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
             at, calls = at + integer_at(at, _SIZE), calls + 1
-        sharing = max(1, min(workers, work // _SHARE))
+        sharing = max(1, min(workers, work // get(board + SHARE)))
         if resting and sharing > 1 and (work >= _WAKE or get(board + ALONE) != 0):
             return -1 - done
         for i in range(sharing):
@@ -425,7 +343,7 @@ def _play(board, at, count, workers, resting):
     return _play(board, at, count, workers, resting)
 
 
-def play(calls: Sequence[Call]) -> None:
+def play(calls: Sequence[tuple]) -> None:
     """Do what calls say, one after another, without Python between them.
 
     Raises ValueError for arrays that are not what their kernel declares.
@@ -445,9 +363,11 @@ class together:
     """
 
     def __enter__(self) -> None:
-        global waiting
+        global owner, waiting
         threads.pool.acquire()  # calls of other threads come after
-        self.outer, waiting = waiting, [] if waiting is None else waiting
+        self.outer = waiting
+        if waiting is None:
+            owner, waiting = get_ident(), []
 
     def __exit__(self, error: Any, *_: Any) -> None:
         global waiting
@@ -459,9 +379,9 @@ class together:
             threads.pool.release()
 
 
-def _finish(calls: Sequence[Call], done: int) -> None:
+def _finish(tuples: Sequence[tuple], done: int) -> None:
     """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
-    fitted = False
+    calls, fitted = [Call(*each) for each in tuples], False
     while done != len(calls):
         if done < 0:
             done = -1 - done
@@ -493,7 +413,8 @@ def _amount(at):
 
 
 tape: list[Call] | None = None  # where calls are noted while someone records
-waiting: list[Call] | None = None  # calls of a `together` block; who reads it holds the pool
+waiting: list[tuple] | None = None  # calls of a `together` block, as tuples
+owner = 0  # the thread that it belongs to
 
 
 def _after_fork() -> None:

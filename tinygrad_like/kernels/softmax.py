@@ -1,24 +1,25 @@
-"""Softmax over the rows of a float32 matrix, its relatives, and cross-entropy between logits and labels.
+"""Softmax over the rows of a float32 matrix, its logarithm, and cross-entropy between logits and targets.
 
 exp is the expensive part. Over short rows it runs a block of rows at a time, as if they were one, so that rows of 10
 cost no more per number than rows of 1000. A row is first shifted by its maximum m, which keeps e^(x - m) in [0, 1].
 """
 
 import functools
+from contextlib import nullcontext
 
 import numpy as np
 from numba import njit
 
-from ..dtypes import INT64
+from ..dtypes import FLOAT32, FLOAT64, INT64
+from ..memory import empty
+from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
 from .reduce import PIECE, _max, _sum
-from .simd import kernel
-from .tasks import flat, flat_out, run
+from .simd import inner
 from .vectormath import INF, INNER, SCALAR, F, exp, log
 
-PARALLEL_FROM = 8192
+_COST = 0.36  # nanoseconds of a number
 BLOCK = 2048  # numbers in a block of rows; a block is at least one row
 LONG = 256  # such rows fill the vectors by themselves
-SOFTMAX, LOG_SOFTMAX, LOGSUMEXP = range(3)
 
 
 @njit(**INNER)
@@ -71,23 +72,21 @@ def _exp_shifted(x, n, e, tops, totals):
             totals[row] = _sum(e[row * n : (row + 1) * n])
 
 
-@kernel()
-def _forward_task(op, x, n, y, task, tasks):
+@kernel(x=READ, y=WRITE, cost=_COST)
+def _softmax(x, n, log_of_it, y, task, tasks):
     rows, block = x.size // n, max(1, BLOCK // n)
     work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
-        e = y[first * n : last * n] if op == SOFTMAX else work
+        e = work if log_of_it else y[first * n : last * n]
         _exp_shifted(x[first * n : last * n], n, e, tops, totals)
         for row in range(first, last):
             top, total = tops[row - first], totals[row - first]
-            if op == SOFTMAX:
-                _scale(y[row * n : (row + 1) * n], F(1) / total)
-            elif op == LOGSUMEXP:
-                y[row] = top + log(total)
-            else:
+            if log_of_it:
                 _shift_twice(x[row * n : (row + 1) * n], top, log(total), y[row * n : (row + 1) * n])
+            else:
+                _scale(y[row * n : (row + 1) * n], F(1) / total)
 
 
 @njit(**INNER)
@@ -105,83 +104,92 @@ def _dot(a, b):
 
 
 @njit(**INNER)
-def _by_pieces(op, g, y):
+def _by_pieces(g, y, log_of_it):
     total = 0.0
     for i in range(0, g.size, PIECE):
         piece = g[i : i + PIECE]
-        total += _dot(piece, y[i : i + PIECE]) if op == SOFTMAX else _sum(piece)
+        total += _sum(piece) if log_of_it else _dot(piece, y[i : i + PIECE])
     return F(total)
 
 
-@kernel()
-def _backward_task(op, g, y, n, dx, task, tasks):
+@kernel(g=READ, y=READ, dx=WRITE, cost=_COST)
+def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
     rows = g.size // n
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         start, stop = row * n, (row + 1) * n
         gr, yr, out = g[start:stop], y[start:stop], dx[start:stop]
-        total = F(0)
-        if n <= PIECE:
-            total = _dot(gr, yr) if op == SOFTMAX else _sum(gr)
-        else:
-            total = _by_pieces(op, gr, yr)
-        if op == SOFTMAX:
-            for i in range(n):
-                out[i] = yr[i] * (gr[i] - total)
-        else:
+        total = _by_pieces(gr, yr, log_of_it)
+        if log_of_it:
             for i in range(n):
                 out[i] = gr[i] - exp(yr[i]) * total
+        else:
+            for i in range(n):
+                out[i] = yr[i] * (gr[i] - total)
 
 
-def _row_length(x: np.ndarray) -> int:
-    if x.ndim == 0 or x.shape[-1] == 0:
-        raise ValueError(f"softmax: the last axis of shape {x.shape} is empty")
-    return x.shape[-1]
-
-
-def _run_forward(op: int, x: np.ndarray, shape: tuple[int, ...], out: np.ndarray | None) -> np.ndarray:
-    n = _row_length(x)
-    y, row = flat_out(out, shape)
-    run(_forward_task, x.size >= PARALLEL_FROM, op, flat(x), n, row)
+def _along_rows(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
+    if axis not in (-1, x.ndim - 1):
+        return NotImplemented
+    y = empty(x.shape)
+    if x.size:
+        _softmax(x, x.shape[-1], log_of_it, y)
     return y
 
 
-def _run_backward(op: int, g: np.ndarray, y: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    if g.shape != y.shape:
-        raise ValueError(f"softmax: the cotangent has shape {g.shape} but the output {y.shape}")
-    dx, row = flat_out(out, g.shape)
-    run(_backward_task, g.size >= PARALLEL_FROM, op, flat(g), flat(y), _row_length(y), row)
+def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """e = np.exp(x - x.max(-1, keepdims=True)); e / e.sum(-1, keepdims=True)"""
+    return _along_rows(x, False, axis)
+
+
+def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """z = x - x.max(-1, keepdims=True); z - np.log(np.exp(z).sum(-1, keepdims=True))"""
+    return _along_rows(x, True, axis)
+
+
+def _vjp_along_rows(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
+    if axis not in (-1, y.ndim - 1) or y.dtype is not FLOAT32 or g.shape != y.shape:
+        return NotImplemented
+    dx = empty(g.shape)
+    if g.size:
+        _softmax_vjp(g, y, y.shape[-1], log_of_it, dx)
     return dx
 
 
-def softmax(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """e = np.exp(x - x.max(-1, keepdims=True)); e / e.sum(-1, keepdims=True)"""
-    return _run_forward(SOFTMAX, x, x.shape, out)
+def softmax_vjp(g: np.ndarray, p: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """p * (g - (g * p).sum(-1, keepdims=True)), for p = softmax(x)"""
+    return _vjp_along_rows(g, p, False, axis)
 
 
-def log_softmax(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """z = x - x.max(-1, keepdims=True); z - np.log(np.exp(z).sum(-1, keepdims=True))"""
-    return _run_forward(LOG_SOFTMAX, x, x.shape, out)
-
-
-def logsumexp(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """np.log(np.exp(x).sum(-1)), without overflow. Its gradient is g[..., None] * softmax(x)."""
-    return _run_forward(LOGSUMEXP, x, x.shape[:-1], out)
-
-
-def softmax_backward(g: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """y * (g - (g * y).sum(-1, keepdims=True)), for y = softmax(x)"""
-    return _run_backward(SOFTMAX, g, y, out)
-
-
-def log_softmax_backward(g: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def log_softmax_vjp(g: np.ndarray, y: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """g - np.exp(y) * g.sum(-1, keepdims=True), for y = log_softmax(x)"""
-    return _run_backward(LOG_SOFTMAX, g, y, out)
+    return _vjp_along_rows(g, y, True, axis)
 
 
 # --- Cross-entropy ----------------------------------------------------------------------------------------------------
-# With a label's distribution q_c = w_c ((1 - eps) [c = label] + eps / classes), a row's loss is -sum_c q_c log p_c and
-# its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and log sum e^(x - m) of the row. They are kept
-# apart, for their sum would be as rough as the largest logit.
+# With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
+# its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
+# log sum e^(x - m) of the row. They are kept apart, for their sum would be as rough as the largest logit.
+
+
+_LABELS, _STATS, _TOTALS = OPTIONAL.of(INT64), WRITE.of(axes=2), REALS.of(FLOAT64, 2)._replace(writes=True)
+
+
+@inner
+def _fits(x, labels, probabilities, weight, rows):
+    return x.size == rows * weight.size and (labels.size == rows if labels.size else probabilities.size == x.size)
+
+
+@inner
+def _work(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss):
+    fits = _fits(x, labels, probabilities, weight, losses.size) and stats.shape == (2, losses.size)
+    return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
+
+
+@inner
+def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, stats, totals, mean, dx):
+    rows = stats.shape[1]
+    fits = _fits(x, labels, probabilities, weight, rows) and dx.size == x.size and (g.size == 1 or g.size == rows)
+    return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
 
 @njit(**SCALAR)
@@ -198,11 +206,51 @@ def _sum_terms(weight, x, top, log_total):
     return total
 
 
-@kernel()
-def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, totals, task, tasks):
-    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and how many labels are
-    out of range."""
-    rows, n, blocks = labels.size, x.size // labels.size, len(totals)
+@njit(fastmath={"reassoc"}, **INNER)
+def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
+    total = F(0)
+    for i in range(x.size):
+        total += _term((keep * t[i] + even) * weight[i], x[i], top, log_total)
+    return total
+
+
+@njit(**INNER)
+def _loss(label, t, weight, smoothing, x, top, log_total):
+    """Of a row with this label; or, if t is not empty, with these probabilities."""
+    n, loss = x.size, 0.0
+    if t.size == 0:
+        loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
+        if smoothing == 0:
+            return loss
+    for i in range(0, n, PIECE):
+        piece, w = x[i : i + PIECE], weight[i : i + PIECE]
+        if t.size == 0:
+            loss += smoothing / n * _sum_terms(w, piece, top, log_total)
+        else:
+            loss += _sum_soft_terms(t[i : i + PIECE], F(1 - smoothing), F(smoothing / n), w, piece, top, log_total)
+    return loss
+
+
+@njit(**INNER)
+def _write_loss(totals, mean, loss):
+    """The last row of totals: what the others come to. A mean over no label at all is NaN."""
+    sum_losses, sum_weights, wrong = 0.0, 0.0, 0.0
+    for b in range(len(totals) - 1):
+        sum_losses, sum_weights = sum_losses + totals[b, 0], sum_weights + totals[b, 1]
+        wrong = totals[b, 2] if wrong == 0 else wrong
+    totals[-1, 0], totals[-1, 1], totals[-1, 2] = sum_losses, sum_weights, wrong
+    if mean:
+        sum_losses = sum_losses / sum_weights if sum_weights != 0 else np.nan
+    loss[0] = sum_losses
+
+
+@kernel(x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, losses=WRITE, stats=_STATS,
+        totals=_TOTALS, loss=WRITE, work=_work)
+def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, losses, stats, totals, mean, loss, task,
+                   tasks):
+    """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and 1 + the first row with
+    a label out of range."""
+    rows, n, blocks = losses.size, weight.size, len(totals) - 1
     block = -(-rows // blocks)
     work = np.empty(block * n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
@@ -210,29 +258,35 @@ def _cross_entropy_task(x, labels, weight, ignored, smoothing, losses, stats, to
         first, last = b * block, min((b + 1) * block, rows)
         _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
         for row in range(first, last):
-            top, log_total = stats[0, row], log(stats[1, row])
+            top, log_total, here = stats[0, row], log(stats[1, row]), slice(row * n, (row + 1) * n)
             stats[1, row] = log_total
-            label, logits, loss = labels[row], x[row * n : (row + 1) * n], 0.0
-            if label != ignored and 0 <= label < n:
-                loss = (1 - smoothing) * _term(weight[label], logits[label], top, log_total)
-                if smoothing > 0:
-                    for i in range(0, n, PIECE):
-                        terms = _sum_terms(weight[i : i + PIECE], logits[i : i + PIECE], top, log_total)
-                        loss += smoothing / n * terms
-                sum_weights += weight[label]
-            elif label != ignored:
-                wrong += 1
-            losses[row] = loss
-            sum_losses += loss
+            label, value = labels[row] if labels.size else 0, 0.0
+            if labels.size == 0 or label != ignored and 0 <= label < n:
+                value = _loss(label, probabilities[here], weight, smoothing, x[here], top, log_total)
+                sum_weights += weight[label] if labels.size else 1.0
+            elif label != ignored and wrong == 0:
+                wrong = row + 1
+            losses[row] = value
+            sum_losses += value
         totals[b, 0], totals[b, 1], totals[b, 2] = sum_losses, sum_weights, wrong
+    if blocks == 1 and task == tasks - 1:  # whose block it was
+        _write_loss(totals, mean, loss)
 
 
-@kernel()
-def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing, stats, dx, wrong, task, tasks):
-    """wrong[0]: 1 + a row with a label out of range. Labels in the caller's memory may have changed since forward."""
-    rows, n = labels.size, x.size // labels.size
+@kernel(totals=_TOTALS, loss=WRITE, tasks=1)
+def _add_up(totals, mean, loss, task, tasks):
+    if task == 0:
+        _write_loss(totals, mean, loss)
+
+
+@kernel(g=READ, x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, stats=_STATS,
+        totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
+def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, stats, totals, mean, dx, task, tasks):
+    """A label may be out of range now, if it is in the caller's memory; then totals[-1, 2] is 1 + its row."""
+    rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
-    mean_weight = 0.0
+    scale = 1 / totals[-1, 1] if mean and totals[-1, 1] != 0 else 1.0
+    keep, even, mean_weight = 1 - smoothing, smoothing / n, 0.0
     for i in range(0, n, PIECE):
         mean_weight += _sum(weight[i : i + PIECE]) / n
     end = (task + 1) * rows // tasks
@@ -243,21 +297,35 @@ def _cross_entropy_backward_task(g, scale, x, labels, weight, ignored, smoothing
             _shift_twice(x[here], stats[0, row], stats[1, row], dx[here])
         _exp(dx[first * n : last * n])
         for row in range(first, last):
-            out, label = dx[row * n : (row + 1) * n], labels[row]
-            if label == ignored or not 0 <= label < n:
-                for i in range(n):
-                    out[i] = F(0)
-                if label != ignored:
-                    wrong[0] = row + 1
-                continue
-            g_row = scale * g[row if g.size > 1 else 0]
-            at_label, everywhere = (1 - smoothing) * weight[label], smoothing / n
-            _scale(out, F(g_row * (at_label + smoothing * mean_weight)))
-            if smoothing > 0:
-                factor = F(g_row * everywhere)
-                for i in range(n):
-                    out[i] -= factor * weight[i]
-            out[label] -= F(g_row * at_label)
+            out, label, g_row = dx[row * n : (row + 1) * n], 0, scale * g[row if g.size > 1 else 0]
+            if labels.size:
+                label = labels[row]
+                if label == ignored or not 0 <= label < n:
+                    out[:] = F(0)
+                    if label != ignored:
+                        totals[-1, 2] = row + 1
+                    continue
+                _scale(out, F(g_row * (keep * weight[label] + smoothing * mean_weight)))
+                if smoothing > 0:
+                    _subtract(out, F(g_row * even), weight)
+                out[label] -= F(g_row * keep * weight[label])
+            else:
+                t = probabilities[row * n : (row + 1) * n]
+                _pull(out, F(g_row), t, F(keep), F(even), weight, F(keep * _by_pieces(t, weight, False)
+                                                                   + smoothing * mean_weight))
+
+
+@njit(**INNER)
+def _subtract(out, factor, x):
+    for i in range(out.size):
+        out[i] -= factor * x[i]
+
+
+@njit(**INNER)
+def _pull(p, g, t, keep, even, weight, mass):
+    """p = g (mass p - q) for a row's q, which comes to `mass`"""
+    for i in range(p.size):
+        p[i] = g * (mass * p[i] - (keep * t[i] + even) * weight[i])
 
 
 @functools.lru_cache(maxsize=8)
@@ -265,72 +333,54 @@ def _ones(classes: int) -> np.ndarray:
     return np.ones(classes, np.float32)
 
 
-def _labels_and_weight(
-    x: np.ndarray, labels: np.ndarray, weight: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    rows, classes = x.shape
-    if labels.size != rows or (weight is not None and weight.size != classes):
-        raise ValueError(f"cross_entropy: logits {x.shape} need {rows} labels and {classes} weights, got "
-                         f"{labels.shape} and {'none' if weight is None else weight.shape}")
-    return flat(labels.astype(INT64, copy=False), INT64), _ones(classes) if weight is None else flat(weight)
+def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tuple:
+    """Labels or None, probabilities or None, and the weights."""
+    weight = _ones(x.shape[1]) if weight is None else weight
+    return (None, target, weight) if target.dtype is FLOAT32 else (target.astype(INT64, copy=False), None, weight)
 
 
-def _out_of_range(label: int, classes: int, ignore_index: int) -> IndexError:
-    return IndexError(f"cross_entropy: label {label} is out of range for {classes} classes (0 to {classes - 1}); "
-                      f"ignore_index is {ignore_index}")
+def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:
+    if row := int(totals[-1, 2]):
+        totals[-1, 2] = 0
+        raise IndexError(f"cross_entropy: label {target[row - 1]} is out of range for {classes} classes "
+                         f"(0 to {classes - 1}); ignore_index is {ignore_index}")
 
 
-def cross_entropy(
-    x: np.ndarray,
-    labels: np.ndarray,
-    weight: np.ndarray | None = None,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """losses = -(q * log_softmax(x)).sum(-1), for logits x (rows, classes), labels (rows,) and
-    q = weight * ((1 - label_smoothing) * np.eye(classes)[labels] + label_smoothing / classes), 0 where ignored.
+def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None, *, ignore_index: int = -100,
+                  reduction: str = "mean", label_smoothing: float = 0.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
+    q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
+    (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index.
 
-    Also what backward needs (2, rows), the sum of the losses, and the sum of the labels' weights, which a mean divides
-    by. Raises IndexError for a label out of range.
+    Also what backward needs. Raises IndexError for a label out of range.
     """
     rows, classes = x.shape
-    losses, stats = np.empty(rows, np.float32), np.empty((2, rows), np.float32)
-    if x.size == 0:
-        return losses, stats, 0.0, 0.0
-    labels, weight = _labels_and_weight(x, labels, weight)
-    totals = np.empty((-(-rows // max(1, BLOCK // classes)), 3))
-    run(_cross_entropy_task, x.size >= PARALLEL_FROM, flat(x), labels, weight, ignore_index, float(label_smoothing),
-        losses, stats, totals)
-    sum_losses, sum_weights, wrong = (totals[0] if len(totals) == 1 else totals.sum(0)).tolist()
-    if wrong:
-        wrong = (labels != ignore_index) & ((labels < 0) | (labels >= classes))
-        raise _out_of_range(labels[wrong][0], classes, ignore_index)
-    return losses, stats, sum_losses, sum_weights
+    if weight is not None and weight.dtype is not FLOAT32 or target.dtype.kind == "f" and target.dtype is not FLOAT32:
+        return NotImplemented
+    losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
+    totals = np.empty((1 + max(1, -(-rows // max(1, BLOCK // classes))), 3))
+    mean, one_block = reduction == "mean", len(totals) == 2
+    with nullcontext() if one_block else together():
+        _cross_entropy(x, *_targets(x, target, weight), ignore_index, float(label_smoothing), losses, stats, totals,
+                       mean, loss)
+        if not one_block:
+            _add_up(totals, mean, loss)
+    _check_labels(target, totals, classes, ignore_index)
+    return losses if reduction == "none" else loss, {"stats": stats, "totals": totals}
 
 
-def cross_entropy_backward(
-    g: np.ndarray,
-    x: np.ndarray,
-    labels: np.ndarray,
-    stats: np.ndarray,
-    weight: np.ndarray | None = None,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    scale: float = 1.0,
-    out: np.ndarray | None = None,
-) -> np.ndarray:
-    """dx = scale * g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all.
+def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
+                      stats: np.ndarray | None, totals: np.ndarray | None, ignore_index: int, reduction: str,
+                      label_smoothing: float) -> np.ndarray:
+    """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,), or one number for all; for a mean
+    divided by the labels' weights.
 
     Raises IndexError for a label out of range.
     """
-    dx, row = flat_out(out, x.shape)
-    if x.size:
-        labels, weight = _labels_and_weight(x, labels, weight)
-        if g.size not in (1, len(x)) or stats.shape[1] != len(x):
-            raise ValueError(f"cross_entropy: {g.size} cotangents for logits {x.shape}")
-        wrong = np.zeros(1, np.int64)
-        run(_cross_entropy_backward_task, x.size >= PARALLEL_FROM, flat(g), float(scale), flat(x), labels, weight,
-            ignore_index, float(label_smoothing), stats, row, wrong)
-        if wrong[0]:  # they were in range once, but may be an array of the user's
-            raise _out_of_range(labels[wrong[0] - 1], x.shape[1], ignore_index)
+    if stats is None or totals is None:
+        return NotImplemented
+    dx = empty(x.shape)
+    _cross_entropy_vjp(np.asarray(g), x, *_targets(x, target, weight), ignore_index, float(label_smoothing), stats,
+                       totals, reduction == "mean", dx)
+    _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
     return dx

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numba import config, types
 
-from .atomics import add, call, call_c, exchange, get, give_way, pause, put
+from .atomics import add, call, exchange, get, give_way, pause, put
 from .simd import compiled, inner
 
 # The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
@@ -35,6 +35,7 @@ ALONE = 5 * LINE  # whether the last region was done by the thread that opened i
 _RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were taken
 MOST = 256  # threads that there is room for
 COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` begins
+SHARE = COUNTERS + 2 * MOST * LINE  # nanoseconds of work that are worth a thread
 
 _SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
 _PATIENT = 200  # turns after which who waits gives way to other threads at every turn
@@ -62,27 +63,25 @@ def _work(board, worker):
     """Do tasks of the open region until none is left."""
     code, record = get(board + _JOB), get(board + _JOB + 8)
     tasks, workers = get(board + _JOB + 16), get(board + _JOB + 24)
-    c = get(board + _JOB + 32)
     task = take(board + _RANGES, worker, workers, tasks)
     while task >= 0:
-        if (call_c(code, record, task, tasks) if c else call(code, record, task, tasks)) != 0:
+        if call(code, record, task, tasks) != 0:
             put(board + _FAILED, 1)
         task = take(board + _RANGES, worker, workers, tasks)
 
 
 @inner
-def region(board, code, record, tasks, workers, c=0):
+def region(board, code, record, tasks, workers):
     """Call the code at an address with (record, task, tasks) for every task, on so many threads.
 
-    The code is a C function that returns 0, or another number if it failed. Raises MemoryError if a task failed: it has
-    nothing else to fail of. The caller holds `pool`.
+    The code is a compiled function that returns 0, or another number if it failed. Raises MemoryError if a task failed:
+    it has nothing else to fail of. The caller holds `pool`.
     """
     if workers <= 1 or tasks <= 1:
         failed = 0
         for task in range(tasks):
-            failed |= call_c(code, record, task, tasks) if c else call(code, record, task, tasks)
+            failed |= call(code, record, task, tasks)
     else:
-        put(board + _JOB + 32, c)
         put(board + _JOB, code)
         put(board + _JOB + 8, record)
         put(board + _JOB + 16, tasks)
@@ -174,10 +173,12 @@ pool = threading.RLock()
 resting = True  # whether a worker may be asleep, or not there yet
 _stopped = False
 _workers: list[_Worker] = []
-_memory = np.zeros(COUNTERS + 2 * MOST * LINE + LINE, np.uint8)  # kept, and so is its address
+_memory = np.zeros(SHARE + 2 * LINE, np.uint8)  # kept, and so is its address
 board: int = -(-_memory.ctypes.data // LINE) * LINE
 _alone = ctypes.c_int64.from_address(board + ALONE)
 _alone.value = 1
+share = ctypes.c_int64.from_address(board + SHARE)
+share.value = 1500  # to open a region and to join it takes about as long
 
 
 def gather(sure: bool = True) -> int:
@@ -236,8 +237,9 @@ def _after_fork() -> None:
     global count, pool, resting, _stopped
     count, pool, resting, _stopped = 1, threading.RLock(), True, False
     _workers.clear()
+    worth = share.value
     _memory[:] = 0
-    _alone.value = 1
+    _alone.value, share.value = 1, worth
 
 
 atexit.register(_stop)

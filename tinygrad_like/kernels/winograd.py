@@ -26,8 +26,8 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from . import threads
 from .matrix import Matrix, aligned, ceil_div, pack_columns
+from .program import OPTIONAL, READ, WRITE, kernel, together
 from .simd import (
     COLUMNS,
     F32,
@@ -40,17 +40,14 @@ from .simd import (
     element,
     inner,
     integer,
-    kernel,
     load,
-    make_copy,
-    make_tile,
     procedure,
     store,
 )
-from .tasks import plain, run
+from .tiles import make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
-PARALLEL_FROM, SMALL_WEIGHTS = 100_000, 20_000
+COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds of a multiplication, of a transformed weight
 PARTS, PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers in all (but two of any size)
 LINE = 64  # bytes; a cache line more keeps 16 elements a power of two apart from competing for the same cache sets
 SLACK = 64  # floats after a buffer that vectors may run into
@@ -212,7 +209,19 @@ def _transform(tiles, x, first, count, left, right):
                 _rows(d_even + 4 * t, d_odd + 4 * t, tiles.plane, 2 * width, target, tiles.element)
 
 
-@kernel()
+@inner
+def _convolve_work(x, u, bias, left, right, out, together):
+    """Nanoseconds, or -1 if the arrays do not fit one another."""
+    images, channels, height, width = x.shape
+    rows = u.shape[1]
+    if (u.shape[0] != ELEMENTS or u.shape[2] != channels or bias.size not in (0, rows) or height % 2 or width % 2
+            or out.shape != (images, rows, height, width)):
+        return -1
+    return int(x.size * rows * COST)
+
+
+@kernel(x=READ.of(axes=4), u=READ.of(axes=3), bias=OPTIONAL, left=READ, right=READ, out=WRITE.of(axes=4),
+        work=_convolve_work)
 def _convolve(x, u, bias, left, right, out, together, task, tasks):
     """out[n, i] = bias[i] + sum_j w[i, j] * x[n, j], with u the transformed w."""
     images, channels, height, width = x.shape
@@ -241,7 +250,8 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                     if n < count:
                         for k in range(left_over):
                             target = out.ctypes.data + 4 * ((first + n) * rows + i + k) * height * width
-                            here = m_at + 4 * (COLUMNS * k + FLOATS * j), m_step, bias.ctypes.data + 4 * (i + k)
+                            shift = bias.ctypes.data + 4 * (i + k) if bias.size else zero.ctypes.data
+                            here = m_at + 4 * (COLUMNS * k + FLOATS * j), m_step, shift
                             if half % FLOATS == 0:  # the tiles are of one row
                                 there = target + 4 * (2 * (t // half) * width + 2 * (t % half))
                                 _outputs(*here, there, there + 4 * width)
@@ -252,11 +262,28 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                                 _join(pixels_at + 8 * FLOATS, 2 * t, size, width, target, 1)
 
 
-@kernel()
+@inner
+def _correlate_work(x, g, left, right, partial, together):
+    """Nanoseconds, or -1 if the arrays do not fit one another."""
+    images, channels, height, width = x.shape
+    rows = g.shape[1]
+    if (g.shape != (images, rows, height, width) or partial.shape[1:] != (ELEMENTS, channels, rows)
+            or height % 2 or width % 2):
+        return -1
+    return int(x.size * rows * COST)
+
+
+@kernel(x=READ.of(axes=4), g=READ.of(axes=4), left=READ, right=READ, partial=WRITE.of(axes=4), work=_correlate_work,
+        tasks=2)  # each has memory of its own to fill with zeros
 def _correlate(x, g, left, right, partial, together, task, tasks):
-    """partial[part, e, j, i] += sum_n,t S[e, i, t] V[e, j, t], the transformed weight gradient over a part of the
+    """partial[part, e, j, i] = sum_n,t S[e, i, t] V[e, j, t], the transformed weight gradient over a part of the
     images, with S = A g A^T."""
     images, channels, height, width = x.shape
+    bundles, parts = ceil_div(images, together), len(partial)
+    part, end = task * parts // tasks, (task + 1) * parts // tasks
+    if part == end:
+        return
+    partial[part:end] = 0
     rows, half, size = g.shape[1], width // 2, height * width
     tiles = _tiles(channels, height, width, together)
     last, padded = height // 2 * half, COLUMNS * ceil_div(rows, COLUMNS)
@@ -267,9 +294,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
     r, c = 4 * COLUMNS * np.minimum(np.arange(channels + ROWS), channels - 1), np.empty(together * depth, np.int64)
     for t in range(c.size):
         c[t] = t // COLUMNS * tiles.panel + 4 * (t % COLUMNS)
-    bundles, parts = ceil_div(images, together), len(partial)
-    part = task * parts // tasks
-    for bundle in range(part * bundles // parts, (task + 1) * parts // tasks * bundles // parts):
+    for bundle in range(part * bundles // parts, end * bundles // parts):
         while bundle >= (part + 1) * bundles // parts:
             part += 1
         first = bundle * together
@@ -299,7 +324,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
                         _tile(*arguments)
 
 
-@kernel()
+@kernel(w=READ.of(axes=4), u=WRITE.of(axes=3), cost=WEIGHT_COST)
 def _transform_weights(w, turned, u, task, tasks):
     """u[4 a + b, i, j] = (G w[i, j] G^T)[a, b]; if turned, of the weights of the input gradient: w[j, i] rotated."""
     rows, channels = u.shape[1], u.shape[2]
@@ -318,7 +343,7 @@ def _transform_weights(w, turned, u, task, tasks):
                 u[4 * a + 2, i, j], u[4 * a + 3, i, j] = half - other, t[a, 2]
 
 
-@kernel()
+@kernel(partial=READ.of(axes=4), dw=WRITE.of(axes=4), cost=WEIGHT_COST)
 def _weight_gradient(partial, dw, task, tasks):
     """dw[i, j] = G^T s G, with s[a, b] the sum over the first axis of partial[:, 4 a + b, j, i]."""
     parts, _, channels, rows = partial.shape
@@ -359,25 +384,23 @@ def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turne
     images, channels, height, width = x.shape
     rows = w.shape[1] if turned else w.shape[0]
     u = np.empty((ELEMENTS, rows, channels), np.float32)
-    run(_transform_weights, w.size >= SMALL_WEIGHTS, w, turned, u)
-    bias = np.zeros(rows, np.float32) if bias is None else plain(bias)
     out = np.empty((images, rows, height, width), np.float32)
-    large = x.size * rows >= PARALLEL_FROM
-    run(_convolve, large, x, u, bias, *_edges(height, width), out, _together(images, height, width, COLUMNS))
+    with together():
+        _transform_weights(w, turned, u)
+        _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width, COLUMNS))
     return out
 
 
 def weight_gradient(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     """The gradient of w (out, in, 3, 3) in `convolve`, from that of its output."""
     images, channels, height, width = x.shape
-    rows = g.shape[1]
-    large, together = x.size * rows >= PARALLEL_FROM, _together(images, height, width, 2 * COLUMNS)
-    count = parts(images // together, ELEMENTS * channels * rows) if large else 1
-    partial = np.zeros((count, ELEMENTS, channels, rows), np.float32)
-    run(_correlate, large, x, g, *_edges(height, width), partial, together,
-        tasks=min(count, 2 * threads.count))  # each has memory of its own to fill with zeros
+    rows, images_together = g.shape[1], _together(images, height, width, 2 * COLUMNS)
+    count = parts(images // images_together, ELEMENTS * channels * rows)
+    partial = np.empty((count, ELEMENTS, channels, rows), np.float32)
     dw = np.empty((rows, channels, 3, 3), np.float32)
-    run(_weight_gradient, dw.size >= SMALL_WEIGHTS, partial, dw)
+    with together():
+        _correlate(x, g, *_edges(height, width), partial, images_together)
+        _weight_gradient(partial, dw)
     return dw
 
 

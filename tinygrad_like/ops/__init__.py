@@ -8,8 +8,11 @@ forward. What only rules and other ops need, such as the adjoint of a pooling, i
 from .elementwise import (
     add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos,
     atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, where, sign, floor, ceil, round, trunc,
-    floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite,
-    cast, clone, contiguous, identity,
+    floordiv, mod,
+)
+from .compare import (
+    eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
+    contiguous, identity,
 )
 from .index import take, getitem, diagonal, gather, scatter_add, scatter, embedding, one_hot, argsort, sort, topk
 from .shape import (

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from .. import kernels, random
-from ..dtypes import BOOL, FLOAT32
+from ..dtypes import BOOL
+from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import mul, where
 from .matmul import matmul
@@ -95,7 +96,7 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        factors = kernels.attention.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
+        factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
         weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
 
@@ -112,32 +113,28 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     if is_causal:
         past = np.tri(*scores.shape[-2:], dtype=bool)
         allowed = past if allowed is None else allowed & past
-    if allowed is None:
-        return softmax(scores)
+    if allowed is None or not k.shape[-2]:
+        return softmax(scores) if k.shape[-2] else scores
     sees = allowed.any(-1, keepdims=True)  # softmax of nothing is NaN, here and in the gradient
     scores = where(allowed, scores, np.where(sees, -np.inf, 0).astype(scores.dtype))
     return where(sees, softmax(scores), 0.0)
 
 
-def _floating(mask):
-    """The mask as the kernel takes it: added to the scores."""
-    if mask is None or mask.dtype is FLOAT32:
-        return mask
-    return np.where(mask, FLOAT32.type(0), FLOAT32.type(-np.inf))
+def _added(mask, dtype):
+    """The mask as numbers to add to the scores."""
+    return np.where(mask, dtype.type(0), dtype.type(-np.inf)) if mask is not None and mask.dtype is BOOL else mask
 
 
-def _for_kernel(x, queries: int) -> bool:
-    """A single query, as a language model's next token, leaves nothing for the kernel to save."""
-    return x.dtype is FLOAT32 and queries > 1
+@accelerated
+def attention(q, k, v, mask, causal, scale, dropout_p, seed):
+    """The output, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    return attention_reference(q, k, v, mask, dropout_p, causal, scale, seed), None
 
 
 @fused(reference=attention_reference)
 def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
-    if not _for_kernel(q, q.shape[-2]):
-        return attention_reference(q, k, v, attn_mask, dropout_p, is_causal, scale, seed), Residuals(
-            stats=None, added=None)
-    added = _floating(attn_mask)
-    out, stats = kernels.attention.attention(q, k, v, added, is_causal, scale, dropout_p, seed)
+    added = _added(attn_mask, q.dtype)
+    out, stats = attention(q, k, v, added, is_causal, scale, dropout_p, seed)
     return out, Residuals(stats=stats, added=added)
 
 
@@ -167,14 +164,9 @@ def _heads(x, num_heads, parts):
 
 @fused(reference=self_attention_reference)
 def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
-    if not _for_kernel(qkv, qkv.shape[-2]):
-        return self_attention_reference(qkv, attn_mask, num_heads, dropout_p, is_causal, scale, seed), Residuals(
-            stats=None, added=None)
-    added = _floating(attn_mask)
-    out = np.empty((*qkv.shape[:-1], qkv.shape[-1] // 3), FLOAT32)
-    _, stats = kernels.attention.attention(*_heads(qkv, num_heads, 3), added, is_causal, scale, dropout_p, seed,
-                                           *_heads(out, num_heads, 1))
-    return out, Residuals(stats=stats, added=added)
+    added = _added(attn_mask, qkv.dtype)
+    out, stats = attention(*_heads(qkv, num_heads, 3), added, is_causal, scale, dropout_p, seed)
+    return out.swapaxes(-2, -3).reshape(*qkv.shape[:-1], qkv.shape[-1] // 3), Residuals(stats=stats, added=added)
 
 
 @_self_attention.joint_vjp
@@ -183,7 +175,7 @@ def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, w
     if stats is None or wanted[1]:
         return NotImplemented
     (g,), (out,) = _heads(g, num_heads, 1), _heads(out, num_heads, 1)
-    dqkv = np.empty(qkv.shape, FLOAT32)
+    dqkv = np.empty_like(qkv, order="C")
     kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p,
                                          seed, _heads(dqkv, num_heads, 3))
     return [dqkv, None]

@@ -12,7 +12,6 @@ import operator
 import numpy as np
 
 from .. import kernels
-from ..dtypes import FLOAT32
 from ..primitive import fresh, fused, primitive
 from .elementwise import add
 from .index import put
@@ -52,21 +51,24 @@ def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, 
 
 
 def _geometry(who: str, size, kernel, stride, padding, dilation):
-    """Kernel, stride, margins and dilation in full, and the output size, for images of this size.
-
-    Along an axis the output has floor((in + margins - dilation (kernel - 1) - 1) / stride) + 1 pixels (004).
-    """
+    """Kernel, stride, margins and dilation in full, and the output size, for images of this size."""
     kernel, stride = _pair(who, "kernel_size", kernel, 1), _pair(who, "stride", stride, 1)
     dilation = _pair(who, "dilation", dilation, 1)
     margins = margins_of(who, padding, kernel, stride, dilation)
-    padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
-    reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
-    if reach[0] > padded[0] or reach[1] > padded[1]:
+    if min(out := _output_size(size, kernel, stride, margins, dilation)) < 1:
+        padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
+        reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
         dilated = f", {reach[0]} x {reach[1]} with its dilation," if dilation != (1, 1) else ""
         raise ValueError(f"{who}: the kernel {kernel[0]} x {kernel[1]}{dilated} is larger than the padded input "
                          f"{padded[0]} x {padded[1]}; pad more or use a smaller kernel")
-    out = tuple((p - r) // s + 1 for p, r, s in zip(padded, reach, stride, strict=True))
     return kernel, stride, margins, dilation, out
+
+
+def _output_size(size, kernel, stride, margins, dilation) -> tuple[int, int]:
+    """floor((in + margins - dilation (kernel - 1) - 1) / stride) + 1 pixels along each axis (004)."""
+    height, width = ((n + sum(m) - d * (k - 1) - 1) // s + 1
+                     for n, k, s, m, d in zip(size, kernel, stride, margins, dilation, strict=True))
+    return height, width
 
 
 # Unfold and fold: patches to columns and back -------------------------------------------------------------------------
@@ -124,15 +126,42 @@ fold.vjp(x=lambda g, kernel_size, dilation, padding, stride: unfold(
 # Convolution ----------------------------------------------------------------------------------------------------------
 
 
-def conv2d_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+@kernels.accelerated
+def correlation(x, weight, bias, stride, margins, dilation, groups):
     """Patches as columns, times the weights of each output channel as a row, in every group of channels."""
-    kernel, stride, margins, dilation, out = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    columns = unfold(x, kernel_size=kernel, dilation=dilation, padding=margins, stride=stride)
+    out = _output_size(x.shape[2:], weight.shape[2:], stride, margins, dilation)
+    columns = unfold(x, kernel_size=weight.shape[2:], dilation=dilation, padding=margins, stride=stride)
     taps = math.prod(weight.shape[1:])
     columns = reshape(columns, shape=(x.shape[0], groups, taps, math.prod(out)))
     rows = reshape(weight, shape=(groups, weight.shape[0] // groups, taps))
     y = reshape(matmul(rows, columns), shape=(x.shape[0], weight.shape[0], *out))
     return y if bias is None else add(y, reshape(bias, shape=(-1, 1, 1)))
+
+
+@kernels.accelerated
+def input_gradient(g, weight, bias, shape, stride, margins, dilation, groups):
+    """The adjoint of `correlation` in its images, of this shape, plus a bias: g's pixels times the weights, folded."""
+    taps = math.prod(weight.shape[1:])
+    rows = transpose(reshape(weight, shape=(groups, weight.shape[0] // groups, taps)), 1, 2)
+    pixels = reshape(g, shape=(g.shape[0], groups, g.shape[1] // groups, math.prod(g.shape[2:])))
+    columns = reshape(matmul(rows, pixels), shape=(g.shape[0], groups * taps, pixels.shape[3]))
+    x = fold(columns, output_size=shape[2:], kernel_size=weight.shape[2:], dilation=dilation, padding=margins,
+             stride=stride)
+    return x if bias is None else add(x, reshape(bias, shape=(-1, 1, 1)))
+
+
+@kernels.accelerated
+def weight_gradient(g, x, shape, stride, margins, dilation, groups):
+    """The adjoint of `correlation` in its weights, of this shape: g's pixels times what every tap saw there."""
+    columns = unfold(x, kernel_size=shape[2:], dilation=dilation, padding=margins, stride=stride)
+    pixels = columns.shape[2]
+    columns = reshape(columns, shape=(x.shape[0], groups, math.prod(shape[1:]), pixels))
+    rows = reshape(g, shape=(x.shape[0], groups, shape[0] // groups, pixels))
+    return reshape(sum_over(matmul(rows, transpose(columns, 2, 3)), (0,), False), shape=shape)
+
+
+def conv2d_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return correlation(x, weight, bias, *_check("conv2d", x, weight, bias, stride, padding, dilation, groups))
 
 
 @fused(reference=conv2d_reference)
@@ -147,22 +176,16 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
 
     Raises ValueError if channels, groups and shapes do not fit, or the kernel is larger than the padded input.
     """
-    if x.dtype is not FLOAT32 or x.size == 0:
-        return conv2d_reference(x, weight, bias, stride, padding, dilation, groups)
-    _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    return kernels.conv.forward(x, weight, bias, stride, margins, dilation, groups)
+    return correlation(x, weight, bias, *_check("conv2d", x, weight, bias, stride, padding, dilation, groups))
 
 
 @conv2d.joint_vjp
 @fresh
 def _(g, x, weight, bias, stride, padding, dilation, groups, wanted):
-    if x.dtype is not FLOAT32 or x.size == 0:
-        return NotImplemented
-    _, stride, margins, dilation, _ = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
-    return [
-        kernels.conv.input_gradient(g, weight, None, x.shape, stride, margins, dilation, groups) if wanted[0] else None,
-        kernels.conv.weight_gradient(g, x, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
-        _channel_sums(g) if wanted[2] else None]  # fmt: skip
+    how = _check("conv2d", x, weight, bias, stride, padding, dilation, groups)
+    return [input_gradient(g, weight, None, x.shape, *how) if wanted[0] else None,
+            weight_gradient(g, x, weight.shape, *how) if wanted[1] else None,
+            _channel_sums(g) if wanted[2] else None]
 
 
 def _channel_sums(g):
@@ -213,14 +236,8 @@ def conv_matrix(weight, length: int):
 
 def conv_transpose2d_reference(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Every input pixel adds its multiple of the weights to the patch of the output it belongs to."""
-    size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
-                                                        dilation)  # fmt: skip
-    taps = math.prod(weight.shape[1:])
-    rows = transpose(reshape(weight, shape=(groups, weight.shape[0] // groups, taps)), 1, 2)
-    pixels = reshape(x, shape=(x.shape[0], groups, x.shape[1] // groups, math.prod(x.shape[2:])))
-    columns = reshape(matmul(rows, pixels), shape=(x.shape[0], groups * taps, pixels.shape[3]))
-    y = fold(columns, output_size=size, kernel_size=weight.shape[2:], dilation=dilation, padding=margins, stride=stride)
-    return y if bias is None else add(y, reshape(bias, shape=(-1, 1, 1)))
+    return input_gradient(x, weight, bias, *_check_transposed(x, weight, bias, stride, padding, output_padding, groups,
+                                                              dilation))
 
 
 @fused(reference=conv_transpose2d_reference)
@@ -233,22 +250,15 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     output_padding: which of the sizes that conv2d maps to this height, less than stride.
     Raises ValueError if channels, groups and shapes do not fit.
     """
-    if x.dtype is not FLOAT32 or x.size == 0:
-        return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    size, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups,
-                                                        dilation)  # fmt: skip
-    shape = (x.shape[0], weight.shape[1] * groups, *size)
-    return kernels.conv.input_gradient(x, weight, bias, shape, stride, margins, dilation, groups)
+    return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 @conv_transpose2d.joint_vjp
 @fresh
 def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wanted):
-    if x.dtype is not FLOAT32 or x.size == 0:
-        return NotImplemented
-    _, stride, margins, dilation = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return [kernels.conv.forward(g, weight, None, stride, margins, dilation, groups) if wanted[0] else None,
-            kernels.conv.weight_gradient(x, g, weight.shape, stride, margins, dilation, groups) if wanted[1] else None,
+    _, *how = _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return [correlation(g, weight, None, *how) if wanted[0] else None,
+            weight_gradient(x, g, weight.shape, *how) if wanted[1] else None,
             _channel_sums(g) if wanted[2] else None]
 
 
@@ -268,7 +278,7 @@ def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0
 
 
 def _check(who, x, weight, bias, stride, padding, dilation, groups):
-    """`_geometry`, of operands that fit."""
+    """Stride, margins and dilation in full, and the groups, of operands that fit."""
     _check_operands(who, x, weight, bias, groups)
     channels, expected = x.shape[1], weight.shape[1] * groups
     if channels != expected:
@@ -278,11 +288,11 @@ def _check(who, x, weight, bias, stride, padding, dilation, groups):
         raise ValueError(f"{who}: {weight.shape[0]} output channels do not divide into {groups} groups "
                          f"(weight shape {weight.shape})")
     _check_bias(who, weight, bias, weight.shape[0])
-    return _geometry(who, x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return *_geometry(who, x.shape[2:], weight.shape[2:], stride, padding, dilation)[1:4], groups
 
 
 def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, dilation):
-    """The output size; stride, margins and dilation in full."""
+    """The shape of the output; stride, margins and dilation in full, and the groups."""
     who = "conv_transpose2d"
     _check_operands(who, x, weight, bias, groups)
     if x.shape[1] != weight.shape[0] or weight.shape[0] % groups:
@@ -301,7 +311,7 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
     if min(size) < 1:
         raise ValueError(f"{who}: the output would be {size[0]} x {size[1]} (input {x.shape}, weight {weight.shape}, "
                          f"stride {stride}, padding {padding}); pad less")
-    return size, stride, margins, dilation
+    return (x.shape[0], weight.shape[1] * groups, *size), stride, margins, dilation, groups
 
 
 def _check_operands(who, x, weight, bias, groups):

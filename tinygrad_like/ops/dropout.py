@@ -8,20 +8,16 @@ from .. import kernels, random
 from ..primitive import primitive
 from .elementwise import mul, where
 
-LEAST = 256  # numbers from which the kernel beats NumPy
-
 
 @primitive
+@kernels.accelerated
 def drop(x, *, p, seed):
     """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
 
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
-    scale = 1 / (1 - p)
-    if kernels.worth(x, LEAST):
-        return kernels.dropout.dropout(x, p, seed, scale)
     kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0) != 0
-    return np.where(kept, x * scale, 0)  # not a product with 0, which would make NaN of infinity
+    return np.where(kept, x * (1 / (1 - p)), 0)  # not a product with 0, which would make NaN of infinity
 
 
 drop.vjp(x=lambda g, p, seed: drop(g, p=p, seed=seed))

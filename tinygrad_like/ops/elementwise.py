@@ -13,27 +13,22 @@ import math
 
 import numpy as np
 
-from .. import autograd, kernels
+from .. import kernels
 from ..call import Placed
-from ..dtypes import BOOL, FLOAT32, FLOAT64, as_dtype
+from ..dtypes import BOOL, FLOAT32, FLOAT64
+from ..kernels import accelerated, accelerated_arithmetic
 from ..primitive import primitive
+from .compare import cast, eq, ge, logical_and
+from .pointwise import pointwise
 
 # Sums and products --------------------------------------------------------------------------------------------------
 
 
-LARGE = 65536  # numbers from which all threads together beat NumPy on one at arithmetic
-
-
-def _large(a, b) -> bool:
-    # Of other dtypes NumPy takes care: to ask for a kernel would load numba, for nothing.
-    return (getattr(a, "size", 0) >= LARGE and a.dtype is FLOAT32) or (
-        getattr(b, "size", 0) >= LARGE and b.dtype is FLOAT32)
-
-
 @primitive
+@accelerated_arithmetic
 def add(a, b):
     """a + b."""
-    return kernels.elementwise.add(a, b) if _large(a, b) else np.add(a, b)
+    return np.add(a, b)
 
 
 add.vjp(a=lambda g: g,
@@ -49,15 +44,23 @@ def plus(total, c, owned: bool):
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)
         total[c.index] += c.value
         return total
-    if kernels.worth(total, LARGE) and kernels.worth(c, LARGE):
-        return kernels.elementwise.accumulate(total, c) if owned else kernels.elementwise.add(total, c)
-    return autograd.plus(total, c, owned)
+    if owned:
+        return accumulate(total, c)
+    return add.forward(total, c) if type(total) is np.ndarray is type(c) else total + c
+
+
+@accelerated
+def accumulate(total, c):
+    """total += c."""
+    total += c
+    return total
 
 
 @primitive
+@accelerated_arithmetic
 def sub(a, b):
     """a - b."""
-    return kernels.elementwise.subtract(a, b) if _large(a, b) else np.subtract(a, b)
+    return np.subtract(a, b)
 
 
 sub.vjp(a=lambda g: g,
@@ -65,9 +68,10 @@ sub.vjp(a=lambda g: g,
 
 
 @primitive
+@accelerated_arithmetic
 def mul(a, b):
     """a b, element by element."""
-    return kernels.elementwise.multiply(a, b) if _large(a, b) else np.multiply(a, b)
+    return np.multiply(a, b)
 
 
 mul.vjp(a=lambda g, b: g * b,
@@ -75,9 +79,10 @@ mul.vjp(a=lambda g, b: g * b,
 
 
 @primitive
+@accelerated_arithmetic
 def div(a, b):
     """a / b."""
-    return kernels.elementwise.divide(a, b) if _large(a, b) else np.true_divide(a, b)
+    return np.true_divide(a, b)
 
 
 div.vjp(a=lambda g, b: g / b,
@@ -251,8 +256,7 @@ cosh.vjp(x=lambda g, x: g * sinh(x))
 
 
 
-
-@primitive
+@pointwise
 def erf(x):
     """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
     x = np.asarray(x)
@@ -261,7 +265,8 @@ def erf(x):
     return kernels.vectormath.erf_array(x)  # NumPy has none
 
 
-erf.vjp(x=lambda g, x: g * (exp(-x * x) * (2 / math.sqrt(math.pi))))
+ERF_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
+erf.vjp(x=lambda g, x: g * (exp(-x * x) * ERF_SLOPE_AT_0))
 
 # Where a derivative is missing, the convention is stated in the docstring ---------------------------------------------
 
@@ -433,121 +438,3 @@ def mod(a, b):
 
 mod.vjp(a=lambda g: g,
         b=lambda g, a, b: -g * floordiv(a, b))
-
-# Without a gradient: comparisons and tests ----------------------------------------------------------------------------
-
-
-@primitive
-def eq(a, b):
-    """a == b."""
-    return np.equal(a, b)
-
-
-@primitive
-def ne(a, b):
-    """a != b."""
-    return np.not_equal(a, b)
-
-
-@primitive
-def lt(a, b):
-    """a < b."""
-    return np.less(a, b)
-
-
-@primitive
-def le(a, b):
-    """a <= b."""
-    return np.less_equal(a, b)
-
-
-@primitive
-def gt(a, b):
-    """a > b."""
-    return np.greater(a, b)
-
-
-@primitive
-def ge(a, b):
-    """a >= b."""
-    return np.greater_equal(a, b)
-
-
-@primitive
-def logical_and(a, b):
-    """a and b of booleans; bit by bit for integers."""
-    return np.bitwise_and(a, b)
-
-
-@primitive
-def logical_or(a, b):
-    """a or b of booleans; bit by bit for integers."""
-    return np.bitwise_or(a, b)
-
-
-@primitive
-def logical_xor(a, b):
-    """Either a or b of booleans, not both; bit by bit for integers."""
-    return np.bitwise_xor(a, b)
-
-
-@primitive
-def logical_not(x):
-    """not x of booleans; bit by bit for integers."""
-    return np.bitwise_not(x)
-
-
-@primitive
-def isnan(x):
-    """Where x is NaN."""
-    return np.isnan(x)
-
-
-@primitive
-def isinf(x):
-    """Where x is infinite."""
-    return np.isinf(x)
-
-
-@primitive
-def isfinite(x):
-    """Where x is neither infinite nor NaN."""
-    return np.isfinite(x)
-
-# Type and copies ------------------------------------------------------------------------------------------------------
-
-
-@primitive
-def cast(x, *, dtype):
-    """x with another dtype; between floats the gradient passes, cast back by the engine."""
-    return x.astype(as_dtype(dtype, "cast"))
-
-
-cast.vjp(x=lambda g: g)
-
-
-@primitive
-def clone(x):
-    """A copy of x, on the graph."""
-    return np.array(x, order="C")
-
-
-clone.vjp(x=lambda g: g)
-
-
-@primitive
-def contiguous(x):
-    """x in C order in memory; a copy only if it is not."""
-    return x[...] if x.flags.c_contiguous else np.ascontiguousarray(x)
-
-
-contiguous.vjp(x=lambda g: g)
-
-
-@primitive
-def identity(x):
-    """x itself (a view on the same memory), as a new node of the graph."""
-    return x[...]
-
-
-identity.vjp(x=lambda g: g)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from .. import kernels
-from ..dtypes import FLOAT32
-from ..primitive import fused
-from .activation import sigmoid, softplus
-from .elementwise import abs, exp, log, mul, neg, square, where
+from ..kernels import accelerated
+from ..primitive import fresh, fused
+from .activation import log1p_unit, sigmoid, softplus
+from .elementwise import abs, exp, log, maximum, mul, neg, square, where
 from .index import gather
+from .pointwise import on_arrays
 from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
-
-LEAST = 2048
 
 
 def _reduce(losses, reduction):
@@ -35,25 +35,42 @@ def _check(who, input, target, reduction):
         raise ValueError(f"{who}: an input of shape {tuple(input.shape)} is empty, and nothing has no mean")
 
 
+def _compiled(name, formula, slope):
+    """The loss made of a formula of input and target, and g times its slope, reduced or not."""
+
+    losses, slopes = on_arrays(formula), on_arrays(slope)
+
+    @partial(accelerated, name=name, made=lambda home: home.loss(formula, name))
+    def loss(input, target, reduction):
+        return _reduce(losses(input, target), reduction)
+
+    @partial(accelerated, name=name, made=lambda home: home.loss_vjp(slope, f"{name}_vjp"))
+    def vjp(input, target, g, reduction):
+        return slopes(g / input.size if reduction == "mean" else g, input, target)
+
+    return loss, vjp
+
+
 def mse_loss_reference(input, target, reduction="mean"):
     """The squared error (input - target)^2."""
     return _reduce(square(input - target), reduction)
+
+
+_mse, _mse_vjp = _compiled("mse_loss", lambda input, target: square(input - target),
+                           lambda g, input, target: 2 * g * (input - target))
 
 
 @fused(reference=mse_loss_reference)
 def mse_loss(input, target, *, reduction="mean"):
     """The squared error (input - target)^2. Both of one shape; reduction "mean", "sum" or "none"."""
     _check("mse_loss", input, target, reduction)
-    d = np.subtract(input, target)
-    if reduction == "none":
-        return np.square(d)
-    total = np.float32(kernels.reduce.sum_squares(d)) if d.dtype is FLOAT32 and d.size >= LEAST else np.vdot(d, d)
-    return total if reduction == "sum" else total / d.size
+    return _mse(input, target, reduction)
 
 
 @mse_loss.joint_vjp
+@fresh
 def _(g, input, target, reduction, wanted):
-    d = (input - target) * (g * (2 / input.size if reduction == "mean" else 2))
+    d = _mse_vjp(input, target, g, reduction)
     return [d, -d if wanted[1] else None]
 
 
@@ -136,6 +153,12 @@ def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_w
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+_bce, _bce_vjp = _compiled(
+    "binary_cross_entropy_with_logits",
+    lambda x, t: (1 - t) * x + maximum(-x, 0) + log1p_unit(exp(-abs(x))),
+    lambda g, x, t: g * (sigmoid(x) - t))
+
+
 @fused(reference=binary_cross_entropy_with_logits_reference)
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, *, reduction="mean"):
     """-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight.
@@ -143,34 +166,24 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     input, target: of one shape. weight: a factor per element; weight and pos_weight broadcast to that shape.
     """
     _check("binary_cross_entropy_with_logits", input, target, reduction)
-    losses = softplus.forward(-input)
-    if not (target.dtype is input.dtype and weight is None is pos_weight):  # in place, the input alone would decide it
-        wide = np.result_type(*[x for x in (input, target, weight, pos_weight) if x is not None])
-        losses = losses.astype(wide, copy=False)
-    if pos_weight is not None:
-        losses *= 1 + (pos_weight - 1) * target
-    losses += (1 - target) * input
-    if weight is not None:
-        losses *= weight
-    if reduction == "none":
-        return losses
-    total = losses.sum() if losses.size < LEAST else sum.forward(losses)
-    return total if reduction == "sum" else total / losses.size
+    if weight is None is pos_weight:
+        return _bce(input, target, reduction)
+    losses = binary_cross_entropy_with_logits_reference(input, target, weight, pos_weight, "none")
+    if losses.shape != input.shape:
+        raise ValueError("operands could not be broadcast")  # the caller says which
+    return _reduce(losses, reduction)
 
 
 @binary_cross_entropy_with_logits.joint_vjp
+@fresh
 def _(g, input, target, weight, pos_weight, reduction, wanted):
     if any(wanted[1:]):
         return NotImplemented  # rare enough for the reference
-    p = sigmoid.forward(input)
-    if pos_weight is None:
-        p -= target
-    else:
-        p = (1 + (pos_weight - 1) * target) * p - pos_weight * target
-    if weight is not None:
-        p *= weight
-    p *= g / p.size if reduction == "mean" else g
-    return [p, None, None, None]
+    if weight is None is pos_weight:
+        return [_bce_vjp(input, target, g, reduction), None, None, None]
+    w, g = 1 if pos_weight is None else pos_weight, g / input.size if reduction == "mean" else g
+    return [g * (1 if weight is None else weight) * ((1 + (w - 1) * target) * sigmoid(input) - w * target),
+            None, None, None]
 
 
 def kl_div(input, target, reduction="mean", log_target=False):

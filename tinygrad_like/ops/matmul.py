@@ -91,9 +91,10 @@ def _(g, x, weight, bias, wanted):
     return _linear_vjp(g, None, x, weight, wanted)
 
 
-def _linear(x, weight, bias, rectify=False, skip=None, total=None):
+def _linear(x, weight, bias, *options):
     shape = _check_linear(x, weight, bias)
-    return affine(_rows(x), weight, bias, rectify, _rows(skip), _rows(total)).reshape(shape)
+    return affine(x, weight, bias, *options) if x.ndim == 2 else affine(_rows(x), weight, bias, *map(
+        _rows, options)).reshape(shape)
 
 
 @accelerated
@@ -107,8 +108,10 @@ def affine(x, weight, bias, rectify=False, skip=None, total=None):
     return y
 
 
-def _linear_vjp(g, y, x, weight, wanted, skip=None, out=None):
-    dx, dw, db = affine_vjp(_rows(g), _rows(y), _rows(x), weight, wanted, _rows(skip), _rows(out))
+def _linear_vjp(g, y, x, weight, wanted, *options):
+    if x.ndim == 2:
+        return affine_vjp(g, y, x, weight, wanted, *options)
+    dx, dw, db = affine_vjp(_rows(g), _rows(y), _rows(x), weight, wanted, *map(_rows, options))
     return [dx if dx is None else dx.reshape(x.shape), dw, db]
 
 
@@ -151,7 +154,7 @@ def linear_relu(*inputs, last=True):
     with kernels.together(y):
         for i in _layers("linear_relu", inputs, 2):
             given.append(y)
-            y = _linear(y, inputs[i], inputs[i + 1], rectify=last or i + 2 < len(inputs))
+            y = _linear(y, inputs[i], inputs[i + 1], last or i + 2 < len(inputs))
     return y, Residuals(given=given)
 
 
@@ -190,12 +193,12 @@ def res_relu(*inputs):
     with kernels.together(z):
         for i in _layers("res_relu", inputs, 4):
             weight2, bias2, weight1, bias1 = inputs[i : i + 4]
-            hidden = _linear(z, weight2, bias2, rectify=True)
+            hidden = _linear(z, weight2, bias2, True)
             if weight1.shape[:1] != z.shape[-1:]:
                 raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} "
                                  f"features of the input {z.shape}, to which the rest is added")
             out = empty(z.shape, z.dtype)
-            update = _linear(hidden, weight1, bias1, rectify=True, skip=z, total=out)
+            update = _linear(hidden, weight1, bias1, True, z, out)
             saved.append((z, hidden, update))
             z = out
     return z, Residuals(saved=saved)
@@ -212,9 +215,9 @@ def _(g, inputs, saved, wanted):
                 z, hidden, update = saved[i // 4]
                 # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
                 through, *cotangents[i + 2 : i + 4] = _linear_vjp(
-                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), out=through)
+                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), None, through)
                 g, *cotangents[i : i + 2] = _linear_vjp(
-                    through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), skip=g, out=own)
+                    through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), g, own)
                 own = g  # made here, so the next may be written over it, unlike what came from outside
     cotangents[0] = g
     return cotangents
@@ -230,7 +233,9 @@ def _layers(name, inputs, count):
 
 def _rows(x):
     """x as a matrix, all leading axes in one; -1 could not be worked out for an empty x."""
-    return x if x is None or x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+    if not isinstance(x, np.ndarray) or x.ndim == 2:
+        return x
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _check_linear(x, weight, bias):

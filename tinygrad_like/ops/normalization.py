@@ -21,7 +21,6 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..dtypes import FLOAT32
 from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
@@ -42,6 +41,31 @@ def _affine(x, weight, bias):
     return x if bias is None else x + bias
 
 
+def _across(wg, xhat, axis, centred=True):
+    """w g without its part that is constant over `axis`, if the mean was taken off, and its part along xhat."""
+    level = wg.mean(axis, keepdims=True) if centred else 0
+    return wg - level - xhat * (wg * xhat).mean(axis, keepdims=True)
+
+
+@kernels.accelerated
+def normalize_rows(x, weight, bias, n, eps, centred=True):
+    """y of every n numbers of x, their mean taken as 0 unless `centred`; and [mean, 1 / sqrt(var + eps)] of each n."""
+    rows = x.reshape(-1, n)
+    mean = rows.mean(1, keepdims=True) * centred
+    rstd = 1 / np.sqrt(np.square(rows - mean).mean(1, keepdims=True) + eps)
+    y = _affine(((rows - mean) * rstd).reshape(x.shape), weight, bias)
+    return y, np.stack([mean[:, 0], rstd[:, 0]], dtype=np.float64)
+
+
+@kernels.accelerated
+def normalize_rows_vjp(g, x, weight, stats, n, centred=True):
+    """dx as above; dw = sum g xhat and db = sum g over the rows."""
+    mean, rstd = stats[:, :, None]
+    xhat, wg = (x.reshape(-1, n) - mean) * rstd, _affine(g, weight, None).reshape(-1, n)
+    g = g.reshape(-1, n)
+    return (rstd * _across(wg, xhat, 1, centred)).reshape(x.shape), (g * xhat).sum(0), g.sum(0)
+
+
 def layer_norm_reference(x, weight=None, bias=None, normalized_shape=None, eps=1e-5):
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
     return _affine(standardize(x, tuple(range(-len(shape), 0)), eps), weight, bias)
@@ -56,18 +80,14 @@ def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
     Raises ValueError if the shapes do not fit, TypeError if the dtypes differ.
     """
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
-    if x.dtype is not FLOAT32:
-        return layer_norm_reference(x, weight, bias, shape, eps), Residuals(stats=None, length=None)
-    y, stats = kernels.norm.rows(x, length := math.prod(shape), weight, bias, eps)
+    y, stats = normalize_rows(x, weight, bias, length := math.prod(shape), eps)
     return y, Residuals(stats=stats, length=length)
 
 
 @layer_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, stats, length):
-    if stats is None:
-        return NotImplemented
-    dx, dweight, dbias = kernels.norm.rows_backward(g, x, length, weight, stats)
+    dx, dweight, dbias = normalize_rows_vjp(g, x, weight, stats, length)
     return [dx, None if weight is None else dweight.reshape(weight.shape),
             None if bias is None else dbias.reshape(bias.shape)]
 
@@ -85,18 +105,14 @@ def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
     eps: the distance from 1 to the next number of x's dtype, if left out.
     """
     shape = _trailing("rms_norm", x, weight, None, normalized_shape)
-    if x.dtype is not FLOAT32:
-        return rms_norm_reference(x, weight, shape, eps), Residuals(stats=None, length=None)
-    y, stats = kernels.norm.rows(x, length := math.prod(shape), weight, None, _rms_eps(x, eps), centred=False)
+    y, stats = normalize_rows(x, weight, None, length := math.prod(shape), _rms_eps(x, eps), centred=False)
     return y, Residuals(stats=stats, length=length)
 
 
 @rms_norm.joint_vjp
 @fresh
 def _(g, x, weight, stats, length):
-    if stats is None:
-        return NotImplemented
-    dx, dweight, _ = kernels.norm.rows_backward(g, x, length, weight, stats, centred=False)
+    dx, dweight, _ = normalize_rows_vjp(g, x, weight, stats, length, centred=False)
     return [dx, None if weight is None else dweight.reshape(weight.shape)]
 
 
@@ -137,6 +153,49 @@ def _per_channel(p, x):
     return None if p is None else reshape(p, shape=(1, -1, *[1] * (x.ndim - 2)))
 
 
+def _grouped(x, groups):
+    """x as (batch, groups, channels of a group, pixels), with the axes over which it is normalised.
+
+    Without groups each channel is one, of all the batch.
+    """
+    n, channels = x.shape[:2]
+    axis = (2, 3) if groups else (0, 2, 3)
+    return x.reshape(n, groups or channels, channels // (groups or channels), math.prod(x.shape[2:])), axis
+
+
+@kernels.accelerated
+def normalize_channels(x, weight, bias, eps, groups=0, rectify=False, skip=None, running=None, moments=None):
+    """y, or max(y + skip, 0), of each of the groups of channels of an example, or without groups of each channel.
+
+    Also [mean, 1 / sqrt(var + eps)] of each. running: the mean and variance to use; moments: an array for those used.
+    """
+    z, axis = _grouped(x, groups)
+    mean, var = [s.reshape(-1, z.shape[1], 1, 1) for s in running or (z.mean(axis), z.var(axis))]
+    rstd = 1 / np.sqrt(var + eps)
+    y = _affine(((z - mean) * rstd).reshape(x.shape), _per_channel(weight, x), _per_channel(bias, x))
+    y = y if skip is None else y + skip
+    stats = np.stack([mean.ravel(), rstd.ravel()], dtype=np.float64)
+    if moments is not None:
+        moments[:] = mean.ravel(), var.ravel()
+    return np.maximum(y, 0) if rectify else y, stats
+
+
+@kernels.accelerated
+def normalize_channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
+    """dx as above, or rstd w g if the statistics were `given`; dw = sum g xhat and db = sum g of each channel; dskip.
+
+    y: the output, if it was rectified: of g, what meets a y <= 0 does not count.
+    """
+    g = g if y is None else np.where(y <= 0, 0, g)
+    z, axis = _grouped(x, groups)
+    mean, rstd = stats.reshape(2, -1, z.shape[1], 1, 1)
+    xhat, wg = (z - mean) * rstd, _affine(g, _per_channel(weight, x), None).reshape(z.shape)
+    dx = rstd * (wg if given else _across(wg, xhat, axis))
+    over = _all_but_channels(x)
+    dweight, dbias = (g * xhat.reshape(x.shape)).sum(over), g.sum(over)
+    return dx.reshape(x.shape), dweight, dbias, g if skipped else None
+
+
 def group_norm_reference(x, weight=None, bias=None, num_groups=1, eps=1e-5):
     _check_groups(x, weight, bias, num_groups)
     rows = reshape(x, shape=(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
@@ -151,18 +210,14 @@ def group_norm(x, weight=None, bias=None, *, num_groups=1, eps=1e-5):
     x (batch, channels, ...), weight and bias (channels,). Raises ValueError if the groups do not divide the channels.
     """
     _check_groups(x, weight, bias, num_groups)
-    if x.dtype is not FLOAT32:
-        return group_norm_reference(x, weight, bias, num_groups, eps), Residuals(stats=None)
-    y, stats = kernels.norm.groups(x, weight, bias, eps, num_groups)
+    y, stats = normalize_channels(x, weight, bias, eps, num_groups)
     return y, Residuals(stats=stats)
 
 
 @group_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, num_groups, stats):
-    if stats is None:
-        return NotImplemented
-    dx, dweight, dbias, _ = kernels.norm.groups_backward(g, x, weight, bias, stats, num_groups)
+    dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, stats, num_groups)
     return [dx, None if weight is None else dweight, None if bias is None else dbias]
 
 
@@ -221,10 +276,9 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, *
 @batch_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, running_mean, moments, wanted):
-    if moments is None or wanted[3] or wanted[4]:
+    if wanted[3] or wanted[4]:  # statistics that are differentiated too
         return NotImplemented
-    dx, dweight, dbias, _ = kernels.norm.groups_backward(
-        g, x, weight, bias, moments, given=running_mean is not None)
+    dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, moments, given=running_mean is not None)
     return [dx, dweight, dbias, None, None]
 
 
@@ -249,9 +303,9 @@ def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=No
 @batch_norm_relu.joint_vjp
 @fresh
 def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
-    if moments is None or wanted[3] or wanted[4]:
+    if wanted[3] or wanted[4]:
         return NotImplemented
-    dx, dweight, dbias, dskip = kernels.norm.groups_backward(
+    dx, dweight, dbias, dskip = normalize_channels_vjp(
         g, x, weight, bias, moments, y=out, skipped=skip is not None, given=running_mean is not None)
     return [dx, dweight, dbias, None, None, dskip]
 
@@ -259,20 +313,16 @@ def _(g, x, weight, bias, running_mean, skip, out, moments, wanted):
 def _batch_norm(who, x, weight, bias, running_mean, running_var, eps, stats, rectify=False, skip=None):
     """The output, and as the residual `moments` each channel's mean and 1 / sqrt(var + eps)."""
     _check_batch_norm(who, x, weight, bias, running_mean, running_var)
-    if x.dtype is not FLOAT32:
-        if stats is not None:
-            axis = _all_but_channels(x)
-            stats[:] = x.mean(axis), x.var(axis)
-        y = batch_norm_reference(x, weight, bias, running_mean, running_var, eps)
-        y = y if skip is None else y + skip
-        return np.maximum(y, 0) if rectify else y, Residuals(moments=None)
-    given = None
-    if running_mean is not None:
-        given = np.stack([running_mean, 1 / np.sqrt(running_var + np.float64(eps))])
-    y, moments = kernels.norm.groups(x, weight, bias, eps, rectify=rectify, skip=skip, stats=given)
-    if stats is not None:
-        stats[0], stats[1] = moments[0], np.maximum(moments[1] ** -2 - eps, 0)
+    running = None if running_mean is None else (running_mean, running_var)
+    y, moments = normalize_channels(x, weight, bias, eps, 0, rectify, skip, running, stats)
     return y, Residuals(moments=moments)
+
+
+@kernels.accelerated
+def move_statistics(mean, var, new_mean, new_var, n, momentum):
+    """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased."""
+    mean += momentum * (new_mean - mean)
+    var += momentum * (new_var * (n / (n - 1)) - var)
 
 
 def _all_but_channels(x):

@@ -7,22 +7,19 @@ over the taps (a, b) of a window. For one tap, the elements that all windows see
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import kernels
+from ..kernels import accelerated
 from ..primitive import Residuals, primitive
 from .elementwise import mul
 from .index import take
 from .matmul import matmul
 from .reduce import mean
 from .shape import reshape, transpose, unsqueeze
-
-LEAST = 64  # numbers from which the kernels beat NumPy
 
 
 class Axis(NamedTuple):
@@ -105,14 +102,12 @@ def _taps(frame: np.ndarray, windows: Windows) -> Iterator[tuple[int, np.ndarray
 
 
 @primitive
+@accelerated
 def max_windows(x, *, windows):
     """The largest element of every window; NaN if it has one."""
     rows, columns = windows
     first_rows, first_columns = _first_taps(rows), _first_taps(columns)
     taps = rows.kernel * columns.kernel
-    if kernels.worth(x, LEAST) and taps <= kernels.pool.MOST_TAPS:
-        y, index = kernels.pool.max_forward(x, rows, columns, first_rows, first_columns)
-        return y, Residuals(index=index)
     y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
     # Where all elements are -inf none is larger than what y starts with: it is the first, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
@@ -124,11 +119,9 @@ def max_windows(x, *, windows):
 
 
 @primitive
+@accelerated
 def put_taps(g, *, index, shape, windows):
     """Zeros of `shape`, with each g added at the tap of its window that `index` names. The adjoint of take_taps."""
-    rows, columns = windows
-    if kernels.worth(g, 1) and math.prod(shape) >= LEAST and index.dtype == np.uint8:
-        return kernels.pool.max_backward(g, index, shape, rows, columns)
     frame = _frame(shape, windows, 0, g.dtype)
     for tap, values in _taps(frame, windows):
         values += np.where(index == tap, g, 0)
@@ -174,11 +167,10 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
 
 @primitive
+@accelerated
 def sum_windows(x, *, windows):
     """The sum of every window."""
     rows, columns = windows
-    if kernels.worth(x, LEAST):
-        return kernels.pool.sum_forward(x, rows, columns)
     y = np.zeros((*x.shape[:-2], rows.number, columns.number), x.dtype)
     for _, values in _taps(_framed(x, windows, 0), windows):
         y += values
@@ -186,11 +178,9 @@ def sum_windows(x, *, windows):
 
 
 @primitive
+@accelerated
 def spread_windows(g, *, shape, windows):
     """Zeros of `shape`, with each g added to all of its window: the adjoint of sum_windows."""
-    rows, columns = windows
-    if kernels.worth(g, 1) and math.prod(shape) >= LEAST:
-        return kernels.pool.sum_backward(g, shape, rows, columns)
     frame = _frame(shape, windows, 0, g.dtype)
     for _, values in _taps(frame, windows):
         values += g

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import kernels
-from ..primitive import Residuals, fused, primitive
+from ..kernels import accelerated
+from ..primitive import Residuals, fresh, fused, primitive
 from .axes import axes, one_axis
-from .elementwise import exp, isfinite, log, logical_or, mul, sub, where
+from .compare import isfinite, logical_or
+from .elementwise import exp, log, mul, sub, where
 from .reduce import max, nonempty, sum, sum_over
 from .shape import permute, reshape
 
 # Softmax --------------------------------------------------------------------------------------------------------------
 
 
-LEAST = 256  # numbers from which the kernels beat NumPy
-
-
 @primitive
+@accelerated
 def softmax(x, *, axis=-1):
     """p_i = e^(x_i) / sum_j e^(x_j) along `axis`."""
     axis = one_axis("softmax", axis, x.ndim, scalar=True)
     if not x.ndim:
         return softmax.forward(x.reshape(1))[0]
-    if axis == x.ndim - 1 and kernels.worth(x, LEAST):
-        return kernels.softmax.softmax(x)
     e = np.exp(x - _top("softmax", x, axis))  # shifting x does not change p, and keeps every e^x in [0, 1]
     return e / sum_over(e, (axis,), True)
 
 
 @primitive
+@accelerated
 def log_softmax(x, *, axis=-1):
     """log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0."""
     axis = one_axis("log_softmax", axis, x.ndim, scalar=True)
     if not x.ndim:
         return log_softmax.forward(x.reshape(1))[0]
-    if axis == x.ndim - 1 and kernels.worth(x, LEAST):
-        return kernels.softmax.log_softmax(x)
     x = x - _top("log_softmax", x, axis)
     return x - np.log(sum_over(np.exp(x), (axis,), True))
 
@@ -49,18 +45,16 @@ def _top(who, x, axis):
 
 
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
+@accelerated
 def softmax_vjp(g, p, *, axis=-1):
     """p (g - sum_j g_j p_j), with p = softmax(x), whose Jacobian diag(p) - p p^T is symmetric."""
-    if axis in (-1, p.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(p, LEAST):
-        return kernels.softmax.softmax_backward(g, p)
     return p * (g - sum_over(g * p, axes("softmax", axis, p.ndim), True))
 
 
 @fused(reference=lambda g, y, axis=-1: g - exp(y) * sum(g, axis=axis, keepdim=True))
+@accelerated
 def log_softmax_vjp(g, y, *, axis=-1):
     """g - e^y sum_j g_j, with y = log_softmax(x)."""
-    if axis in (-1, y.ndim - 1) and kernels.worth(g, LEAST) and kernels.worth(y, LEAST):
-        return kernels.softmax.log_softmax_backward(g, y)
     return g - np.exp(y) * sum_over(g, axes("log_softmax", axis, y.ndim), True)
 
 
@@ -168,32 +162,28 @@ def reduced(losses, reduction, divisor, sum):
 
 
 @fused(reference=_cross_entropy_reference)
+@accelerated
 def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    if target.dtype.kind != "f" and kernels.worth(input, LEAST) and (weight is None or weight.dtype is input.dtype):
-        losses, stats, total, divisor = kernels.softmax.cross_entropy(
-            input, target, weight, ignore_index, label_smoothing)
-        out = losses if reduction == "none" else np.asarray(reduced(total, reduction, divisor, np.float32), np.float32)
-        return out, Residuals(stats=stats, divisor=divisor)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     losses = -sum_over(q * np.where(q != 0, log_softmax.forward(input), 0), (1,), False)
-    return reduced(losses, reduction, divisor, sum.forward), Residuals(stats=None, divisor=divisor)
+    return reduced(losses, reduction, divisor, sum.forward), Residuals(stats=None, totals=None)
 
 
 @_cross_entropy.joint_vjp
-def _(g, input, target, weight, stats, divisor, ignore_index, reduction, label_smoothing, wanted):
-    if stats is not None:
-        share = 1 / divisor if reduction == "mean" and divisor else 1.0
-        dinput = kernels.softmax.cross_entropy_backward(np.ravel(g), input, target, stats, weight, ignore_index,
-                                                        label_smoothing, share)
-        return [dinput, None, None]
+@fresh
+def _(g, input, target, weight, stats, totals, ignore_index, reduction, label_smoothing, wanted):
+    if wanted[1]:
+        return NotImplemented  # rare enough for the reference
+    return [cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, reduction, label_smoothing),
+            None, None]
+
+
+@accelerated
+def cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, reduction, label_smoothing):
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     if reduction == "mean":
         g = g / input.dtype.type(divisor or 1)
-    g = np.expand_dims(g, -1)
-    dinput = g * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, where the rows of q sum to 1
-    if not wanted[1]:
-        return [dinput, None, None]
-    return [dinput, -g * (1 - label_smoothing) * (1 if weight is None else weight) * log_softmax.forward(input), None]
+    return np.expand_dims(g, -1) * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, if q sums to 1
 
 
 def _distribution(input, target, weight, ignore_index, label_smoothing):

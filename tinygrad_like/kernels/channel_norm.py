@@ -1,0 +1,368 @@
+"""Normalisation of float32 arrays by channels, (x - mean) / sqrt(variance + eps) * weight + bias; see norm.py.
+
+A group, whose numbers share a mean and a variance, is made of runs of neighbours, `step` apart. In (batch, channels,
+run), one of group norm is neighbouring channels of an example, one of batch norm is a channel of all.
+"""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+from ..dtypes import FLOAT64
+from .norm import (
+    COST,
+    LOOP,
+    LOW,
+    STATS,
+    STATS_WRITE,
+    SUMS,
+    check_gradient,
+    contracted,
+    corrections,
+    mean_and_variance,
+    minus,
+    parameter_gradients,
+    parameters,
+)
+from .program import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan, kernel, together
+from .reduce import PIECE
+from .simd import inner
+from .vectormath import INF, F
+
+SHORT, COLUMNS = 12, 128  # runs shorter than that are taken as columns, so many at a time
+
+
+# --- Groups -----------------------------------------------------------------------------------------------------------
+# y = max((x - centre) * scale + shift + skip, floor), with a floor of 0 for ReLU and of -inf otherwise. So backward can
+# tell from x where y was at the floor, and need not read y, unless there is a skip.
+
+
+@njit(**LOOP)
+def _coefficients(mean, rstd, weight, bias):
+    """(centre, scale, shift): the mean rounded, and what makes (x - centre) * scale + shift the normalised x."""
+    centre = F(mean)
+    scale = rstd * weight
+    return centre, F(scale), F(bias - (mean - centre) * scale)
+
+
+@njit(**LOOP)
+def _note(mean, variance, eps, group, stats, moments):
+    stats[0, group], stats[1, group] = mean, 1 / math.sqrt(variance + eps)
+    if moments.size:
+        moments[0, group], moments[1, group] = mean, variance
+
+
+@njit(**LOOP)
+def _run(layout, group, k, stats, weight, bias):
+    """Of run k of a group: its channel, where it begins, and its coefficients."""
+    c = (group * layout.runs + k) % weight.size if layout.own else group
+    centre, scale, shift = _coefficients(stats[0, group], stats[1, group], weight[c], bias[c])
+    return c, group * layout.start + k * layout.step, centre, scale, shift
+
+
+@njit(**LOOP)
+def _affine(x, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre) * scale + shift
+        y[i] = floor if v < floor else v  # this way round, NaN stays NaN
+
+
+@njit(**LOOP)
+def _affine_add(x, skip, centre, scale, shift, floor, y):
+    for i in range(x.size):
+        v = (x[i] - centre) * scale + shift + skip[i]
+        y[i] = floor if v < floor else v
+
+
+@inner
+def _normalize_group(x, skip, weight, bias, floor, layout, stats, y, group):
+    for k in range(layout.runs):
+        _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        here = slice(i, i + layout.length)
+        if skip.size:
+            _affine_add(x[here], skip[here], centre, scale, shift, floor, y[here])
+        else:
+            _affine(x[here], centre, scale, shift, floor, y[here])
+
+
+@njit(**SUMS)
+def _sums(g, x, centre, scale, shift, floor):
+    """The sums of g and of g (x - centre), where y was above the floor."""
+    total, slope = F(0), F(0)
+    for i in range(g.size):
+        d = minus(x[i], centre)
+        gi = F(0) if d * scale + shift <= floor else g[i]
+        total += gi
+        slope += gi * d
+    return total, slope
+
+
+@njit(**SUMS)
+def _sums_and_dskip(g, x, y, centre, floor, dskip):
+    total, slope = F(0), F(0)
+    for i in range(g.size):
+        gi = F(0) if y[i] <= floor else g[i]
+        dskip[i] = gi
+        total += gi
+        slope += gi * minus(x[i], centre)
+    return total, slope
+
+
+@contracted
+def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, group):
+    mean, rstd, length = stats[0, group], stats[1, group], layout.length
+    rest = mean - F(mean)
+    total, slope = 0.0, 0.0
+    first, count = (group * layout.runs, layout.runs) if layout.own else (group, 1)
+    sums[:, first : first + count] = 0
+    for k in range(layout.runs):
+        c, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        s, t = 0.0, 0.0
+        for j in range(i, i + length, PIECE):
+            piece = slice(j, min(j + PIECE, i + length))
+            if dskip.size:
+                a, b = _sums_and_dskip(g[piece], x[piece], y[piece], centre, floor, dskip[piece])
+            else:
+                a, b = _sums(g[piece], x[piece], centre, scale, shift, floor)
+            s += a
+            t += b
+        total += weight[c] * s
+        slope += weight[c] * t
+        place = first + k if layout.own else group
+        sums[0, place] += rstd * (t - rest * s)
+        sums[1, place] += s
+    level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
+    if given:  # statistics that do not depend on x
+        level, slope = 0.0, 0.0
+    passed, limit, low, steep = dskip if dskip.size else g, -INF if dskip.size else floor, F(level), F(slope)
+    for k in range(layout.runs):
+        _, i, centre, scale, shift = _run(layout, group, k, stats, weight, bias)
+        g_i, x_i, dx_i = passed[i : i + length], x[i : i + length], dx[i : i + length]
+        for j in range(length):
+            d = x_i[j] - centre
+            gj = F(0) if d * scale + shift <= limit else g_i[j]
+            dx_i[j] = scale * gj - low - steep * d
+
+
+# --- Columns ----------------------------------------------------------------------------------------------------------
+# Groups of batch norm with runs too short for a loop, such as single numbers: (batch, channels * run) as a matrix, of
+# which vectors run along the rows, over some columns at a time.
+
+
+@njit(**LOOP)
+def _add_channels(columns, length, total):
+    """Add up the columns of each channel."""
+    for c in range(total.size):
+        for j in range(c * length, (c + 1) * length):
+            total[c] += columns[j]
+
+
+@njit(**LOOP)
+def _zeros(n):
+    """Seven rows, each an array of its own: of rows of one array LLVM cannot tell that they do not overlap."""
+    return (np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F), np.zeros(n, F),
+            np.zeros(n, F))  # fmt: skip
+
+
+@njit(**LOOP)
+def _strip(strip, channels, length):
+    """Of a strip of columns: its first channel, how many channels and columns it has, and its first column."""
+    part = max(1, COLUMNS // length)
+    first, count = strip * part, min(part, channels - strip * part)
+    return first, count, count * length, first * length
+
+
+@contracted
+def _strip_moments(x, channels, eps, length, strip, stats, moments):
+    """As `mean_and_variance`, of the channels of a strip."""
+    first, count, width, left = _strip(strip, channels, length)
+    n, share = channels * length, channels / x.size
+    centre, a, b = _zeros(width)[:3]
+    for j in range(width):
+        centre[j] = x[left + j // length * length]
+    for _ in range(2):
+        total, squares, again = np.zeros(count), np.zeros(count), False
+        for begin in range(left, x.size, LOW * n):
+            a[:], b[:] = 0, 0
+            for i in range(begin, min(begin + LOW * n, x.size), n):
+                x_i = x[i : i + width]
+                for j in range(width):
+                    d = x_i[j] - centre[j]
+                    a[j] += d
+                    b[j] += d * d
+            _add_channels(a, length, total)
+            _add_channels(b, length, squares)
+        for c in range(count):
+            off = total[c] * share
+            mean, variance = centre[c * length] + off, squares[c] * share - off * off
+            _note(mean, max(variance, 0.0), eps, first + c, stats, moments)
+            if off * off > 16 * variance:
+                again = True
+                centre[c * length : (c + 1) * length] = mean
+        if not again:
+            break
+
+
+@contracted
+def _normalize_strip(x, skip, weight, bias, floor, length, stats, y, strip):
+    first, _, width, left = _strip(strip, weight.size, length)
+    none, centre, scale, shift = _zeros(width)[:4]
+    for j in range(width):
+        c = first + j // length
+        centre[j], scale[j], shift[j] = _coefficients(stats[0, c], stats[1, c], weight[c], bias[c])
+    for i in range(left, x.size, weight.size * length):
+        x_i, y_i, added = x[i : i + width], y[i : i + width], skip[i : i + width] if skip.size else none
+        for j in range(width):
+            v = (x_i[j] - centre[j]) * scale[j] + shift[j] + added[j]
+            y_i[j] = floor if v < floor else v
+
+
+@contracted
+def _strip_vjp(g, x, y, weight, floor, given, length, stats, dx, dskip, sums, strip):
+    first, count, width, left = _strip(strip, weight.size, length)
+    n, share = weight.size * length, weight.size / x.size
+    masked, centre, scale, level, slope, a, b = _zeros(width)
+    for j in range(width):
+        c = first + j // length
+        centre[j], scale[j] = stats[0, c], stats[1, c] * weight[c]
+    products, total = sums[0, first : first + count], sums[1, first : first + count]
+    products[:], total[:] = 0, 0
+    for begin in range(left, x.size, LOW * n):
+        a[:], b[:] = 0, 0
+        for i in range(begin, min(begin + LOW * n, x.size), n):
+            g_i, x_i, y_i = g[i : i + width], x[i : i + width], y[i : i + width]
+            kept = dskip[i : i + width] if dskip.size else masked
+            for j in range(width):
+                kept[j] = F(0) if y_i[j] <= floor else g_i[j]
+            for j in range(width):
+                a[j] += kept[j]
+                b[j] += kept[j] * (x_i[j] - centre[j])
+        _add_channels(a, length, total)
+        _add_channels(b, length, products)
+    for c in range(count):
+        mean, rstd, w = stats[0, first + c], stats[1, first + c], weight[first + c]
+        rest = mean - F(mean)
+        if not given:
+            low, steep = corrections(w * total[c], w * products[c], rest, rstd, share)
+            level[c * length : (c + 1) * length] = low
+            slope[c * length : (c + 1) * length] = steep
+        products[c] = rstd * (products[c] - rest * total[c])
+    for i in range(left, x.size, n):
+        g_i, x_i, y_i, dx_i = g[i : i + width], x[i : i + width], y[i : i + width], dx[i : i + width]
+        for j in range(width):
+            gj = F(0) if y_i[j] <= floor else g_i[j]
+            dx_i[j] = scale[j] * gj - level[j] - slope[j] * (x_i[j] - centre[j])
+
+
+# --- Channels: groups or columns --------------------------------------------------------------------------------------
+
+
+# units: of work, groups or strips of columns; runs in a group, numbers in a run, distance between groups, distance
+# between runs; own: whether each run is a channel; columns: whether they are taken as such
+Layout = namedtuple("Layout", "units runs length start step own columns")
+
+
+def _layout(x: np.ndarray, groups: int) -> Layout:
+    """Of x (batch, channels, ...) in `groups` per example, or 0 for one per channel of the batch."""
+    batch, channels = x.shape[:2]
+    length = math.prod(x.shape[2:])
+    if groups:
+        runs = channels // groups
+        return Layout(batch * groups, runs, length, runs * length, length, 1, 0)
+    columns = 0 < length < SHORT
+    units = -(-channels // max(1, COLUMNS // length)) if columns else channels
+    return Layout(units, batch, length, length, channels * length, 0, columns)
+
+
+@kernel(x=READ, skip=OPTIONAL, weight=READ, bias=READ, running_mean=OPTIONAL, running_var=OPTIONAL, floor=REAL,
+        eps=REAL, layout=Plan(Layout, {}), stats=STATS_WRITE, moments=OPTIONAL_WRITE.of(FLOAT64, 2), y=WRITE,
+        cost=COST)
+def _normalize_channels(x, skip, weight, bias, running_mean, running_var, floor, eps, layout, stats, moments, y,
+                        task, tasks):
+    length, floor = layout.length, F(floor)
+    for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        if running_mean.size:
+            first, count, _, _ = _strip(unit, weight.size, length) if layout.columns else (unit, 1, 0, 0)
+            for c in range(first, first + count):
+                _note(running_mean[c], running_var[c], eps, c, stats, moments)
+        elif layout.columns:
+            _strip_moments(x, weight.size, eps, length, unit, stats, moments)
+        else:
+            mean, variance = mean_and_variance(x, unit * layout.start, layout.runs, layout.step, length, True)
+            _note(mean, variance, eps, unit, stats, moments)
+        if layout.columns:
+            _normalize_strip(x, skip, weight, bias, floor, length, stats, y, unit)
+        else:
+            _normalize_group(x, skip, weight, bias, floor, layout, stats, y, unit)
+
+
+@kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
+        dskip=OPTIONAL_WRITE, sums=STATS_WRITE, cost=COST)
+def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, task, tasks):
+    floor = F(floor)
+    for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
+        if layout.columns:
+            _strip_vjp(g, x, y, weight, floor, given, layout.length, stats, dx, dskip, sums, unit)
+        else:
+            _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, sums, unit)
+
+
+def normalize_channels(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float, groups: int = 0,
+    rectify: bool = False, skip: np.ndarray | None = None, running: tuple[np.ndarray, np.ndarray] | None = None,
+    moments: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """y of x (batch, channels, ...), with weight and bias per channel; and `stats`, the mean and 1 / sqrt(var + eps).
+
+    groups: the groups of channels of an example, for group norm, or 0 for batch norm.
+    rectify: y is max(y, 0); skip: is added to y before that; running: mean and variance in the place of those of x;
+    moments (2, channels): receives mean and variance.
+    """
+    layout, channels = _layout(x, groups), x.shape[1]
+    if moments is not None and not (moments.dtype is FLOAT64 and moments.shape == (2, channels)
+                                    and moments.flags.carray):
+        return NotImplemented
+    y, stats = np.empty(x.shape, np.float32), np.empty((2, layout.units if groups else channels))
+    _normalize_channels(x, skip, *parameters(weight, bias, channels), *(running or (None, None)),
+                        0.0 if rectify else -np.inf, eps, layout, stats, moments, y)
+    return y, stats
+
+
+def normalize_channels_vjp(
+    g: np.ndarray, x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, stats: np.ndarray,
+    groups: int = 0, y: np.ndarray | None = None, skipped: bool = False, given: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """The gradients of x, weight, bias and, if `skipped`, skip; y is the output, if it was rectified."""
+    check_gradient(g, x, g.size)
+    layout, channels = _layout(x, groups), x.shape[1]
+    dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
+    sums = np.empty((2, channels * (len(x) if groups else 1)))
+    dweight, dbias = np.empty(channels, np.float32), np.empty(channels, np.float32)
+    with together():
+        _normalize_channels_vjp(g, x, x if y is None else y, *parameters(weight, bias, channels),
+                                -np.inf if y is None else 0.0, given, layout, stats, dx, dskip, sums)
+        parameter_gradients(sums, dweight, dbias)
+    return dx, dweight, dbias, dskip
+
+
+# --- Running statistics -----------------------------------------------------------------------------------------------
+
+
+@kernel(mean=WRITE, var=WRITE, new_mean=REALS, new_var=REALS, share=REAL, momentum=REAL)
+def _move_statistics(mean, var, new_mean, new_var, share, momentum, task, tasks):
+    for i in range(task * mean.size // tasks, (task + 1) * mean.size // tasks):
+        mean[i] += momentum * (new_mean[i] - mean[i])
+        var[i] += momentum * (new_var[i] * share - var[i])
+
+
+def move_statistics(mean: np.ndarray, var: np.ndarray, new_mean: np.ndarray, new_var: np.ndarray, n: int,
+                    momentum: float) -> None:
+    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers."""
+    if new_mean.dtype is not FLOAT64 or not (mean.flags.carray and var.flags.carray):
+        return NotImplemented
+    if not mean.shape == var.shape == new_mean.shape == new_var.shape:
+        raise ValueError(f"running statistics: {mean.shape} and {var.shape} cannot move to {new_mean.shape} and "
+                         f"{new_var.shape}; all must have one number for each channel")
+    _move_statistics(mean, var, new_mean, new_var, n / (n - 1), momentum)

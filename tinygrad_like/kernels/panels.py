@@ -1,0 +1,76 @@
+"""How the rows of a product's left operand are packed, so that tiles read what lies together; and gated on the way.
+
+A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
+"""
+
+from .matrix import place
+from .simd import COLUMNS, FLOATS, ROWS, inner
+from .tiles import copy_float, fetch, make_copy, make_gated_copy, make_strip_copy
+
+_STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
+_AHEAD = 8  # k between the line being packed and the one being fetched
+
+_copy_rows = make_copy(ROWS)
+_copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
+_copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) for gated in (False, True))
+
+
+@inner
+def fetch_columns(b, k, part, parts):
+    """Have a share of b[:k, :COLUMNS] fetched into the cache, where its numbers lie together."""
+    lines, length, step = (k, 4 * COLUMNS, b.row) if b.column == 4 else (COLUMNS, 4 * k, b.column)
+    if b.column == 4 or b.row == 4:
+        for line in range(part * lines // parts, (part + 1) * lines // parts):
+            # From the end of a cache line on: its beginning may belong to the panel before, which was fetched already.
+            for byte in range(min(60, length - 4), length, 64):
+                fetch(b.address + line * step + byte)
+
+
+@inner
+def pitch_of(k):
+    """Bytes from one packed panel of A to the next: not a power of two, or one k of all would share a set of cache
+    lines; and room for what a strip's copy writes past the end."""
+    return 4 * ROWS * k + 64
+
+
+@inner
+def _pack_line(line, step, rows, target, pitch, gate):
+    """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
+    for i in range(0, rows, ROWS):
+        if gate:
+            _copy_gated_rows(line, line + gate, target, rows - i)
+        elif step == 4:
+            _copy_rows(line, target, rows - i)
+        else:
+            for within in range(min(rows - i, ROWS)):
+                copy_float(line + within * step, target + 4 * within)
+        line, target = line + ROWS * step, target + pitch
+
+
+@inner
+def pack_rows(a, rows, k, panels, gate):
+    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
+
+    If there is a gate, the numbers of a column lie together.
+    """
+    pitch = pitch_of(k)
+    for i in range(0, rows, _STRIP):
+        whole = a.row == 4 and rows - i >= _STRIP
+        for j in range(k):
+            line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
+            if whole and gate:
+                _copy_gated_strip(line, gate, target, pitch, _AHEAD * a.column)
+            elif whole:
+                _copy_strip(line, gate, target, pitch, _AHEAD * a.column)
+            else:
+                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch, gate)
+
+
+@inner
+def copy_open(a, rows, k, target, pitch, gate):
+    """target[i, j] = a[i, j] where the gate is open, else 0, for i < rows, j < k; the rows of A and target are rows in
+    memory, those of target `pitch` bytes apart, a whole number of vectors."""
+    for i in range(rows):
+        for j in range(0, k, FLOATS):
+            source = place(a, i, j)
+            _copy_gated(source, source + gate, target + i * pitch + 4 * j, k - j)

@@ -1,0 +1,254 @@
+"""Attention's matrices in panels: products of them, and what is done to a panel of scores.
+
+Number [i, j] of a matrix in panels is [j // COLUMNS][i][j % COLUMNS]. The tiles of tiles.py read it on either side of a
+product, and either way round: it takes one table of offsets for i and one for j. Scores are a panel (keys, COLUMNS), a
+query to a lane, so that what is done to all keys of a query is done to whole vectors.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .matrix import pack_columns, part_of, turn
+from .program import REAL, WRITE, kernel
+from .simd import (
+    COLUMNS,
+    FLOATS,
+    ROWS,
+    VECTOR,
+    VECTORS,
+    counting,
+    element,
+    inner,
+    integer,
+    lanes_before,
+    load,
+    procedure,
+    store,
+)
+from .tiles import make_tile
+from .views import floats_at
+
+F, U = np.float32, np.uint32
+
+LINE = 4 * COLUMNS  # bytes of a row of a panel
+
+_wide_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
+
+
+class Panels(NamedTuple):
+    """A matrix in panels."""
+
+    address: int
+    pitch: int  # bytes from one panel to the next
+
+
+class Operand(NamedTuple):
+    """The left side of a product: number [i, k] is at address + rows[i] + columns[k]."""
+
+    address: int
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+@inner
+def pack(x, rows, columns, panels, factor):
+    """panels = factor * x for a matrix (rows, columns)."""
+    for j in range(0, columns, COLUMNS):
+        panel = panels.address + j // COLUMNS * panels.pitch
+        pack_columns(part_of(x, 0, j), rows, columns - j, panel)
+        if factor != 1:
+            numbers = floats_at(panel, rows * COLUMNS)
+            for i in range(numbers.size):
+                numbers[i] *= factor
+
+
+@inner
+def offsets_in_column(table, count):
+    """Offsets of numbers [i, 0] of panels; past the end, of the last one: what ends a matrix amid a tile."""
+    for i in range(count + ROWS):
+        table[i] = min(i, count - 1) * LINE
+
+
+@inner
+def offsets_in_row(table, count, pitch):
+    """Offsets of numbers [0, j] of panels."""
+    for j in range(count + ROWS):
+        last = min(j, count - 1)
+        table[j] = last // COLUMNS * pitch + last % COLUMNS * 4
+
+
+@inner
+def multiply(a, b, start, out, rows, columns, depth):
+    """out = start + A B, for an Operand A, B in Panels, and matrices start and out whose rows are contiguous."""
+    r, c = a.rows.ctypes.data, a.columns.ctypes.data
+    for j in range(0, columns, COLUMNS):
+        panel = b.address + j // COLUMNS * b.pitch
+        for i in range(0, rows, ROWS):
+            tile = (depth, a.address, r + 8 * i, c, panel, LINE, start.address + i * start.row + 4 * j, start.row,
+                    out.address + i * out.row + 4 * j, out.row, rows - i, columns - j, 0)
+            if columns - j <= FLOATS:
+                _narrow_tile(*tile)
+            else:
+                _wide_tile(*tile)
+
+
+# Panels of scores -----------------------------------------------------------------------------------------------------
+
+
+def _lanes(b, line):
+    """The line of COLUMNS numbers at an address, as vectors."""
+    return [load(b, b.add(line, integer(4 * FLOATS * j)), VECTOR) for j in range(VECTORS)]
+
+
+def _put(b, vectors, line):
+    for j, x in enumerate(vectors):
+        store(b, x, b.add(line, integer(4 * FLOATS * j)))
+
+
+def _fold(combine):
+    """Intrinsic part: line = combine(line, every line of the panel)."""
+
+    def emit(b, panel, keys, line):
+        folded = [cgutils.alloca_once_value(b, x) for x in _lanes(b, line)]  # in registers
+        with counting(b, keys) as key:
+            for x, old in zip(_lanes(b, element(b, panel, key, integer(LINE))), folded, strict=True):
+                b.store(combine(b, b.load(old), x), old)
+        _put(b, [b.load(x) for x in folded], line)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def maximum(typing, panel, keys, line):
+    """line = the larger of line and every line of the panel."""
+    return _fold(lambda b, x, y: b.select(b.fcmp_ordered(">", x, y), x, y))
+
+
+@intrinsic
+def add_lines(typing, panel, keys, line):
+    """line += every line of the panel."""
+    return _fold(lambda b, x, y: b.fadd(x, y))
+
+
+@intrinsic
+def subtract(typing, panel, keys, line):
+    """panel -= line."""
+
+    def emit(b, panel, keys, line):
+        shift = _lanes(b, line)
+        with counting(b, keys) as key:
+            row = element(b, panel, key, integer(LINE))
+            _put(b, [b.fsub(x, y) for x, y in zip(_lanes(b, row), shift, strict=True)], row)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def gradient_of_scores(typing, weights, gradients, keys, inverse, delta):
+    """weights *= inverse; gradients = weights * (gradients - delta)."""
+
+    def emit(b, weights, gradients, keys, inverse, delta):
+        scales, means = _lanes(b, inverse), _lanes(b, delta)
+        with counting(b, keys) as key:
+            p_row, dp_row = (element(b, panel, key, integer(LINE)) for panel in (weights, gradients))
+            p = [b.fmul(x, y) for x, y in zip(_lanes(b, p_row), scales, strict=True)]
+            dp = [b.fsub(x, y) for x, y in zip(_lanes(b, dp_row), means, strict=True)]
+            _put(b, p, p_row)
+            _put(b, [b.fmul(x, y) for x, y in zip(p, dp, strict=True)], dp_row)
+
+    return procedure(emit, 5)
+
+
+@intrinsic
+def _hide(typing, line, count):
+    """The first `count` numbers of a line = -inf."""
+
+    def emit(b, line, count):
+        hidden = ir.Constant(VECTOR, [-math.inf] * FLOATS)
+        for j in range(VECTORS):
+            mask = lanes_before(b, b.sub(count, integer(FLOATS * j)), FLOATS)
+            store(b, hidden, b.add(line, integer(4 * FLOATS * j)), mask)
+
+    return procedure(emit, 2)
+
+
+@inner
+def hide_future(scores, first_key, keys, first_query):
+    """Scores of keys after the query are -inf."""
+    for key in range(max(first_key, first_query + 1), first_key + keys):
+        _hide(scores + (key - first_key) * LINE, key - first_query)
+
+
+@inner
+def add_mask(scores, keys, queries, mask, spare):
+    """Add a block of a mask (queries, keys) to the scores; spare has room for a panel."""
+    pack_columns(turn(mask), keys, queries, spare)
+    x, y = floats_at(scores, keys * COLUMNS), floats_at(spare, keys * COLUMNS)
+    for i in range(x.size):
+        x[i] += y[i]
+
+
+# Dropout --------------------------------------------------------------------------------------------------------------
+
+
+class Dropout(NamedTuple):
+    seed: int
+    threshold: np.uint32  # weights whose random number is lower are dropped
+    factor: np.float32  # of the others
+
+
+@inner
+def dropout_of(p, seed):
+    return Dropout(seed, U(min(int(np.rint(p * 2.0**32)), 2**32 - 1)), F(0) if p >= 1 else F(1 / (1 - p)))
+
+
+@inner
+def _mixed(x):
+    """A bijection of 32 bits in which every bit of x changes half of the bits of the result (Wellons' lowbias32)."""
+    x = U(U(x ^ (x >> U(16))) * U(0x7FEB352D))
+    x = U(U(x ^ (x >> U(15))) * U(0x846CA68B))
+    return U(x ^ (x >> U(16)))
+
+
+@inner
+def _row_key(dropout, row):
+    return _mixed(U(_mixed(U(U(row) ^ U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
+
+
+@inner
+def _kept(dropout, row_key, key):
+    """Whether the weight of a key stays: a function of place and seed, so that backward finds it again."""
+    return _mixed(U(row_key + U(U(key) * U(0x9E3779B9)))) >= dropout.threshold
+
+
+@inner
+def drop(weights, dropout, row, key, keys, row_keys):
+    """Dropout of a panel of weights, whose first number is of that row and key; row_keys has room for COLUMNS."""
+    for i in range(COLUMNS):
+        row_keys[i] = _row_key(dropout, row + i)
+    for j in range(keys):
+        line = floats_at(weights + j * LINE, COLUMNS)
+        for i in range(COLUMNS):
+            line[i] = line[i] * dropout.factor if _kept(dropout, row_keys[i], key + j) else F(0)
+
+
+@kernel(p=REAL, out=WRITE, cost=1.0)
+def _dropout_factors(keys, p, seed, out, task, tasks):
+    rows, dropout = out.size // keys, dropout_of(p, seed)
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
+        row_key = _row_key(dropout, row)
+        for key in range(keys):
+            out[row * keys + key] = dropout.factor if _kept(dropout, row_key, key) else F(0)
+
+
+def dropout_factors(shape, p, seed):
+    """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
+    out = np.empty(shape, np.float32)
+    if out.size:
+        _dropout_factors(shape[-1], p, seed, out)
+    return out

@@ -1,0 +1,280 @@
+"""The one micro-kernel under every matrix product and every convolution, and copies of blocks.
+
+A product is computed in tiles of a few rows and columns that stay in registers while k runs:
+
+    out[i, j] = start[i, j] + sum_k A[i, k] B[k, j],        A[i, k] = a[r[i] + c[k]]
+
+For each k the tile loads one row of B, a few vectors; every row of the tile multiplies it by one broadcast number of A.
+A is read where it lies, through two tables of offsets:
+
+    matrix product     r[i] = i * row_stride              c[k] = k * column_stride
+    convolution        r[i] = offset of output pixel i    c[k] = offset of tap k = (channel, kh, kw)
+
+So im2col, the matrix whose rows are the patches of an image, never has to exist: it is the outer sum of two offset
+tables. Its transpose, which the weight gradient multiplies by, is the same two tables, swapped.
+
+The tables also end a matrix that is no whole number of tiles: rows past the edge repeat the last row.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .simd import (
+    F32,
+    FLOATS,
+    I32,
+    I64,
+    VECTOR,
+    broadcast,
+    by_pairs,
+    counting,
+    element,
+    integer,
+    lanes_before,
+    load,
+    load_open,
+    minimum,
+    multiply_add,
+    prefetch,
+    procedure,
+    store,
+    transposed,
+)
+
+
+def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
+    """The micro-kernel for tiles of rows x (vectors * FLOATS) outputs.
+
+    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify)``, with
+    A[i, j] = a[r[i] + c[j]], is
+
+        out[:, :] = start + A[:, :k] @ B[:k],        and its positive part, max(., 0), if rectify is not 0
+
+    r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
+    out at start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a
+    bias, and start = out accumulates. Fewer than `rows` rows or vectors * FLOATS columns may be left before the edge of
+    the matrix. Columns beyond it are masked in start and out, but B must have them. Rows beyond it are the last row
+    once more, in the table r and in out, where the same numbers are written twice: the edge needs no other kernel.
+
+    If B is scattered, b and b_k are tables too: vector j of row k of B is at b[j] + b_k[k], as the pixels of an image
+    are that a tap of a convolution meets.
+    """
+
+    @intrinsic
+    def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify):
+        return procedure(partial(_emit_tile, rows, vectors, scattered), 13)
+
+    return tile
+
+
+def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left,
+               rectify):
+    sums = [[cgutils.alloca_once(build, VECTOR) for _ in range(vectors)] for _ in range(rows)]  # in registers
+    offset = [integer(4 * FLOATS * j) for j in range(vectors)]
+    inside = [lanes_before(build, build.sub(columns_left, integer(j * FLOATS)), FLOATS) for j in range(vectors)]
+    whole = build.icmp_signed(">=", columns_left, integer(vectors * FLOATS))
+
+    def for_each_vector(base, stride, act):
+        row = [base]
+        for i in range(1, rows):
+            below = build.select(build.icmp_signed("<", integer(i), rows_left), stride, integer(0))
+            row.append(build.add(row[-1], below))
+        with build.if_else(whole) as (all_columns, some_columns):
+            for branch, masks in (all_columns, [None] * vectors), (some_columns, inside):
+                with branch:
+                    for i in range(rows):
+                        for j in range(vectors):
+                            act(sums[i][j], build.add(row[i], offset[j]), masks[j])
+
+    def begin(total, address, mask):
+        build.store(build.fadd(load(build, address, VECTOR, mask), build.load(total)), total)
+
+    zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+    for total in (total for row in sums for total in row):
+        build.store(zero, total)
+    a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+    if scattered:
+        b_row = [load(build, build.add(b, integer(8 * j)), I64) for j in range(vectors)]
+
+    def multiply(i_k):
+        c_k = load(build, element(build, c, i_k, integer(8)), I64)
+        if scattered:
+            b_at = load(build, element(build, b_k, i_k, integer(8)), I64)
+            y = [load(build, build.add(b_row[j], b_at), VECTOR) for j in range(vectors)]
+        else:
+            b_at = element(build, b, i_k, b_k)
+            y = [load(build, build.add(b_at, offset[j]), VECTOR) for j in range(vectors)]
+        for i in range(rows):
+            x = broadcast(build, load(build, build.add(a_row[i], c_k), F32), FLOATS)
+            for j in range(vectors):
+                build.store(multiply_add(build, x, y[j], build.load(sums[i][j])), sums[i][j])
+
+    by_pairs(build, k, multiply)
+    for_each_vector(start, start_i, begin)  # only now: on top of thousands of other terms, each would lose digits
+    with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
+        for total in (total for row in sums for total in row):
+            y = build.load(total)
+            y = build.select(build.fcmp_ordered("<", y, zero), zero, y)  # this way round, NaN stays NaN
+            build.store(y, total)
+    for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
+
+
+def make_dots(rows: int) -> Callable:
+    """``dots(k, a, r, c, b, out, rows_left)``: out[i] += sum_j a[r[i] + c[j]] b[j] for i < rows_left <= rows.
+
+    j runs over k vectors, within which a is contiguous: of the table c, only every FLOATS-th entry is read.
+    """
+
+    @intrinsic
+    def dots(typing, k, a, r, c, b, out, rows_left):
+        def emit(build, k, a, r, c, b, out, rows_left):
+            zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+            sums = [cgutils.alloca_once_value(build, zero) for _ in range(rows)]
+            a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+            with counting(build, k) as j:
+                c_j = load(build, element(build, c, j, integer(8 * FLOATS)), I64)
+                y = load(build, element(build, b, j, integer(4 * FLOATS)), VECTOR)
+                for i in range(rows):
+                    x = load(build, build.add(a_row[i], c_j), VECTOR)
+                    build.store(multiply_add(build, x, y, build.load(sums[i])), sums[i])
+            for i in range(rows):
+                total, half = build.load(sums[i]), FLOATS // 2
+                while half:  # add the upper half to the lower, until one lane has the sum
+                    order = ir.Constant(ir.VectorType(I32, FLOATS), [(n + half) % FLOATS for n in range(FLOATS)])
+                    total = build.fadd(total, build.shuffle_vector(total, total, order))
+                    half //= 2
+                with build.if_then(build.icmp_signed("<", integer(i), rows_left)):
+                    where = build.add(out, integer(4 * i))
+                    first = build.extract_element(total, ir.Constant(I32, 0))
+                    store(build, build.fadd(load(build, where, F32), first), where)
+
+        return procedure(emit, 7)
+
+    return dots
+
+
+# Copies ---------------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def fetch(typing, address):
+    """Have the cache line of an address fetched into the second-level cache; the address may be anything."""
+    return procedure(lambda b, address: prefetch(b, address, 2), 1)
+
+
+@intrinsic
+def copy_float(typing, source, target):
+    """Copy one float32."""
+    return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
+
+
+def _emit_copy(floats, exact, b, source, gate, target, count):
+    kind = ir.VectorType(F32, floats)
+    with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
+        with all_floats:
+            store(b, load_open(b, source, gate, kind), target)
+        with some_floats:
+            some = lanes_before(b, count, floats)
+            store(b, load_open(b, source, gate, kind, some), target, some if exact else None)
+
+
+def make_copy(floats: int, exact: bool = False) -> Callable:
+    """``copy(source, target, count)``: copy that many floats, at most `floats`.
+
+    Of the source, no more is read; in the target the rest becomes 0, or, if the copy is exact, stays.
+    """
+
+    @intrinsic
+    def copy(typing, source, target, count):
+        return procedure(lambda b, x, y, count: _emit_copy(floats, exact, b, x, None, y, count), 3)
+
+    return copy
+
+
+def make_gated_copy(floats: int) -> Callable:
+    """``copy(source, gate, target, count)``: target[i] = 0 if gate[i] <= 0 else source[i], for i < count <= floats.
+
+    Of source and gate, no more is read; in the target the rest becomes 0.
+    """
+
+    @intrinsic
+    def copy(typing, source, gate, target, count):
+        return procedure(partial(_emit_copy, floats, False), 4)
+
+    return copy
+
+
+def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
+    """``copy(source, gate, target, pitch, following)``: cut one line of rows * panels numbers into panels.
+
+    target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
+    Gated: 0 where the number `gate` bytes behind that of the source is <= 0. What comes after a panel's
+    numbers is overwritten, up to the next power of two; a caller that copies line by line writes it next. The line at
+    `following` bytes from this one is fetched into the cache: the machine does not foresee such long steps.
+    """
+    exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
+
+    @intrinsic
+    def copy(typing, source, gate, target, pitch, following):
+        def emit(b, source, gate, target, pitch, following):
+            for line in range(0, 4 * rows * panels, 64):
+                at = b.add(b.add(source, following), integer(line))
+                prefetch(b, at)
+                if gated:
+                    prefetch(b, b.add(at, gate))
+            for panel in range(panels):
+                kind = wide if panel < panels - 1 else exact  # of the source, nothing beyond its line is read
+                at = b.add(source, integer(4 * rows * panel))
+                x = load_open(b, at, b.add(at, gate) if gated else None, kind)
+                store(b, x, b.add(target, b.mul(integer(panel), pitch)))
+
+        return procedure(emit, 5)
+
+    return copy
+
+
+@intrinsic
+def copy_apart(typing, source, target, count):
+    """target[2 i] = source[i] for i < count <= FLOATS; what lies between them stays."""
+
+    def emit(b, source, target, count):
+        x = load(b, source, VECTOR, lanes_before(b, count, FLOATS))
+        even = ir.Constant(ir.VectorType(ir.IntType(1), FLOATS), [i % 2 == 0 for i in range(FLOATS)])
+        for half in range(2):
+            lanes = ir.Constant(ir.VectorType(I32, FLOATS), [(half * FLOATS + i) // 2 for i in range(FLOATS)])
+            left = b.sub(b.mul(count, integer(2)), integer(half * FLOATS))
+            mask = b.and_(even, lanes_before(b, left, FLOATS))
+            store(b, b.shuffle_vector(x, x, lanes), b.add(target, integer(4 * FLOATS * half)), mask)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def copy_together(typing, source, target, count):
+    """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
+
+    def emit(b, source, target, count):
+        left = b.sub(b.mul(count, integer(2)), integer(1))  # what lies beyond the last number is not read
+        x = [load(b, b.add(source, integer(4 * FLOATS * half)), VECTOR,
+                  lanes_before(b, b.sub(left, integer(half * FLOATS)), FLOATS)) for half in range(2)]  # fmt: skip
+        even = ir.Constant(ir.VectorType(I32, FLOATS), list(range(0, 2 * FLOATS, 2)))
+        store(b, b.shuffle_vector(*x, even), target)
+
+    return procedure(emit, 3)
+
+
+@intrinsic
+def transpose(typing, source, source_i, target, target_j, rows_left):
+    """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
+
+    def emit(b, source, source_i, target, target_j, rows_left):
+        last = b.sub(rows_left, integer(1))
+        rows = [load(b, element(b, source, minimum(b, integer(i), last), source_i), VECTOR) for i in range(FLOATS)]
+        for j, column in enumerate(transposed(b, rows)):
+            store(b, column, element(b, target, integer(j), target_j))
+
+    return procedure(emit, 5)

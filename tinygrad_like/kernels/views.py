@@ -1,0 +1,176 @@
+"""Arrays in compiled code, which gets the address of the array object, `id(array)` in CPython.
+
+NumPy's ABI keeps the object's fields where they are. So a call costs no more than to pack some integers, and one
+compiled function takes any shape and any strides.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, from_dtype, types
+from numba.extending import intrinsic
+
+from ..dtypes import FLOAT32, INT64
+from .simd import I32, I64, element, function, inner, integer, load
+
+_DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
+_TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
+_C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
+KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
+
+
+@intrinsic
+def integer_at(typing, address, index):
+    """Entry `index` of the int64 from an address on."""
+    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), I64),
+                    types.intp, types.intp, types.intp)
+
+
+@intrinsic
+def real_at(typing, address, index):
+    """Entry `index` of the float64 from an address on."""
+    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), ir.DoubleType()),
+                    types.float64, types.intp, types.intp)
+
+
+@inner
+def data_of(array):
+    """Address of the first number of the array with this id."""
+    return integer_at(array + _DATA, 0)
+
+
+@intrinsic
+def ndim_of(typing, array):
+    """Number of axes."""
+    return function(lambda b, x: b.zext(load(b, b.add(x, integer(_NDIM)), I32), I64), types.intp, types.intp)
+
+
+@inner
+def size_of(array, axis):
+    """Length of an axis, counted from the first."""
+    return integer_at(integer_at(array + _SHAPE, 0), axis)
+
+
+@inner
+def stride_of(array, axis):
+    """Bytes from one entry to the next along an axis."""
+    return integer_at(integer_at(array + _STRIDES, 0), axis)
+
+
+@inner
+def count_of(array):
+    """How many numbers it holds."""
+    count = 1
+    for axis in range(ndim_of(array)):
+        count *= size_of(array, axis)
+    return count
+
+
+@inner
+def is_row_by_row(x):
+    """Whether the numbers of a row of this array lie together."""
+    last = ndim_of(x) - 1
+    return last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0
+
+
+@inner
+def is_contiguous(x):
+    """Whether this array lies in C order, without gaps."""
+    return integer_at(x + _FLAGS, 0) & _C_ORDER != 0
+
+
+@inner
+def suits(x, known, dtype, writes, axes):
+    """Whether x is the address of an aligned array of a dtype, in C order unless it may have any strides; 0 is none.
+
+    known: the address of what plain arrays, and dtypes in their order, hold in the fields that are compared.
+    """
+    if x == 0:
+        return True
+    flags = integer_at(x + _FLAGS, 0)
+    return (integer_at(x + _TYPE, 0) == integer_at(known, 0)
+            and integer_at(integer_at(x + _DTYPE, 0) + KIND, 0) == integer_at(known, 1 + dtype)
+            and flags & _ALIGNED != 0 and (writes == 0 or flags & _WRITABLE != 0)
+            and (axes == 0 or flags & _C_ORDER != 0) and (axes < 2 or ndim_of(x) == axes))
+
+
+def _pointer(dtype: np.dtype) -> Callable:
+    """A function that makes an address a pointer to numbers."""
+    pointed = types.CPointer(from_dtype(dtype))
+
+    @intrinsic
+    def pointer(typing, address):
+        def codegen(context, b, signature, values):
+            return b.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+        return pointed(types.intp), codegen
+
+    return pointer
+
+
+_float_pointer = _pointer(FLOAT32)
+
+
+@inner
+def floats_at(address, count):
+    """So many float32 from an address on, as an array."""
+    return carray(_float_pointer(address), (count,))
+
+
+def _view(dtype: np.dtype, axes: int) -> Callable:
+    """A function that compiled code gets an array by, from the address of its object."""
+    pointer = _pointer(dtype)
+
+    @inner
+    def row(x):
+        return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
+
+    @inner
+    def matrix(x):
+        return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
+
+    @inner
+    def stack(x):
+        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
+
+    @inner
+    def stacks(x):
+        return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
+
+    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+
+
+_views: dict[tuple[np.dtype, int], Callable] = {}
+
+
+def view(dtype: np.dtype, axes: int) -> Callable:
+    if (dtype, axes) not in _views:
+        _views[dtype, axes] = _view(dtype, axes)
+    return _views[dtype, axes]
+
+
+@inner
+def largest(size, cost):
+    """Nanoseconds for so many numbers."""
+    return int(size * cost)
+
+
+_view_of_table = view(INT64, 2)
+
+
+@inner
+def table_suits(ids, known):
+    table = _view_of_table(ids)
+    for row in table[:-1]:
+        x = row[0]
+        for i in range(row.size):
+            a = row[i]
+            if a == 0 and i > 1:
+                continue
+            if a == 0 or not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
+                return False
+            for axis in range(ndim_of(a)):
+                if size_of(a, axis) != size_of(x, axis):
+                    return False
+    return True

@@ -1,0 +1,64 @@
+"""Functions of each number by itself: one formula, for Tensors, for arrays, and for compiled code.
+
+    @pointwise
+    def silu(x):
+        return x * sigmoid(x)
+
+    silu.vjp(x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))))
+
+They are declared as other ops are, forward and rules. But both are formulas: numbers, operators, options that are
+numbers, and helpers and ops that are formulas themselves or named in `FUNCTIONS` of kernels/vectormath.py. So the
+function that works on Tensors, and has derivatives of any order, works on arrays, and is compiled into one pass over a
+large float32 array (kernels/formula.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..kernels import accelerated
+from ..primitive import Primitive, fresh
+
+
+class Pointwise(Primitive):
+    """An op whose forward and rules are formulas; its options are numbers."""
+
+    def __init__(self, formula: Callable):
+        super().__init__(formula)
+        self.name = self.name.lstrip("_")
+        self.forward = self._of_arrays(formula, self.name)
+
+    def vjp(self, **rules: Callable) -> None:
+        super().vjp(**{x: self._differentiable(rule) for x, rule in rules.items()})
+
+    def _of_arrays(self, formula: Callable, name: str) -> Callable:
+        return accelerated(on_arrays(formula), self.name, made=lambda home: home.pointwise(formula, name, self.options))
+
+    def _differentiable(self, formula: Callable) -> Callable:
+        of_arrays = self._of_arrays(formula, f"{self.name}_vjp")
+
+        def rule(g, *saved):
+            return of_arrays(g, *saved) if isinstance(g, np.ndarray | np.generic) else formula(g, *saved)
+
+        return fresh(update_wrapper(rule, formula))
+
+
+def on_arrays(formula: Any) -> Any:
+    """A formula that names the forward of each op in place of the op, which takes longer to call."""
+    if isinstance(formula, Primitive):
+        return formula.forward
+    if not isinstance(formula, FunctionType):
+        return formula
+    code, names = formula.__code__, formula.__globals__
+    names = names | {name: on_arrays(names[name]) for name in code.co_names if name in names}
+    function = FunctionType(code, names, argdefs=formula.__defaults__)
+    function.__kwdefaults__ = formula.__kwdefaults__
+    return update_wrapper(function, formula)
+
+
+pointwise = Pointwise
