@@ -596,7 +596,8 @@ def test_arguments_that_do_not_exist():
 
 
 def test_only_an_op_of_several_tensors_says_to_pass_them_one_by_one():
-    for call, hint in ((lambda: ops.cat([X, X]), True), (lambda: ops.cat(X, 1.0), False), (lambda: ops.sum([X]), False)):
+    calls = (lambda: ops.cat([X, X]), True), (lambda: ops.cat(X, 1.0), False), (lambda: ops.sum([X]), False)
+    for call, hint in calls:
         with pytest.raises(TypeError, match="takes Tensors or arrays") as caught:
             call()
         assert ("one by one" in str(caught.value)) == hint

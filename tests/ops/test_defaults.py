@@ -44,7 +44,8 @@ DEFAULTS = {
     "one_hot": {"num_classes": -1},
     "pad": {"mode": "constant", "value": 0.0},
     "rms_norm": {"weight": None, "normalized_shape": None, "eps": None},
-    "scaled_dot_product_attention self_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
+    "scaled_dot_product_attention self_attention":
+        {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
     "smooth_l1_loss": {"reduction": "mean", "beta": 1.0},
     "softplus": {"beta": 1.0},
     "std var": {"axis": None, "keepdim": False, "correction": 1},
