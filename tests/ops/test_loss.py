@@ -85,6 +85,16 @@ def test_elementwise_losses_are_their_formulas(made, losses):
     np.testing.assert_allclose(made().numpy(), losses.mean(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4)], ids=str)
+def test_cross_entropy_of_probabilities_is_its_formula(shape):
+    x, q = np.random.default_rng(0).standard_normal((2, *shape))
+    axis = min(1, len(shape) - 1)
+    log_p = x - np.log(np.exp(x).sum(axis, keepdims=True))
+    losses = -((0.7 * q + 0.3 / 3) * log_p).sum(axis)
+    found = ops.cross_entropy(Tensor(x), Tensor(q), reduction="none", label_smoothing=0.3)
+    np.testing.assert_allclose(found.numpy(), losses, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
 def test_nll_picks_the_labels(shape, labels):
     x, w = np.random.default_rng(0).standard_normal(shape), np.array([0.5, 2.0, 1.25])
