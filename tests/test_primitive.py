@@ -600,7 +600,6 @@ def test_an_input_the_reference_does_not_depend_on_gets_zeros():
     a, b = leaf([2.0]), leaf([3.0])
     for how in ({}, {"create_graph": True}):
         assert [g.item() for g in op(a, b).gradient(a, b, **how)] == [1, 0]
-        assert op(a, b).gradient(b, **how)[0].detach().tolist() == [0]
 
 
 def test_a_variadic_op_whose_rule_names_nothing_but_the_cotangent():
