@@ -9,6 +9,7 @@ import operator
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -268,9 +269,7 @@ class Tensor(Methods, Creation):
             if self.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
-            gradient = np.empty(self.shape, self.dtype)
-            gradient.fill(1)
-            return wrap(gradient) if create_graph else gradient
+            return wrap(_one(self.shape, self.dtype).copy()) if create_graph else _one(self.shape, self.dtype)
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")
@@ -387,6 +386,14 @@ def wrap(array: np.ndarray) -> Tensor:
     t = Tensor.__new__(Tensor)
     t._data = array
     return t
+
+
+@lru_cache(maxsize=16)
+def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The cotangent that backward begins with: always the same array, so that nothing has to be written for it."""
+    one = np.ones(shape, dtype)
+    one.flags.writeable = False
+    return one
 
 
 def _own(c: Any, owned: bool) -> Tensor:

@@ -162,6 +162,19 @@ def test_nan_and_empty():
         assert all(not d.any() for d in k.attention_backward(out, q, key, key, out, stats))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("queries", "keys", "size"), [(0, 5, 4), (5, 0, 4), (1, 0, 4), (0, 0, 4), (5, 6, 0)])
+def test_nothing_to_attend_to(queries, keys, size, dtype):
+    """Without keys the output is 0; of keys without numbers, the mean of the values."""
+    shapes = (2, queries, size), (2, keys, size), (2, keys, 3)
+    q, key, v = (Tensor(np.ones(shape), dtype=dtype, requires_grad=True) for shape in shapes)
+    y = ops.scaled_dot_product_attention(q, key, v, scale=1.0)
+    assert y.shape == (2, queries, 3) and (y.numpy() == (keys > 0)).all()
+    dq, dk, dv = (x.numpy() for x in y.sum().gradient(q, key, v))
+    assert not dq.any() and not dk.any()
+    np.testing.assert_allclose(dv, np.full(v.shape, queries / max(keys, 1)), rtol=1e-6)
+
+
 # Dropout --------------------------------------------------------------------------------------------------------------
 
 

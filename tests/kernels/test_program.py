@@ -21,8 +21,9 @@ from tinygrad_like.kernels.program import (
     play,
     together,
 )
-from tinygrad_like.kernels.simd import count_of, data_of, floats_at, inner, stride_of
+from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
+from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
 
 needs_threads = pytest.mark.skipif(threads.count == 1, reason="one thread only")
 LARGE = 10**6

@@ -23,6 +23,7 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
+    "add_at": ("embedding", 512),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -30,11 +31,11 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "put_taps": ("pool", 1),
     "sum_windows": ("pool", 64),
     "spread_windows": ("pool", 1),
-    "normalize_rows": ("norm", 1),
-    "normalize_rows_vjp": ("norm", 1),
-    "normalize_channels": ("channel_norm", 1),
-    "normalize_channels_vjp": ("channel_norm", 1),
-    "move_statistics": ("channel_norm", 1),
+    "normalize_rows": ("norm", 0),
+    "normalize_rows_vjp": ("norm", 0),
+    "normalize_channels": ("channel_norm", 0),
+    "normalize_channels_vjp": ("channel_norm", 0),
+    "move_statistics": ("channel_norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div", "accumulate"), ("elementwise", 65536)),
     **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),

@@ -131,3 +131,12 @@ def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = 
             _sort(index, np.empty(count, np.int64), order, wrong)
             _add_sorted(rows, index, order, width, skipped, table)
     return None if wrong[0] else table
+
+
+def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
+    """Zeros of this shape with x added at an index, if that is one array of integers, which names rows."""
+    if len(index) != 1 or not isinstance(index[0], np.ndarray) or index[0].dtype != np.int64:
+        return NotImplemented
+    rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
+    table = sum_rows_by(x.reshape(rows.size, -1), rows, shape[0])
+    return NotImplemented if table is None else table.reshape(shape)

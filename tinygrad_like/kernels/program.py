@@ -254,13 +254,14 @@ class Kernel:
                 fields += kind
         given = ", ".join(arguments)
         amount = f"work({given})" if self.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
-        lines = [f"def {self.__name__}(record, task, tasks):",
+        entry = f"{self.__name__}_entry"  # not the body's name: their code would be one
+        lines = [f"def {entry}(record, task, tasks):",
                  f"    if task >= 0: body({given}, task, tasks)",
                  f"    elif not ({' and '.join(checks) or 'True'}): return -1",
                  f"    else: return {amount}",
                  "    return 0"]
         exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
-        self.entry = compiled()(names[self.__name__])
+        self.entry = compiled()(names[entry])
         record = struct.Struct(f"{_HEADER}q{fields}")
         # An argument may have any name but these.
         names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,

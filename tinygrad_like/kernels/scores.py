@@ -33,7 +33,8 @@ from .simd import (
 from .tiles import make_tile
 from .views import floats_at
 
-F, U = np.float32, np.uint32
+F = np.float32
+U = np.uint32
 
 LINE = 4 * COLUMNS  # bytes of a row of a panel
 

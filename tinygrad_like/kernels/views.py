@@ -20,18 +20,21 @@ _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
 
 
+def _entry(kind, result):
+    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), kind),
+                    result, types.intp, types.intp)
+
+
 @intrinsic
 def integer_at(typing, address, index):
     """Entry `index` of the int64 from an address on."""
-    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), I64),
-                    types.intp, types.intp, types.intp)
+    return _entry(I64, types.intp)
 
 
 @intrinsic
 def real_at(typing, address, index):
     """Entry `index` of the float64 from an address on."""
-    return function(lambda b, address, index: load(b, element(b, address, index, integer(8)), ir.DoubleType()),
-                    types.float64, types.intp, types.intp)
+    return _entry(ir.DoubleType(), types.float64)
 
 
 @inner
@@ -122,23 +125,22 @@ def _view(dtype: np.dtype, axes: int) -> Callable:
     """A function that compiled code gets an array by, from the address of its object."""
     pointer = _pointer(dtype)
 
-    @inner
     def row(x):
         return carray(pointer(data_of(x) if x else 0), (count_of(x) if x else 0,))
 
-    @inner
     def matrix(x):
         return carray(pointer(data_of(x) if x else 0), (size_of(x, 0) if x else 0, size_of(x, 1) if x else 0))
 
-    @inner
     def stack(x):
         return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2)))
 
-    @inner
     def stacks(x):
         return carray(pointer(data_of(x)), (size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(x, 3)))
 
-    return {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+    found = {1: row, 2: matrix, 3: stack, 4: stacks}[axes]
+    # Code of two kernels from the disk may meet in one process: of two functions with one name, one would be lost.
+    found.__qualname__ = f"{found.__name__}_of_{dtype.name}"
+    return inner(found)
 
 
 _views: dict[tuple[np.dtype, int], Callable] = {}

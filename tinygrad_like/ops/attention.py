@@ -113,8 +113,10 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     if is_causal:
         past = np.tri(*scores.shape[-2:], dtype=bool)
         allowed = past if allowed is None else allowed & past
-    if allowed is None or not k.shape[-2]:
-        return softmax(scores) if k.shape[-2] else scores
+    if not k.shape[-2]:
+        return scores  # there are none
+    if allowed is None:
+        return softmax(scores)
     sees = allowed.any(-1, keepdims=True)  # softmax of nothing is NaN, here and in the gradient
     scores = where(allowed, scores, np.where(sees, -np.inf, 0).astype(scores.dtype))
     return where(sees, softmax(scores), 0.0)

@@ -28,10 +28,11 @@ def take(x, *, index):
 @primitive
 def put(x, *, shape, index):
     """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
-    if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype is INT64 and x.size:
-        rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
-        out = sum_rows_by(x.reshape(len(rows), -1), rows, shape[0], -1)
-        return out.reshape(shape) if out is not None else _no_such_row(rows, shape[0])
+    return add_at(x, shape, index)
+
+
+@accelerated
+def add_at(x, shape, index):
     out = np.zeros(shape, x.dtype)
     if _is_basic(index):
         out[index] = x  # names no element twice
@@ -41,7 +42,7 @@ def put(x, *, shape, index):
 
 
 def _put_later(g, x_shape, index):
-    """put, but if nothing is recorded and no element named twice it is left to the sum of cotangents (`plus`)."""
+    """put; but if nothing is recorded, and no element named twice, the sum of cotangents (`plus`) does it in place."""
     if isinstance(g, np.ndarray | np.generic) and _is_basic(index):
         return Placed(x_shape, index, g)
     return put(g, shape=x_shape, index=index)
@@ -119,12 +120,14 @@ def _index_array(i):
                         "use integers, slices, None, ... or integer or boolean arrays")
     return np.array(array, BOOL if array.dtype.kind == "b" else INT64)
 
+
 def diagonal(x, offset=0):
     """The elements x[i, i + offset] of a matrix, as a vector."""
     if x.ndim != 2:
         raise ValueError(f"diagonal: takes a matrix, got shape {x.shape}")
     rows = np.arange(max(0, -offset), min(x.shape[0], x.shape[1] - offset))
     return take(x, index=(rows, rows + offset))
+
 
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
 
@@ -231,6 +234,7 @@ def add_rows(x, index, *, rows, padding_idx=None):
 
 @accelerated
 def sum_rows_by(x, index, rows, skipped):
+    """Zeros (rows, size) with the rows of x added, but those whose index is `skipped`; None if it names no row."""
     index = np.array(index)  # it may lie in memory that is being changed
     if _wrong(index, rows).any():
         return None
@@ -255,6 +259,7 @@ def one_hot(index, *, num_classes=-1):
         raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
                          f"for {n} classes")
     return (index[..., None] == np.arange(n)).astype(np.int64)
+
 
 # Order ----------------------------------------------------------------------------------------------------------------
 
