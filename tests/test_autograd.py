@@ -1225,6 +1225,11 @@ def test_a_change_of_an_output_that_the_graph_of_the_gradient_saved():
         y.detach().assign([0.0, 0.0])
         with pytest.raises(RuntimeError, match="was changed in place"):
             g.sum().backward()
+    v, y = leaf(1.0, 1.0), x.exp()
+    g, = y.gradient(x, gradient=v, create_graph=True)  # v y, whose derivative in v does not come past exp
+    y.detach().assign([0.0, 0.0])
+    with pytest.raises(RuntimeError, match="an input of mul .* was changed in place"):
+        g.sum().gradient(v)
 
 
 def test_views_of_views_in_every_order():

@@ -73,6 +73,9 @@ BAD_CALLS = [
      "scaled_dot_product_attention: dropout_p must lie in [0, 1], got 1.5"),
     (lambda: ops.self_attention(Tensor.ones(4, 12), num_heads=3), ValueError,
      "self_attention: qkv must be (..., T, 3 E) with E a multiple of num_heads=3, got shape (4, 12)"),
+    (lambda: ops.self_attention(Tensor.ones(4, 12), Tensor(np.ones((3, 3), bool)), num_heads=2), ValueError,
+     "self_attention: attn_mask of shape (3, 3) does not broadcast to the scores' shape (..., queries, keys) = "
+     "(2, 4, 4)"),
     (lambda: ops.embedding(Tensor([[0, 5]]), W), IndexError,
      "embedding: index 5 at position (0, 1) is out of range for a table of 4 rows (0 to 3)"),
     (lambda: ops.embedding(V, W), TypeError, "embedding: the index must hold integers, got float32"),
@@ -100,6 +103,7 @@ BAD_CALLS = [
      "sub: not defined for bool and bool; cast, with .float(), .int() or .bool()"),
     (lambda: -Tensor([True]), TypeError, "neg: not defined for bool; cast, with .float(), .int() or .bool()"),
     (lambda: I ** -1, ValueError, "pow: an integer to a negative power is no integer; cast the base with .float()"),
+    (lambda: ops.erf(np.ones(2, complex)), TypeError, "erf: takes real numbers, got complex128"),
     (lambda: X.clip(), ValueError, "clip: give min, max or both"),
     (lambda: X.clip(min_=V), TypeError, "clip: min must be a number, got a Tensor of shape (3,)"),
     # Conversion
@@ -158,6 +162,7 @@ BAD_CALLS = [
      "unflatten: sizes (2, 2) do not multiply to 3, the size of axis 1 of shape (2, 3)"),
     (lambda: X.flip(2), IndexError, "flip: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.roll(1, 2), IndexError, "roll: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.roll(1.5, 0), TypeError, "roll: shifts must be an integer or several, got 1.5"),
     (lambda: X.roll((1, 2, 3), (0, 1)), ValueError, "roll: 3 shifts (1, 2, 3) for 2 axes (0, 1); give one for each"),
     (lambda: V.tril(), ValueError, "tril: needs at least two axes, got shape (3,)"),
     (lambda: V.mT, IndexError, "transpose: axis -2 is out of range; with 1 axes it lies between -1 and 0"),
@@ -209,6 +214,9 @@ BAD_CALLS = [
     (lambda: X[0, 3], IndexError, "getitem: index 3 is out of range for axis 1 of size 3 (shape (2, 3))"),
     (lambda: X[0, 0, 0], IndexError, "getitem: 3 indices for the 2 axes of shape (2, 3)"),
     (lambda: X[[0, 5]], IndexError, "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X[[-2, 5]], IndexError, "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: ops.take(X, index=[0]), TypeError,
+     "take: the index must be a tuple, as plain_index makes it, got list"),
     (lambda: X["a"], TypeError,
      "getitem: str of dtype <U1 is no index; use integers, slices, None, ... or integer or boolean arrays"),
     (lambda: X[1.5], TypeError,
@@ -239,6 +247,8 @@ BAD_CALLS = [
      "longer"),
     (lambda: X.gather(0, [[5, 0, 0]]), IndexError,
      "gather: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
+    (lambda: X.gather(0, [[-2, 5, 0]]), IndexError,
+     "gather: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: X.gather(2, [[0]]), IndexError, "gather: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.scatter(0, [[0, 1]], V), ValueError,
      "scatter: src has shape (3,) but index has shape (1, 2); they must agree"),
@@ -250,8 +260,10 @@ BAD_CALLS = [
     (lambda: V.one_hot(3), TypeError, "one_hot: needs integers, got float32"),
     (lambda: I.one_hot(2), IndexError, "one_hot: index 2 is out of range for 2 classes"),
     (lambda: Tensor([-1]).one_hot(2), IndexError, "one_hot: index -1 is out of range for 2 classes"),
+    (lambda: V.diagonal(), ValueError, "diagonal: takes a matrix, got shape (3,)"),
     (lambda: X.topk(4), ValueError, "topk: k=4 must be between 0 and 3, the size of axis 1 of shape (2, 3)"),
     (lambda: X.topk(-1), ValueError, "topk: k=-1 must be between 0 and 3, the size of axis 1 of shape (2, 3)"),
+    (lambda: Tensor(1.0).topk(2), ValueError, "topk: k=2 must be between 0 and 1, the size of axis 0 of shape ()"),
     (lambda: X.sort(axis=2), IndexError, "sort: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     # Products
     (lambda: X @ X, ValueError,
@@ -278,6 +290,8 @@ BAD_CALLS = [
      "linear: the bias is float64 but the weight float32; cast one of them"),
     (lambda: ops.linear_relu(X, W, Tensor([0, 0, 0, 0])), TypeError,
      "linear: the bias is int64 but the weight float32; cast one of them"),
+    (lambda: ops.linear_relu(X), TypeError,
+     "linear_relu: after x come weights and biases (or None) in turn, 2 for each layer; got 0"),
     (lambda: ops.res_relu(X, W, None, W, None), ValueError,
      "res_relu: weight1 (4, 3) must have a row for each of the 3 features of the input (2, 3), to which the rest is"),
     (lambda: ops.linear(Tensor(1.0), W), ValueError,
@@ -327,6 +341,12 @@ BAD_CALLS = [
      "cross_entropy: reduction must be \"mean\", \"sum\" or \"none\", got 'avg'"),
     (lambda: ops.cross_entropy(X, [0, 1], label_smoothing=1.5), ValueError,
      "cross_entropy: label_smoothing must lie in [0, 1], got 1.5"),
+    (lambda: ops.cross_entropy(X, [0, 1], ignore_index=2**63), ValueError,
+     "cross_entropy: ignore_index must be an integer of 64 bits, got 9223372036854775808"),
+    (lambda: ops.cross_entropy(X, [0, 1], ignore_index=-(2**63) - 1), ValueError,
+     "cross_entropy: ignore_index must be an integer of 64 bits, got -9223372036854775809"),
+    (lambda: ops.cross_entropy(X, [0, 1], ignore_index=1.5), ValueError,
+     "cross_entropy: ignore_index must be an integer of 64 bits, got 1.5"),
     (lambda: ops.nll_loss(X, [0, 3]), IndexError, "nll_loss: label 3 is out of range for 3 classes (0 to 2)"),
     (lambda: ops.nll_loss(X, [0.0, 1.0]), TypeError,
      "nll_loss: needs log-probabilities with an axis of classes and integer labels, got shape (2, 3) and float64"),
@@ -354,6 +374,7 @@ BAD_CALLS = [
      "mistake: reshape one)"),
     (lambda: ops.l1_loss(X, 1.0), TypeError,
      "l1_loss: the target must be a Tensor or an array of shape (2, 3), got float"),
+    (lambda: ops.huber_loss(X, V), ValueError, "huber_loss: input has shape (2, 3) but target (3,); they must agree"),
     (lambda: ops.huber_loss(X, X, delta=0), ValueError, "huber_loss: delta must be positive, got 0"),
     (lambda: ops.smooth_l1_loss(X, X, beta=-1), ValueError, "smooth_l1_loss: beta must not be negative, got -1"),
     (lambda: ops.binary_cross_entropy(X * 2, X), ValueError,
@@ -397,6 +418,8 @@ BAD_CALLS = [
      "group_norm: weight has shape (1,) but the input, shape (2, 3), has 3 channels (axis 1); it needs (3,)"),
     (lambda: ops.group_norm(Tensor.ones(2, 3, 0)), ValueError,
      "group_norm: nothing to normalise in an input of shape (2, 3, 0)"),
+    (lambda: ops.group_norm(Tensor.ones(2, 0, 3)), ValueError,
+     "group_norm: nothing to normalise in an input of shape (2, 0, 3)"),
     (lambda: ops.instance_norm(X), ValueError,
      "instance_norm: expected (batch, channels, ...) with more than 1 value per channel and example, got shape (2, 3)"),
     (lambda: ops.batch_norm(X[:1]), ValueError,
@@ -485,11 +508,13 @@ BAD_CALLS = [
      "max_pool1d: takes floating point, got int64; cast with .float()"),
     (lambda: ops.max_pool2d(IMAGE, 5), ValueError,
      "max_pool2d: kernel_size 5 exceeds size 4 + 2 * padding 0 of axis -2 of shape (1, 2, 4, 6)"),
-    (lambda: ops.max_pool2d(IMAGE, (1, 4), dilation=3, padding=(0, 1)), ValueError,
-     "max_pool2d: kernel_size 4 with dilation 3 spans 10, which exceeds size 6 + 2 * padding 1 of axis -1 of shape "
+    (lambda: ops.max_pool2d(IMAGE, (1, 5), dilation=2, padding=(0, 1)), ValueError,
+     "max_pool2d: kernel_size 5 with dilation 2 spans 9, which exceeds size 6 + 2 * padding 1 of axis -1 of shape "
      "(1, 2, 4, 6)"),
     (lambda: ops.avg_pool2d(IMAGE, 2, 0), ValueError,
      "avg_pool2d: stride must be a number or a pair of numbers, at least 1, got 0"),
+    (lambda: ops.avg_pool2d(IMAGE, 2, 2**31), ValueError,
+     "avg_pool2d: stride must be a number or a pair of numbers, at least 1 and below 2^31, got 2147483648"),
     (lambda: ops.max_pool1d(IMAGE[0], 2, -1), ValueError, "max_pool1d: stride must be a number, at least 1, got -1"),
     (lambda: ops.max_pool2d(IMAGE, (2, 2, 2)), ValueError,
      "max_pool2d: kernel_size must be a number or a pair of numbers, at least 1, got (2, 2, 2)"),
@@ -501,6 +526,8 @@ BAD_CALLS = [
      "-2 of shape (1, 2, 4, 6)"),
     (lambda: ops.adaptive_avg_pool2d(IMAGE, 0), ValueError,
      "adaptive_avg_pool2d: output_size must be a number or a pair of numbers, at least 1, got (0, 0)"),
+    (lambda: ops.adaptive_avg_pool2d(X, 1), ValueError,
+     "adaptive_avg_pool2d: takes (batch, channels, height, width) or (channels, height, width), got shape (2, 3)"),
     (lambda: ops.adaptive_avg_pool2d(IMAGE[:, :, :0], 1), ValueError,
      "adaptive_avg_pool2d: nothing to pool over in the spatial axes of shape (1, 2, 0, 6)"),
     (lambda: ops.interpolate(IMAGE, 2, 2), ValueError,
@@ -515,6 +542,8 @@ BAD_CALLS = [
     (lambda: ops.dropout(X, 1.5), ValueError, "dropout: p, the probability to drop, must lie in [0, 1], got 1.5"),
     (lambda: ops.dropout2d(IMAGE, -0.1), ValueError,
      "dropout2d: p, the probability to drop, must lie in [0, 1], got -0.1"),
+    (lambda: ops.gaussian_dropout(X, -0.1), ValueError,
+     "gaussian_dropout: p, the probability to drop, must lie in [0, 1], got -0.1"),
     (lambda: ops.gaussian_dropout(X, 1), ValueError,
      "gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite"),
     (lambda: ops.dropout(I), TypeError, "dropout: takes floating point, got int64; cast with .float()"),
@@ -564,6 +593,14 @@ def test_arguments_that_do_not_exist():
         @no_grad
         def f():
             pass
+
+
+def test_only_an_op_of_several_tensors_says_to_pass_them_one_by_one():
+    calls = (lambda: ops.cat([X, X]), True), (lambda: ops.cat(X, 1.0), False), (lambda: ops.sum([X]), False)
+    for call, hint in calls:
+        with pytest.raises(TypeError, match="takes Tensors or arrays") as caught:
+            call()
+        assert ("one by one" in str(caught.value)) == hint
 
 
 def test_a_tensor_is_no_condition():

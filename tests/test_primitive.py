@@ -110,6 +110,14 @@ def test_an_input_without_a_rule():
     assert op(a, b).gradient(a)[0].item() == 3  # not asked for
 
 
+def test_a_result_is_made_of_real_numbers():
+    def turned(x):
+        return x * 1j
+
+    with pytest.raises(TypeError, match="^turned: the result would be complex128, which no Tensor holds"):
+        primitive(turned)(leaf([1.0]))
+
+
 def test_an_op_without_rules_is_not_differentiable():
     x = leaf([1.0, 2.0])
     for y in (primitive(lambda x: x * 2.0)(x), ops.floordiv(x, 1.0), ops.eq(x, x), ops.argmax(x)):
@@ -251,6 +259,14 @@ def test_a_sum_is_not_added_to_a_buffer_of_others():
         s = h + z
         (s.sum() + 5 * parts(h).sum()).backward()
         assert z.grad.tolist() == [1, 1] and sorted(x.grad.tolist()) == [1, 6]
+
+
+@pytest.mark.parametrize("n", [2, 70_000])  # so many are added up by a kernel
+def test_a_product_is_not_added_to_a_buffer_of_others(n):
+    x, z = leaf(np.ones(n), "float32"), leaf(np.ones(n), "float32")
+    late = ops.permute(x, axes=(0,)) * z.detach()
+    (late + (x + z)).backward(np.ones(n))
+    assert (x.grad.numpy() == 2).all() and (z.grad.numpy() == 1).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -45,6 +45,15 @@ def test_it_is_the_equation():
     assert nn.MultiHeadAttention is nn.MultiheadAttention
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": 0.3}, {"is_causal": True}], ids=str)
+def test_self_attention_is_attention_of_its_parts(options):
+    x = some(2, 5, 12)
+    q, k, v = (part.unflatten(-1, (2, 2)).transpose(1, 2) for part in x.chunk(3, -1))
+    expected = ops.scaled_dot_product_attention(q, k, v, **options).transpose(1, 2).flatten(2)
+    np.testing.assert_allclose(ops.self_attention(x, num_heads=2, **options).numpy(), expected.numpy(), rtol=1e-5,
+                               atol=1e-6)
+
+
 def test_the_batch_may_be_first_second_or_missing():
     first = nn.MultiheadAttention(8, 2, batch_first=True)
     second = nn.MultiheadAttention(8, 2)

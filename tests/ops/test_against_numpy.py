@@ -555,6 +555,15 @@ def test_einsum(data):
         assert np.vdot(g, np.einsum(formula, *xs[:i], h, *xs[i + 1 :])) == np.vdot(dx, h)
 
 
+@pytest.mark.parametrize(("formula", "shapes"), [
+    ("ij,ij->ij", [(1, 3), (2, 1)]), ("ij,jk->ik", [(2, 1), (3, 4)]), ("ij,j->i", [(2, 3), (1,)]),
+    ("...i,...i->...", [(1, 3), (2, 3)]), ("ijij->ji", [(2, 3, 2, 3)]), ("iijk,kk->ijk", [(2, 2, 3, 4), (4, 4)]),
+], ids=str)
+def test_einsum_stretches_axes_of_size_1_and_takes_diagonals(formula, shapes):
+    xs = [np.random.default_rng(0).integers(-4, 5, shape).astype(float) for shape in shapes]
+    same(ops.einsum(formula, *map(Tensor, xs)), np.einsum(formula, *xs))
+
+
 @quick
 @given(st.data())
 def test_outer_and_linear(data):

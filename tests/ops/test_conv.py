@@ -135,6 +135,12 @@ def test_an_empty_batch(dtype):
     assert gx.shape == x.shape and not gw.data.any()
 
 
+def test_patches_that_see_padding_only():
+    x = Tensor.zeros(1, 1, 0, 2, requires_grad=True)
+    columns = ops.unfold(x, kernel_size=1, padding=1)
+    assert columns.shape == (1, 1, 8) and columns.sum().gradient(x)[0].shape == (1, 1, 0, 2)
+
+
 X, W = Tensor.zeros(2, 3, 8, 8), Tensor.zeros(8, 4, 3, 3)
 ERRORS = [
     (lambda: ops.conv2d(X, W), ValueError,
@@ -157,6 +163,12 @@ ERRORS = [
     (lambda: ops.conv1d(X, W), ValueError, r"conv1d: takes x \(batch, channels, length\)"),
     (lambda: ops.conv1d(Tensor.zeros(1, 1, 9), Tensor.zeros(1, 1, 3), stride=(1, 2)), ValueError, r"one integer"),
     (lambda: ops.conv_transpose2d(X, W), ValueError, r"conv_transpose2d: input has 3 channels"),
+    (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), groups=2), ValueError,
+     r"conv_transpose2d: input has 3 channels in 2 groups"),
+    (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 0, 3)), ValueError, r"weight \(3, 4, 0, 3\) must have pixels"),
+    (lambda: ops.conv_transpose2d(Tensor.zeros(2, 3, 0, 8), Tensor.zeros(3, 4, 3, 3)), ValueError,
+     r"the input \(2, 3, 0, 8\) and the weight .* must have pixels"),
+    (lambda: ops.conv_transpose1d(Tensor.zeros(2, 3, 8), W), ValueError, r"conv_transpose1d: takes x \(batch"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 3, 3), output_padding=1), ValueError, r"output_padding"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=1), ValueError,
      r"output_padding \(1, 1\) must be less than stride \(1, 1\)"),

@@ -9,6 +9,7 @@ from tinygrad_like import ops
 DEFAULTS = {
     "all any argmax argmin logsumexp max mean min norm prod sum": {"axis": None, "keepdim": False},
     "argsort sort": {"axis": -1, "descending": False},
+    "attention_weights": {"attn_mask": None, "is_causal": False, "scale": None},
     "avg_pool1d avg_pool2d": {"stride": None, "padding": 0, "ceil_mode": False, "count_include_pad": True},
     "batch_norm":
         {"weight": None, "bias": None, "running_mean": None, "running_var": None, "eps": 1e-05, "stats": None},
@@ -43,7 +44,8 @@ DEFAULTS = {
     "one_hot": {"num_classes": -1},
     "pad": {"mode": "constant", "value": 0.0},
     "rms_norm": {"weight": None, "normalized_shape": None, "eps": None},
-    "scaled_dot_product_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
+    "scaled_dot_product_attention self_attention":
+        {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
     "smooth_l1_loss": {"reduction": "mean", "beta": 1.0},
     "softplus": {"beta": 1.0},
     "std var": {"axis": None, "keepdim": False, "correction": 1},

@@ -67,6 +67,12 @@ def test_the_seed_decides():
     assert (a[0] != a[1]).any() and all((x != y).any() for x, y in zip(a, b, strict=True))
 
 
+def test_attention_draws_a_new_mask_every_time():
+    x = Tensor.eye(8)
+    masks = {ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5).numpy().tobytes() for _ in range(100)}
+    assert len(masks) == 100
+
+
 OPS = [ops.dropout, ops.dropout1d, ops.dropout2d, ops.gaussian_dropout]
 
 

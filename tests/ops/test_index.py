@@ -65,6 +65,14 @@ def test_an_index_that_names_no_tap_writes_nowhere():
     assert put.sum() == index.size - 1
 
 
+def test_the_padding_row_counted_from_the_end_counts_in_no_order():
+    weight, g = Tensor.ones(4, 2, requires_grad=True), Tensor.ones(3, 2, requires_grad=True)
+    y = ops.embedding(Tensor([0, 3, 2]), weight, padding_idx=-2)
+    dweight, = y.gradient(weight, gradient=g, create_graph=True)
+    dg, = (dweight * weight).sum().gradient(g)
+    assert dweight.tolist() == [[1, 1], [0, 0], [0, 0], [1, 1]] and dg.tolist() == [[1, 1], [1, 1], [0, 0]]
+
+
 def test_one_hot_counts_the_classes_of_small_integers():
     for dtype in ("uint8", "int8", "int32"):
         assert Tensor([0, 2], dtype=dtype).one_hot().tolist() == [[1, 0, 0], [0, 0, 1]]

@@ -34,6 +34,9 @@ CASES = {
     "log_softmax": (ops.log_softmax, 3 * real(300, 40)),
     "softmax of batches": (ops.softmax, real(5, 60, 40)),
     "softmax over the first axis": (lambda x: ops.softmax(x, axis=0), real(300, 40)),
+    "softmax over a middle axis": (lambda x: ops.softmax(x, axis=1) * ops.softmax(2 * x, axis=-2), real(5, 60, 40)),
+    "log_softmax over a middle axis": (
+        lambda x: ops.log_softmax(x, axis=1) + ops.log_softmax(2 * x, axis=-2), real(5, 60, 40)),
     "add": (ops.add, real(300, 240), real(300, 240)),
     "mul": (ops.mul, real(300, 240), real(300, 240)),
     "sub a row": (ops.sub, real(300, 240), real(240)),
@@ -103,6 +106,9 @@ CASES = {
         3 * real(20, 16, 9, 15) + 1, *real(4, 16)),
     "batch_norm, differentiable statistics": (lambda x, m, v: ops.batch_norm(x, None, None, m, v * v + 0.5),
                                               real(20, 16, 9, 15), *real(2, 16)),
+    "batch_norm_relu, a differentiable mean": (
+        lambda x, m: ops.batch_norm_relu(x, None, None, m, Tensor(np.linspace(0.5, 2, 16).astype(x.dtype))),
+        real(20, 16, 9, 15), real(16)),
     "batch_norm_relu": (ops.batch_norm_relu, 3 * real(20, 16, 9, 15) + 1, real(16), real(16)),
     "batch_norm_relu of rows": (ops.batch_norm_relu, 3 * real(300, 150) + 1, real(150), real(150)),
     "batch_norm_relu with a skip": (lambda x, s, w, b: ops.batch_norm_relu(x, w, b, skip=s), *real(2, 20, 16, 9, 15),
@@ -133,6 +139,9 @@ CASES = {
     "attention": (ops.scaled_dot_product_attention, real(2, 3, 70, 16), real(2, 3, 150, 16), real(2, 3, 150, 40)),
     "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True),
                           real(6, 200, 16), real(6, 200, 16), real(6, 200, 16)),
+    "attention, causal with a mask": (
+        lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, SEEN, is_causal=True),
+        real(2, 3, 70, 16), real(2, 3, 40, 16), real(2, 3, 40, 16)),
     "attention of views": (
         lambda q, k, v: ops.scaled_dot_product_attention(*[x.transpose(1, 2) for x in (q, k, v)], SEEN),
         real(2, 70, 3, 16), real(2, 40, 3, 16), real(2, 40, 3, 16)),

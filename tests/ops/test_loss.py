@@ -27,6 +27,17 @@ def test_targets_of_any_dtype(name, dtype, rows):
     assert results[1][2] == ("float64" if dtype == "float64" else "float32")
 
 
+@pytest.mark.parametrize("rows", [3, 300])
+def test_class_weights_of_another_dtype(rows):
+    x, weight, found = rng.standard_normal((rows, 4)).astype("float32"), rng.uniform(1, 2, 4).astype("float32"), []
+    for w in (weight, weight.astype("float64")):
+        a = Tensor(x, requires_grad=True)
+        y = ops.cross_entropy(a, Tensor(np.arange(rows) % 4), Tensor(w))
+        y.backward()
+        found.append([y.dtype == "float32", y.item(), *a.grad.numpy().ravel()])
+    np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("weighted", ["float32", "float64", None])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -61,6 +72,8 @@ D = np.abs(X - T)
     (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), **o), -(Q * np.log(P) + (1 - Q) * np.log(1 - P))),
     (lambda **o: ops.binary_cross_entropy(Tensor(P), Tensor(Q), Tensor(T), **o),
      -T * (Q * np.log(P) + (1 - Q) * np.log(1 - P))),
+    (lambda **o: ops.binary_cross_entropy(Tensor(np.eye(2)), Tensor(np.ones((2, 2))), **o), 100 - 100 * np.eye(2)),
+    (lambda **o: ops.binary_cross_entropy(Tensor(np.eye(2)), Tensor(np.zeros((2, 2))), **o), 100 * np.eye(2)),
     (lambda **o: ops.binary_cross_entropy_with_logits(Tensor(X), Tensor(Q), **o), np.logaddexp(0, -X) + (1 - Q) * X),
     (lambda **o: ops.kl_div(Tensor(np.log(P)), Tensor(Q), **o),
      np.where(Q > 0, Q * np.log(np.maximum(Q, 1e-9) / P), 0)),
@@ -70,6 +83,16 @@ def test_elementwise_losses_are_their_formulas(made, losses):
     np.testing.assert_allclose(made(reduction="none").numpy(), losses, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(made(reduction="sum").numpy(), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(made().numpy(), losses.mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4)], ids=str)
+def test_cross_entropy_of_probabilities_is_its_formula(shape):
+    x, q = np.random.default_rng(0).standard_normal((2, *shape))
+    axis = min(1, len(shape) - 1)
+    log_p = x - np.log(np.exp(x).sum(axis, keepdims=True))
+    losses = -((0.7 * q + 0.3 / 3) * log_p).sum(axis)
+    found = ops.cross_entropy(Tensor(x), Tensor(q), reduction="none", label_smoothing=0.3)
+    np.testing.assert_allclose(found.numpy(), losses, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])

@@ -178,11 +178,17 @@ def test_one_dimension_is_two_with_a_unit_axis():
 
 
 def test_the_index_takes_as_few_bytes_as_it_can():
-    for kernel, dtype in ((16, np.uint8), (17, np.uint16)):
-        x = Tensor(np.zeros((1, 64, 64), np.float32), requires_grad=True)
+    for (kernel, dtype), of_x in itertools.product(((16, np.uint8), (17, np.uint16)), (np.float32, np.float64)):
+        x = Tensor(np.zeros((1, 64, 64), of_x), requires_grad=True)
         saved = ops.max_pool2d(x, kernel).node.saved
         assert [a.dtype for a in saved if isinstance(a, np.ndarray)] == [dtype]
         assert not any(isinstance(a, Tensor) for a in saved)  # the input is not kept
+
+
+def test_the_last_of_257_taps_gets_its_cotangent():
+    x = Tensor(np.arange(257.0)[None], requires_grad=True)
+    ops.max_pool1d(x, 257).sum().backward()
+    assert x.grad.argmax().item() == 256
 
 
 def test_second_order_is_a_gather():

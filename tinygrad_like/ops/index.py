@@ -92,8 +92,7 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
             axis += i.ndim
         else:
             if not isinstance(i, slice):
-                low, high = (i, i) if isinstance(i, int) else (
-                    i.min(initial=0), i.max(initial=-1 if shape[axis] == 0 else 0))
+                low, high = (i, i) if isinstance(i, int) else (i.min(initial=0), i.max(initial=0))
                 if low < -shape[axis] or high >= shape[axis] and np.size(i):
                     bad = low if low < -shape[axis] else high
                     raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
@@ -128,7 +127,7 @@ def diagonal(x, offset=0):
     """The elements x[i, i + offset] of a matrix, as a vector."""
     if x.ndim != 2:
         raise ValueError(f"diagonal: takes a matrix, got shape {x.shape}")
-    rows = np.arange(max(0, -offset), max(min(x.shape[0], x.shape[1] - offset), max(0, -offset)))
+    rows = np.arange(max(0, -offset), min(x.shape[0], x.shape[1] - offset))
     return take(x, index=(rows, rows + offset))
 
 
