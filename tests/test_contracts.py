@@ -31,6 +31,8 @@ OPS |= {name: (getattr(ops, name), (X, Y)) for name in "add sub mul div pow maxi
 OPS |= {f"{name}, broadcast": (getattr(ops, name), (X, ROW)) for name in "add sub mul div pow maximum minimum".split()}
 OPS |= {
     "the same twice": (lambda x: x + x, (X,)),
+    "gelu_tanh": (ops.activation.gelu_tanh, (X,)),
+    "keep_positive": (ops.activation.keep_positive, (X, X)),
     "scalars": (lambda x: 2 * x + 1 - x / 3, (X,)),
     "clip": (lambda x: x.clip(0.2, 0.8), (X,)),
     "where": (lambda a, b: ops.where(MASK, a, b), (X, Y)),
