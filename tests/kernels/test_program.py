@@ -17,6 +17,7 @@ from tinygrad_like.kernels.program import (
     Call,
     Plan,
     Table,
+    beside,
     kernel,
     play,
     together,
@@ -190,13 +191,15 @@ def test_calls_in_a_block_are_done_at_its_end_in_order(size):
 def test_calls_beside_one_another(size):
     x, y, done, z = random(size), np.zeros(size, np.float32), np.zeros(1000), np.zeros(3 * size, np.float32)
     with together():
-        scale(x, 2.0, y)
-        count.beside(done)
-        scale.beside(np.tile(x, 3), 3.0, z)
+        beside((scale, x, 2.0, y), (count, done), (scale, np.tile(x, 3), 3.0, z))
         scale(y, 2.0, y)
     np.testing.assert_array_equal(y, 4 * x)
     np.testing.assert_array_equal(z, np.tile(3 * x, 3))
     assert done.all()
+    beside((scale, x[::-1], 2.0, y), (scale, x, 5.0, z[:size]))
+    np.testing.assert_array_equal(y, 2 * x[::-1])
+    np.testing.assert_array_equal(z[:size], 5 * x)
+    beside()
 
 
 def test_a_block_that_fails_does_nothing():
@@ -228,8 +231,7 @@ def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
     try:
         scale(x, 2.0, y)
         with together():
-            add(x, y, y)
-            add.beside(x, None, y)
+            beside((add, x, y, y), (add, x, None, x.copy()))
         calls = program.tape
     finally:
         program.tape = None
@@ -280,8 +282,7 @@ def test_a_task_without_memory_is_an_error(least):
     with pytest.raises(MemoryError, match="out of memory"):
         hungry(least, done)
     np.testing.assert_array_equal(done, np.arange(done.size) < least)  # the others were done, each once
-    with pytest.raises(MemoryError, match="out of memory"), together():
-        scale(x, 1.0, y)
-        hungry.beside(least, done)
+    with pytest.raises(MemoryError, match="out of memory"):
+        beside((scale, x, 1.0, y), (hungry, least, done))
     scale(x, 2.0, y)  # and the pool goes on
     np.testing.assert_array_equal(y, 2 * x)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
-from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, kernel, together
+from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, beside, kernel, together
 from .scores import (
     LINE,
     Dropout,
@@ -419,6 +419,5 @@ def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.
     with together():
         _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, seed)
         if parts > 1:
-            _sum_of_shares(shares[0], dk)
-            _sum_of_shares.beside(shares[1], dv)
+            beside((_sum_of_shares, shares[0], dk), (_sum_of_shares, shares[1], dv))
     return dq, dk, dv

@@ -27,7 +27,7 @@ import numpy as np
 from . import winograd
 from .conv_plan import Convolution, Shape, backward_plans, forward_plan, output_shape
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import OPTIONAL, READ, WRITE, Plan, kernel, together
+from .program import OPTIONAL, READ, WRITE, Plan, beside, kernel, together
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import copy_apart, copy_float, copy_together, make_copy, make_dots, make_tile
 
@@ -328,8 +328,7 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
     with together():
         if not all_reached:
             _fill(bias, x[2] * x[3], dx)
-        for i, plan in enumerate(plans):
-            (_correlate.beside if i else _correlate)(plan, g, w, bias, dx)  # each writes other pixels
+        beside(*[(_correlate, plan, g, w, bias, dx) for plan in plans])  # each writes other pixels
     return dx
 
 

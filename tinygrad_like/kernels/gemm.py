@@ -26,9 +26,9 @@ from .program import (
     STRIDED_OPTIONAL_WRITE,
     STRIDED_WRITE,
     WRITE,
+    beside,
     counters,
     kernel,
-    together,
 )
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .threads import take
@@ -160,17 +160,17 @@ def affine_vjp(
     g is gated while it is packed, so that no gated g is written.
     """
     dx = dw = db = None
-    with together():
-        if wanted[2]:
-            db = np.empty(len(weight), np.float32)
-            _column_sums(g, y, db)
-        if wanted[1]:
-            dw, multiply = empty(weight.shape), _matrix_product if db is None else _matrix_product.beside
-            multiply(g, x, dw, None, y, None, None, True, False, False, not wanted[0], counters[1])
-        if wanted[0]:
-            dx = empty(x.shape) if out is None or out.shape != x.shape else out
-            multiply = _matrix_product if db is dw is None else _matrix_product.beside
-            multiply(g, weight, dx, skip, y, None, None, False, False, False, True, counters[0])
+    calls: list[tuple] = []
+    if wanted[2]:
+        db = np.empty(len(weight), np.float32)
+        calls.append((_column_sums, g, y, db))
+    if wanted[1]:
+        dw = empty(weight.shape)
+        calls.append((_matrix_product, g, x, dw, None, y, None, None, True, False, False, not wanted[0], counters[1]))
+    if wanted[0]:
+        dx = empty(x.shape) if out is None or out.shape != x.shape else out
+        calls.append((_matrix_product, g, weight, dx, skip, y, None, None, False, False, False, True, counters[0]))
+    beside(*calls)
     return [dx, dw, db]
 
 

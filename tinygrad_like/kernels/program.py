@@ -76,9 +76,8 @@ TABLE = "table"  # a Table
 
 
 _DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
-_TYPES = np.array([id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
+_TYPES = np.array([id(None), id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
 _KNOWN_AT = _TYPES.ctypes.data
-_NONE = id(None)
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
 
 
@@ -92,7 +91,7 @@ class Table:
         self.rows, width = rows, len(rows[0])
         arrays = chain(chain.from_iterable(rows), repeat(None, width))  # the last row is for `begun`
         self.ids = np.fromiter(map(id, arrays), np.int64, width * (len(rows) + 1)).reshape(-1, width)
-        self.ids[self.ids == _NONE] = 0
+        self.ids[-1, 0] = 0
 
     def arrays(self) -> list[np.ndarray]:
         return [x for x in chain.from_iterable(self.rows) if x is not None]
@@ -182,14 +181,6 @@ class Kernel:
             done = _play(threads.board, id(record) + _CONTENT, 1, threads.count, threads.resting)
         if tape is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
-
-    def beside(self, *arguments) -> None:
-        """The same, at the same time as the last call, in the same `together` block: neither writes what the other
-        names."""
-        if waiting is not None and owner == get_ident():
-            waiting.append((self, self.pack(*arguments, beside=1), arguments))
-        else:
-            self(*arguments)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """Those of some arguments that are written, or those that are only read."""
@@ -354,6 +345,15 @@ def play(calls: Sequence[tuple]) -> None:
         done = _play(threads.board, id(records) + _CONTENT, len(calls), threads.count, threads.resting)
     if tape is not None or done != len(calls):
         _finish(calls, done)
+
+
+def beside(*calls: tuple) -> None:
+    """Do several calls, each a kernel and its arguments, at the same time: none writes what another one names."""
+    tuples = [(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)]
+    if waiting is not None and owner == get_ident():
+        waiting.extend(tuples)
+    else:
+        play(tuples)
 
 
 class together:

@@ -92,8 +92,8 @@ def suits(x, known, dtype, writes, axes):
     if x == 0:
         return True
     flags = integer_at(x + _FLAGS, 0)
-    return (integer_at(x + _TYPE, 0) == integer_at(known, 0)
-            and integer_at(integer_at(x + _DTYPE, 0) + KIND, 0) == integer_at(known, 1 + dtype)
+    return (integer_at(x + _TYPE, 0) == integer_at(known, 1)
+            and integer_at(integer_at(x + _DTYPE, 0) + KIND, 0) == integer_at(known, 2 + dtype)
             and flags & _ALIGNED != 0 and (writes == 0 or flags & _WRITABLE != 0)
             and (axes == 0 or flags & _C_ORDER != 0) and (axes < 2 or ndim_of(x) == axes))
 
@@ -163,14 +163,16 @@ _view_of_table = view(INT64, 2)
 
 @inner
 def table_suits(ids, known):
+    """Whether the arrays of a table are as `program.Table` says; a None becomes 0."""
     table = _view_of_table(ids)
     for row in table[:-1]:
         x = row[0]
         for i in range(row.size):
             a = row[i]
-            if a == 0 and i > 1:
+            if i > 1 and (a == 0 or a == integer_at(known, 0)):
+                row[i] = 0
                 continue
-            if a == 0 or not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
+            if not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
                 return False
             for axis in range(ndim_of(a)):
                 if size_of(a, axis) != size_of(x, axis):
