@@ -87,12 +87,16 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
     """The same for a function of two arrays or numbers, of which either may be the large array."""
     name = definition.__name__
     module, least = ACCELERATED[name]
+    kernel: Callable | None = None
 
     @wraps(definition)
     def choose(a, b):
+        nonlocal kernel
         if (type(a) is np.ndarray and a.size >= least and a.dtype is FLOAT32
                 or type(b) is np.ndarray and b.size >= least and b.dtype is FLOAT32):
-            result = getattr(__getattr__(module), name)(a, b)
+            if kernel is None:
+                kernel = getattr(__getattr__(module), name)
+            result = kernel(a, b)
             if result is not NotImplemented:
                 return result
         return definition(a, b)
