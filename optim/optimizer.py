@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
+from tinygrad_like.autograd import mode
 from tinygrad_like.dtypes import FLOAT32
 
 
@@ -81,6 +82,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        mode.waiting = None  # as when an op is called
         before: list[tuple[Tensor, State, dict]] = []  # parameters to update, their state, and a copy of it
         steps, ready = self.steps, False
         try:

@@ -61,6 +61,7 @@ class Op:
     # Forward --------------------------------------------------------------------------------------------------------
 
     def __call__(self, *inputs, **options):
+        mode.waiting = None  # Ctrl-C may have come just as a block that puts calls off was to end
         if len(inputs) != self.arity and not self.variadic:
             inputs, options = self._bind(inputs, options)
         if options:
@@ -90,9 +91,7 @@ class Op:
         except Exception as error:
             explain(self, error, arrays, options)
             raise
-        residuals = _NOTHING
-        if type(out) is tuple:
-            out, residuals = out
+        out, residuals = out if type(out) is tuple else (out, _NOTHING)
         if not tensors:
             return out
         if type(out) is not np.ndarray:
@@ -161,6 +160,7 @@ class Op:
 
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
+        mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
         cotangents = self.cotangents(node, g, parents)

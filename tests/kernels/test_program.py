@@ -1,11 +1,14 @@
 """How kernels are declared, checked, shared between threads, and run one after another."""
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
 
+from tinygrad_like import Tensor, ops
+from tinygrad_like.autograd import mode
 from tinygrad_like.kernels import program, threads
 from tinygrad_like.kernels.program import (
     OPTIONAL,
@@ -207,7 +210,7 @@ def test_a_block_that_fails_does_nothing():
     with pytest.raises(ZeroDivisionError), together():
         scale(x, 2.0, y)
         raise ZeroDivisionError
-    assert not y.any() and program.waiting is None
+    assert not y.any() and mode.waiting is None
     scale(x, 2.0, y)
     assert y.all()
 
@@ -286,3 +289,24 @@ def test_a_task_without_memory_is_an_error(least):
         beside((scale, x, 1.0, y), (hungry, least, done))
     scale(x, 2.0, y)  # and the pool goes on
     np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_a_block_that_an_interrupt_left_open_puts_off_nothing_for_good():
+    with together():
+        mode.waiting.append(None)  # as if the exit of an earlier block had never come
+        y = ops.sum(Tensor(random(3000), requires_grad=True))
+        assert mode.waiting is None and y.item() != 0
+        y.backward()
+        mode.waiting = []
+
+
+def test_threads_have_blocks_of_their_own():
+    x, y, z = random(LARGE), np.zeros(LARGE, np.float32), np.zeros(LARGE, np.float32)
+    with together():
+        scale(x, 2.0, y)
+        thread = threading.Thread(target=scale, args=(x, 3.0, z))
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive() and z.any() and not y.any()
+    np.testing.assert_array_equal(y, 2 * x)
+    np.testing.assert_array_equal(z, 3 * x)

@@ -13,6 +13,7 @@ import pytest
 import optim
 from optim import SGD, Adam, AdamW, Optimizer, RMSProp, schedule
 from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like.kernels import threads
 
 ALL = [
     (SGD, {}), (SGD, dict(momentum=0.9)), (SGD, dict(momentum=0.9, nesterov=True, weight_decay=0.1, maximize=True)),
@@ -357,6 +358,8 @@ def interrupted(step, n):
         return True
     finally:
         sys.settrace(old)
+        while threads.pool._is_owned():  # between a block and its exit, where Python lets no signal in
+            threads.pool.release()
     return False
 
 

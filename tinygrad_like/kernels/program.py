@@ -26,17 +26,16 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import os
 import struct
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
-from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
+from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
@@ -174,7 +173,8 @@ class Kernel:
     def __call__(self, *arguments) -> None:
         """Do it now. Raises ValueError for arrays that are not what was declared, MemoryError without memory."""
         record = self.pack(*arguments)
-        if waiting is not None and owner == get_ident():
+        waiting = mode.waiting
+        if waiting is not None:
             waiting.append((self, record, arguments))
             return
         with threads.pool:
@@ -350,8 +350,8 @@ def play(calls: Sequence[tuple]) -> None:
 def beside(*calls: tuple) -> None:
     """Do several calls, each a kernel and its arguments, at the same time: none writes what another one names."""
     tuples = [(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)]
-    if waiting is not None and owner == get_ident():
-        waiting.extend(tuples)
+    if mode.waiting is not None:
+        mode.waiting.extend(tuples)
     else:
         play(tuples)
 
@@ -364,20 +364,14 @@ class together:
     """
 
     def __enter__(self) -> None:
-        global owner, waiting
-        threads.pool.acquire()  # calls of other threads come after
-        self.outer = waiting
-        if waiting is None:
-            owner, waiting = get_ident(), []
+        self.outer = mode.waiting
+        if self.outer is None:
+            mode.waiting = []  # last of all: an interrupt after it finds the block begun, and ends it
 
     def __exit__(self, error: Any, *_: Any) -> None:
-        global waiting
-        calls, waiting = waiting, self.outer
-        try:
-            if self.outer is None and error is None and calls:
-                play(calls)
-        finally:
-            threads.pool.release()
+        calls, mode.waiting = mode.waiting, self.outer
+        if self.outer is None and error is None and calls:
+            play(calls)
 
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
@@ -414,15 +408,3 @@ def _amount(at):
 
 
 tape: list[Call] | None = None  # where calls are noted while someone records
-waiting: list[tuple] | None = None  # calls of a `together` block, as tuples
-owner = 0  # the thread that it belongs to
-
-
-def _after_fork() -> None:
-    """Another thread of the parent may have been in such a block."""
-    global waiting
-    waiting = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
