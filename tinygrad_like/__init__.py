@@ -5,6 +5,7 @@ import importlib as _importlib
 from . import dtypes, ops
 from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
+from .capture import capture
 from .checkpointing import checkpoint
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
@@ -21,8 +22,8 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 __version__ = "0.1.0"
 _keep_freed_memory()
 __all__ = [
-    "Picture", "Residuals", "Tensor", "bool_", "checkpoint", "detect_anomaly", "dtypes", "enable_grad", "float32",
-    "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
+    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "enable_grad",
+    "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "nn", "no_grad", "ops", "optim",
     "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]

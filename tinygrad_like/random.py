@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .autograd import mode
+
 generator = np.random.default_rng(0)
+
+
+def drawn(draw: Callable[[], Any]) -> Any:
+    """What draw() gives, a number or an array of random numbers: drawn anew whenever a captured function is played."""
+    return draw() if mode.tape is None else mode.tape.drawn(draw)
 
 
 def manual_seed(seed: int) -> None:

@@ -61,6 +61,7 @@ class Tensor(Methods, Creation):
         return self._data.size
 
     def _set_data(self, value: Any) -> None:
+        _python("data set, or changed by an operator,")
         if value is not self._data:  # as it is after `x.data -= ...`
             array = value._data if isinstance(value, Tensor) else value
             # NumPy's functions give numbers where arrays were 0-d.
@@ -89,6 +90,7 @@ class Tensor(Methods, Creation):
 
     def numpy(self) -> np.ndarray:
         """The values as a read-only array, without a copy."""
+        _python("numpy()")
         view = self.data.view()
         view.flags.writeable = False
         return view
@@ -97,9 +99,11 @@ class Tensor(Methods, Creation):
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
         if self.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
+        _python("item(), or a number made of a Tensor,")
         return self.data.item()
 
     def tolist(self) -> Any:
+        _python("tolist()")
         return self.data.tolist()
 
     def __repr__(self) -> str:
@@ -121,6 +125,7 @@ class Tensor(Methods, Creation):
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
+        _python("the truth of a Tensor")
         return bool(self.data.item())
 
     def __float__(self) -> float:
@@ -133,6 +138,7 @@ class Tensor(Methods, Creation):
         if self.size != 1 or self.dtype.kind not in "iu":
             raise TypeError("index: only an integer Tensor of one element is an index, "
                             f"this is {self.dtype} {self.shape}")
+        _python("an index made of a Tensor")
         return int(self.data.item())
 
     def __len__(self) -> int:
@@ -146,6 +152,7 @@ class Tensor(Methods, Creation):
         return (self[i] for i in range(len(self.data)))
 
     def __contains__(self, value: Any) -> bool:
+        _python("`in`")
         return bool((self.data == (value.data if isinstance(value, Tensor) else value)).any())
 
     __hash__ = object.__hash__  # by identity: == compares elements
@@ -217,6 +224,8 @@ class Tensor(Methods, Creation):
                 found.append((leaf, c))
             with _adding:
                 for leaf, c in reversed(found):
+                    if mode.tape is not None:
+                        mode.tape.leaf(leaf)
                     leaf.grad = c if leaf.grad is None else leaf.grad + c
         finally:
             mode.recording, mode.filling = before
@@ -269,13 +278,14 @@ class Tensor(Methods, Creation):
             if self.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
-            return wrap(_one(self.shape, self.dtype).copy()) if create_graph else _one(self.shape, self.dtype)
+            one = _one(self.shape, self.dtype)
+            return wrap(one.copy()) if create_graph and mode.tape is None else wrap(one) if mode.tape else one
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")
         if gradient.dtype is not self.dtype:
             gradient = ops.cast(gradient, dtype=self.dtype)
-        return gradient if create_graph else gradient.data
+        return gradient if create_graph or mode.tape is not None else gradient.data
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
@@ -351,11 +361,11 @@ class Tensor(Methods, Creation):
         if self.node is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
                                "assign to a leaf, or to a clone()")
-        value = value.data if isinstance(value, Tensor) else np.asarray(value)
+        value = value._data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
         self._require_writable("assign")
-        self.data[...] = value
+        _write(self._data, ..., value)
         self.touch()
         return self
 
@@ -370,9 +380,9 @@ class Tensor(Methods, Creation):
                                "where, cat, scatter or masked_fill, or change x.detach()")
         self._require_writable("setitem")
         index = ops.index.plain_index(index, self.shape)
-        value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
+        value = value._data if isinstance(value, Tensor) else as_array(value, None, "setitem")
         try:
-            self.data[index] = value
+            _write(self._data, index, value)
         except ValueError:
             raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, "
                              "the shape of x[index]") from None
@@ -398,9 +408,25 @@ def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def _own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
-    if type(c) is np.ndarray:
-        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else ops.elementwise.copied(c))
-    return ops.clone(c) if isinstance(c, Tensor) else wrap(np.array(c))
+    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
+    alone = owned and array is not None and array.flags.c_contiguous and (array.base is None or fills(array))
+    if isinstance(c, Tensor):
+        return c if alone and not mode.recording else ops.clone(c)
+    return wrap(np.array(c) if array is None else array if alone else ops.elementwise.copied(array))
+
+
+def _write(array: np.ndarray, index: Any, value: Any) -> None:
+    """array[index] = value"""
+    if mode.tape is None:
+        array[index] = value
+    else:
+        mode.tape.python("assign", operator.setitem, array, index, value, changes=[array])
+
+
+def _python(what: str) -> None:
+    """Say that `what` needs Python, if that will not be there when the function that runs is called again."""
+    if mode.tape is not None:
+        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it")
 
 
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf

@@ -9,7 +9,7 @@ The index may lie in memory that someone else writes to: each entry is compared 
 
 import numpy as np
 
-from .program import INTEGERS, READ, WRITE, kernel, together
+from .program import INTEGERS, READ, WRITE, check_again, kernel, together
 from .simd import inner
 from .views import floats_at
 
@@ -49,6 +49,7 @@ def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     rows, wrong = np.empty((*index.shape, table.shape[1]), np.float32), np.zeros(1, np.int64)
     if rows.size:
         _take(table, index.astype(np.int64, copy=False), table.shape[1], rows, wrong)
+    check_again(_check_rows, wrong, index, len(table), flag=wrong)
     return None if wrong[0] else rows
 
 
@@ -130,7 +131,16 @@ def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = 
             order = np.empty(index.size, np.int64)
             _sort(index, np.empty(count, np.int64), order, wrong)
             _add_sorted(rows, index, order, width, skipped, table)
+    check_again(_check_rows, wrong, index, count, flag=wrong)
     return None if wrong[0] else table
+
+
+def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
+    if wrong[0]:
+        wrong[0] = 0
+        bad = index[(index < 0) | (index >= count)]
+        raise IndexError(f"embedding: index {bad[0] if bad.size else '?'} is out of range for a table of {count} rows "
+                         f"(0 to {count - 1})")
 
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:

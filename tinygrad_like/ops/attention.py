@@ -89,7 +89,7 @@ def _check(who, mask, shape, dropout_p, *inputs):
 
 
 def _seed(dropout_p) -> int:
-    return int(random.generator.integers(2**63)) if dropout_p else 0
+    return random.drawn(lambda: int(random.generator.integers(2**63))) if dropout_p else 0
 
 
 def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):

@@ -72,14 +72,12 @@ def gaussian_dropout(x, p=0.5, training=True):
         raise ValueError("gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite")
     if not training or p == 0:
         return x
-    noise = random.generator.standard_normal(x.shape, x.dtype)
-    noise *= (p / (1 - p)) ** 0.5
-    noise += 1
-    return mul(x, noise)
+    return mul(x, random.drawn(lambda: 1 + x.dtype.type((p / (1 - p)) ** 0.5) * random.generator.standard_normal(
+        x.shape, x.dtype)))
 
 
 def _seed() -> int:
-    return random.generator.bit_generator.random_raw() >> 1
+    return random.drawn(lambda: random.generator.bit_generator.random_raw() >> 1)
 
 
 def _check(who: str, x, p: float) -> None:
