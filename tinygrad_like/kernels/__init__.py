@@ -47,7 +47,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
-    "batched_matmul": ("gemm", 1),
+    **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     "running_sum": ("reduce", 64),
     "mean_over": ("reduce", 64),
     "spread_over": ("reduce", 64),

@@ -44,3 +44,8 @@ from ..errors import named as _named
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
         globals()[_name] = _named(_op)
+
+from ..primitive import declared as _declared
+
+for _op in _declared:
+    _op.hasten()
