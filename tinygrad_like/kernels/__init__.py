@@ -23,7 +23,7 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
-    "add_at": ("embedding", 512),
+    **dict.fromkeys(("add_at", "take_at"), ("embedding", 512)),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
