@@ -52,6 +52,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
@@ -203,11 +204,12 @@ class Op:
                 raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
             return given if given is NotImplemented else list(given)
         cotangents: list = []
+        rules = self.rules if mode.recording else self.array_rules
         for i, parent in enumerate(parents):
             if parent is None:
                 cotangents.append(None)
                 continue
-            entry = self.rules.get(0 if self.variadic else i)
+            entry = rules.get(0 if self.variadic else i)
             if entry is None:
                 raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
             rule, uses = entry

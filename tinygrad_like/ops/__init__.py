@@ -40,7 +40,11 @@ from .attention import scaled_dot_product_attention, self_attention, attention_w
 # The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
 import types as _types
 from ..errors import named as _named
+from ..primitive import declared as _declared
 
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
         globals()[_name] = _named(_op)
+
+for _op in _declared:
+    _op.hasten()
