@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from . import habits
+
 F = TypeVar("F", bound=Callable)
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
@@ -85,6 +87,10 @@ def named(function: F, method: str = "") -> F:
         try:
             return function(*inputs, **options)
         except Exception as error:
+            if options and type(error) is TypeError:
+                y = habits.again_function(function, inputs, options)
+                if y is not NotImplemented:
+                    return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 raise
