@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import habits
+from .habits import again_function
 
 F = TypeVar("F", bound=Callable)
 
@@ -29,8 +29,7 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise TypeError(f"{op.name}: unknown argument {name!r}: {op!r}") from None
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
-            hint = "; pass them one by one, not in a list" if op.variadic and isinstance(x, list | tuple) else ""
-            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
+            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}") from None
     text = str(error)
     if text.startswith(("operands could not be broadcast", "non-broadcastable output operand")):
         shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
@@ -49,7 +48,7 @@ def blame(rule: str, error: Exception) -> None:
     """Say which VJP rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
     if type(error) in (AttributeError, IndexError, TypeError, ValueError):
         hint = ""
-        if isinstance(error, AttributeError) or "does not support ufuncs" in str(error):
+        if isinstance(error, AttributeError) or "off the graph" in str(error):
             hint = ("; a rule gets arrays, or Tensors where the graph of the gradient is wanted: "
                     "write it with operators and ops, as in ops.cos(x)")
         raise type(error)(f"{rule}: {error}{hint}") from error
@@ -88,7 +87,7 @@ def named(function: F, method: str = "") -> F:
             return function(*inputs, **options)
         except Exception as error:
             if options and type(error) is TypeError:
-                y = habits.again_function(function, inputs, options)
+                y = again_function(function, inputs, options)
                 if y is not NotImplemented:
                     return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)

@@ -70,12 +70,12 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
     """
     if op.variadic and inputs and isinstance(inputs[0], list | tuple):
         places = dict(zip(op.options, inputs[1:], strict=False))
-        return op(*inputs[0], **{**options, **places}) if inputs[0] else NotImplemented
+        return _anew(op, tuple(inputs[0]), {**options, **places})
     known = {**dict.fromkeys(op.inputs), **op.options}
     others = _others(known, options)
     if not others:
         return NotImplemented
-    y = op(*inputs, **renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others))
+    y = _anew(op, inputs, renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others))
     return inputs[0].become(f"{op.name}_", lambda x: y) if others.get("inplace") else y
 
 
@@ -146,7 +146,16 @@ def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping
     for p in parameters:
         if p.kind is p.VAR_POSITIONAL and p.name in options:
             inputs = (*inputs, options.pop(p.name))
-    return f(*inputs, **options)
+    return _anew(f, inputs, options)
+
+
+def _anew(f: Callable, inputs: tuple, options: Mapping[str, Any]) -> Any:
+    """f(*inputs, **options), whose errors do not tell of the first call's."""
+    try:
+        return f(*inputs, **options)
+    except Exception as error:
+        error.__suppress_context__ = True
+        raise
 
 # Devices --------------------------------------------------------------------------------------------------------------
 
@@ -172,7 +181,7 @@ def wanted_dtype(who: str, *wanted: Any, dtype: Any = None, **others: Any) -> An
         if x is None or isinstance(x, bool) or _names_device(x, "cpu", "cuda", "mps", "xpu", "gpu", "meta"):
             device(x if isinstance(x, str) else None)
         else:
-            dtype = getattr(x, "dtype", x)
+            dtype = x if isinstance(x, type) else getattr(x, "dtype", x)
     others.pop("copy", None)
     renamed(who, {}, {}, others)
     return None if dtype is None else as_dtype(dtype, who)
