@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ops
+from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
 from .dtypes import FLOAT32, as_array, result_dtype
@@ -94,6 +94,9 @@ class Op:
             else:
                 out = self.forward(*arrays, **options) if options else self.forward(*arrays)
         except Exception as error:
+            y = habits.again(self, inputs, options)
+            if y is not NotImplemented:
+                return y
             explain(self, error, arrays, options)
             raise
         out, residuals = out if type(out) is tuple else (out, _NOTHING)
@@ -158,6 +161,8 @@ class Op:
         inputs, options = list(inputs), dict(options)
         for i in range(len(inputs), n):
             if i < self.required and self.inputs[i] not in options:
+                if {"input", "other", "self"} & options.keys():  # PyTorch's names
+                    return self._bind(inputs, habits.renamed(self.name, dict.fromkeys(self.inputs), {}, options))
                 raise TypeError(f"{self.name}: missing input {self.inputs[i]!r}: {self!r}")
             inputs.append(options.pop(self.inputs[i], None))
         return inputs, options

@@ -104,7 +104,7 @@ class Primitive(Op):
             source.setdefault(n, f"residuals[{n!r}] if {n!r} in residuals else unknown({n!r})")
         self.out = self.kept.index("out") if "out" in self.kept else None
         display = "".join(source[n] + ", " for n in self.kept)
-        names = {"shape": np.shape, "defaults": self.options, "unknown": self._unknown}
+        names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
 
     def _unknown(self, name):

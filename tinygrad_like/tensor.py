@@ -19,11 +19,14 @@ from .autograd import Node, mode, setting, tick, walk
 from .creation import Creation
 from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
 from .errors import named
+from .in_place import InPlace
 from .memory import fills
 from .methods import Methods
+from .names import Names
+from .numpy_functions import ForNumPy
 
 
-class Tensor(Methods, Creation):
+class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
     """An n-dimensional array that remembers how it was computed.
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
@@ -40,7 +43,6 @@ class Tensor(Methods, Creation):
     requires_grad: bool = False
     version: list[int] | None = None  # tick of the last in-place change, in a cell shared with views
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
-    __array_ufunc__ = None  # so that `array * tensor` asks Tensor.__rmul__ instead of looping over elements
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
         self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
@@ -53,7 +55,6 @@ class Tensor(Methods, Creation):
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
-    size: int = property(operator.attrgetter("_data.size"), doc="Number of elements.")  # type: ignore[assignment]
     nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
 
     def numel(self) -> int:
@@ -97,7 +98,7 @@ class Tensor(Methods, Creation):
 
     def item(self) -> Any:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
-        if self.size != 1:
+        if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
         _python("item(), or a number made of a Tensor,")
         return self.data.item()
@@ -109,7 +110,7 @@ class Tensor(Methods, Creation):
     def __repr__(self) -> str:
         values = np.array2string(self.data, separator=", ", prefix="Tensor(", threshold=100)
         notes = ""
-        if self.size == 0:
+        if self._data.size == 0:
             notes += f", shape={self.shape}"
         if self.dtype not in (FLOAT32, INT64, BOOL):
             notes += f", dtype={self.dtype}"
@@ -123,7 +124,7 @@ class Tensor(Methods, Creation):
         return format(self.item(), spec) if spec else repr(self)
 
     def __bool__(self) -> bool:
-        if self.size != 1:
+        if self._data.size != 1:
             raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
         _python("the truth of a Tensor")
         return bool(self.data.item())
@@ -135,7 +136,7 @@ class Tensor(Methods, Creation):
         return int(self.item())
 
     def __index__(self) -> int:
-        if self.size != 1 or self.dtype.kind not in "iu":
+        if self._data.size != 1 or self.dtype.kind not in "iu":
             raise TypeError("index: only an integer Tensor of one element is an index, "
                             f"this is {self.dtype} {self.shape}")
         _python("an index made of a Tensor")
@@ -275,7 +276,7 @@ class Tensor(Methods, Creation):
             raise RuntimeError(f"{who}: this Tensor does not require grad: it was computed from Tensors without "
                                "requires_grad=True, or under no_grad")
         if gradient is None:
-            if self.size != 1:
+            if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
             one = _one(self.shape, self.dtype)
