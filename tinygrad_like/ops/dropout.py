@@ -35,7 +35,7 @@ def dropout(x, p=0.5, training=True):
         return x
     if p == 1:
         return where(False, x, 0.0)
-    return drop(x, p=p, seed=_seed())
+    return drop(x, p=p, seed=_seed(x))
 
 
 def dropout1d(x, p=0.5, training=True):
@@ -72,14 +72,17 @@ def gaussian_dropout(x, p=0.5, training=True):
         raise ValueError("gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite")
     if not training or p == 0:
         return x
-    noise = random.generator.standard_normal(x.shape, x.dtype)
+    noise = random.normal(x.shape, x.dtype)
     noise *= (p / (1 - p)) ** 0.5
     noise += 1
     return mul(x, noise)
 
 
-def _seed() -> int:
-    return random.generator.bit_generator.random_raw() >> 1
+def _seed(x) -> int:
+    seed = random.generator.bit_generator.random_raw() >> 1
+    if x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None:  # a parameter has no rows
+        return seed
+    return random.placed(seed, x.shape[0], x.size)
 
 
 def _check(who: str, x, p: float) -> None:
