@@ -34,6 +34,7 @@ from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinus
 from .residual import Res, Residual
 from .state import functional_call
 from .summary import summary
+from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
     FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
 
@@ -50,7 +51,7 @@ __all__ = [
     "LogSoftmax", "GLU", "SwiGLU",
     # normalisation
     "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
+    "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
     # pooling
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "Upsample",

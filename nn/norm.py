@@ -141,6 +141,11 @@ class _ChannelNorm(_Norm):
         """Whether statistics are taken from the input."""
         return self.running_mean is None or self.training and not self.frozen
 
+    @property
+    def local_statistics(self) -> tuple[Tensor, ...]:
+        """The running statistics that, in distributed training, each rank takes from its own rows of a batch."""
+        return (self.running_mean, self.running_var) if self.running_mean is not None and not self.frozen else ()
+
     def _track(self, mean: np.ndarray, var: np.ndarray, n: int) -> None:
         """Move the running statistics towards the mean and the biased variance of n numbers per channel."""
         move_statistics(self.running_mean, self.running_var, mean, var, n, self.momentum, self.num_batches_tracked)

@@ -35,6 +35,7 @@ from .pool import (
     adaptive_max_pool1d, interpolate,
 )
 from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d
+from .collective import all_sum, sync_batch_norm
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 # The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
