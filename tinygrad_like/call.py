@@ -221,7 +221,7 @@ class Op:
             try:
                 values = [i if k < 0 else saved[k] for k in uses]
                 if mode.tape is not None and not mode.recording:
-                    cotangents.append(mode.tape.rule(self, rule, g, values))
+                    cotangents.append(mode.tape.rule(self, self.rules[0 if self.variadic else i][0], rule, g, values))
                 else:
                     cotangents.append(rule(g, *values))
             except Exception as error:

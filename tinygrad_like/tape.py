@@ -142,10 +142,10 @@ class Tape:
                 self._from_outside(t)
         return self.unit(op.name, op.forward, arrays, options)
 
-    def rule(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
+    def rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
         with self._apart() as calls:
-            c = rule(*map(_array, (g, *values)))
+            c = on_arrays(*map(_array, (g, *values)))
         if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
             self.log.append((f"the VJP of {op.name}",))
             self._add(calls, f"the VJP of {op.name}")
