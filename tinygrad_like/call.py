@@ -282,7 +282,7 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _without_integers(inputs, dtype: np.dtype) -> list:
     """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
-    return [wrap(_astype(x.data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+    return [wrap(_astype(x._data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:

@@ -19,6 +19,7 @@ from functools import lru_cache, wraps
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
@@ -39,6 +40,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 65536)),
     **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
+    **dict.fromkeys(("exp", "expm1", "log"), ("formula", 2048)),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
@@ -71,7 +73,7 @@ def accelerated(definition: Callable, name: str = "", *, made: Callable | None =
     def choose(*arrays, **options):
         nonlocal kernel
         x = arrays[0]
-        if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
+        if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
             if kernel is None:
                 home = __getattr__(module)
                 kernel = made(home) if made else getattr(home, name)

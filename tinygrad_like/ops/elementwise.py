@@ -124,7 +124,13 @@ reciprocal.vjp(x=lambda g, out: -g * out * out)
 # Exponentials and logarithms ----------------------------------------------------------------------------------------
 
 
+def _by_number(function):
+    """A function of arrays, of float32 by compiled code of kernels/vectormath.py."""
+    return accelerated(function, made=lambda home: home.pointwise(function, function.__name__))
+
+
 @primitive
+@_by_number
 def exp(x):
     """e^x."""
     return np.exp(x)
@@ -143,6 +149,7 @@ exp2.vjp(x=lambda g, out: g * (out * math.log(2)))
 
 
 @primitive
+@_by_number
 def expm1(x):
     """e^x - 1, accurate for small x."""
     return np.expm1(x)
@@ -152,6 +159,7 @@ expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of 
 
 
 @primitive
+@_by_number
 def log(x):
     """The natural logarithm."""
     return np.log(x)
@@ -304,12 +312,23 @@ def pow(a, b):
     """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
-    return np.power(a, b)
+    plain = type(b) in _PLAIN and b in _POWERS and type(a) is np.ndarray and a.dtype.kind == "f"
+    return _POWERS[b](a) if plain else np.power(a, b)
+
+
+_PLAIN = (int, float)
+_POWERS = {2: np.square, 3: lambda x: np.square(x) * x, -1: np.reciprocal, 0.5: np.sqrt}  # several times faster
 
 
 # b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
-pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b))),
+pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+
+
+def _power_slope(a, b):
+    if type(b) in _PLAIN:
+        return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else pow(a, b - 1))
+    return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 
 def _less_one(b):
