@@ -158,7 +158,8 @@ def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, task
     count, n = table.size // (outer * width), right - left
     total = np.empty(count * n)
     for k in range(first, last if n else first):
-        x, y = rows.ctypes.data + 4 * (k * index.size * width + left), table.ctypes.data + 4 * (k * count * width + left)
+        x = rows.ctypes.data + 4 * (k * index.size * width + left)
+        y = table.ctypes.data + 4 * (k * count * width + left)
         total[:] = 0
         for i in range(index.size):
             row = _row(index, i, count, wraps)

@@ -304,12 +304,22 @@ def pow(a, b):
     """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
+    if type(b) in (int, float) and b in _PRODUCTS and isinstance(a, np.ndarray) and a.dtype.kind == "f":
+        return _PRODUCTS[b](a)
     return np.power(a, b)
 
 
-# b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
-pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b))),
+_PRODUCTS = {2: np.square, 3: lambda a: a * a * a, 4: lambda a: np.square(a * a)}  # which NumPy's power is slow at
+
+pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+
+
+def _power_slope(a, b):
+    """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
+    if type(b) in (int, float) and b != 0:
+        return b * (a if b == 2 else pow(a, b - 1))
+    return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 
 def _less_one(b):
