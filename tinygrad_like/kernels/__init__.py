@@ -23,7 +23,8 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(("add_at", "take_at"), ("embedding", 512)),
+    "add_at": ("embedding", 512),
+    "take_at": ("embedding", 1),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -49,6 +50,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     "running_sum": ("reduce", 64),
+    "select": ("select", 4096),
     "mean_over": ("reduce", 64),
     "spread_over": ("reduce", 64),
     "sum_over": ("reduce", 64),

@@ -132,6 +132,8 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
         return NotImplemented
     first, last, rows = found
     width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
+    if rows.size * width < 256:
+        return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:
         _take(x, rows, math.prod(x.shape[:first]), width, 1, out, wrong)

@@ -389,6 +389,12 @@ def where(condition, a, b):
         raise TypeError("where: the condition must be boolean, "
                         f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
                         "compare, as in x > 0, or cast with .bool()")
+    return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
+
+
+@accelerated
+def select(like, condition, a, b):
+    """For a kernel, `like` is the larger of a and b."""
     return np.where(condition, *_same_type(a, b))
 
 
