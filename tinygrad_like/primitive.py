@@ -155,9 +155,12 @@ class Primitive(Op):
 class Fused(Primitive):
     """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
 
-    The joint rule is plain array code. If the graph of the gradient is wanted, if there is no joint rule, or if it
-    returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
+    The joint rule is plain array code. If the graph of the gradient is wanted, there may be a rule in ops for that. If
+    there is none for what is wanted, or it returns NotImplemented, the reference is replayed and differentiated
+    instead, which gives every order.
     """
+
+    in_ops: tuple[Callable, list[int]] | None = None
 
     def __init__(self, forward: Callable, reference: Callable):
         super().__init__(forward)
@@ -166,11 +169,21 @@ class Fused(Primitive):
         self.keep = self._compile()
         self.fresh = True  # as what is replayed is
 
+    def joint_vjp_in_ops(self, rule: Callable) -> Callable:
+        """Declare the joint rule that is used where its own graph is wanted: fewer ops than the reference's replay."""
+        self.in_ops = rule, self._uses(rule)
+        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
+        return rule
+
     def cotangents(self, node: Node, g, parents) -> list:
         if self.joint is not None and not mode.recording:
             cotangents = super().cotangents(node, g, parents)
             if cotangents is not NotImplemented:
                 return cotangents
+        elif self.in_ops is not None and mode.recording:
+            rule, uses = self.in_ops
+            saved, wanted = self._saved(node), [p is not None for p in parents]
+            return list(rule(g, *[wanted if i < 0 else saved[i] for i in uses]))
         with setting("recording", True):
             saved = self._saved(node)
             inputs = saved[0] if self.variadic else saved[: len(self.inputs)]
