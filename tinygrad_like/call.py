@@ -52,6 +52,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    pull_arrays: Callable | None  # does what `pull` does, where that is to be fast
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
@@ -174,6 +175,13 @@ class Op:
         mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
+        if self.pull_arrays is not None and not mode.recording and mode.tape is None and not mode.anomaly:
+            try:
+                found = self.pull_arrays(node, g, parents)
+                if found is not None:
+                    return found
+            except Exception:
+                pass  # once more, to say where
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:

@@ -114,7 +114,7 @@ def _pow(step: Step) -> Iterator[Loop]:
     yield body.to(value, out)
 
 
-_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), -1: ("reciprocal",), 0.5: ("sqrt",)}
+_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"), -1: ("reciprocal",), 0.5: ("sqrt",)}
 
 
 def _spread(step: Step) -> Iterator[Loop]:

@@ -24,7 +24,8 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(("add_at", "take_at"), ("embedding", 512)),
+    "add_at": ("embedding", 512),
+    "take_at": ("embedding", 1),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -45,12 +46,13 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
     "drop": ("dropout", 256),
-    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 2048)),
+    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 16384)),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     "running_sum": ("reduce", 64),
+    "select": ("select", 4096),
     "mean_over": ("reduce", 64),
     "spread_over": ("reduce", 64),
     "sum_over": ("reduce", 64),

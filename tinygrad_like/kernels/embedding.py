@@ -132,6 +132,8 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
         return NotImplemented
     first, last, rows = found
     width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
+    if rows.size * width < 256:
+        return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:
         _take(x, rows, math.prod(x.shape[:first]), width, 1, out, wrong)
@@ -158,7 +160,8 @@ def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, task
     count, n = table.size // (outer * width), right - left
     total = np.empty(count * n)
     for k in range(first, last if n else first):
-        x, y = rows.ctypes.data + 4 * (k * index.size * width + left), table.ctypes.data + 4 * (k * count * width + left)
+        x = rows.ctypes.data + 4 * (k * index.size * width + left)
+        y = table.ctypes.data + 4 * (k * count * width + left)
         total[:] = 0
         for i in range(index.size):
             row = _row(index, i, count, wraps)

@@ -433,6 +433,17 @@ tape: list[Any] | None = None  # where the calls of one thread are noted, and th
 _noting = 0  # which thread
 
 
+def in_order(x: np.ndarray) -> np.ndarray:
+    """x in C order, for what reads it: itself, or a copy, which takes less time here than once a call did not fit."""
+    if x.flags.c_contiguous or mode.waiting is not None:
+        return x
+    y = np.empty(x.shape, x.dtype)
+    y[...] = x
+    if tape is not None and _noting == threading.get_ident():
+        tape.append(Copy(x, y))
+    return y
+
+
 class Copy(NamedTuple):
     """What was done for a call whose arrays do not lie as declared: target[...] = source."""
 

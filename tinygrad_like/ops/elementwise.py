@@ -312,21 +312,22 @@ def pow(a, b):
     """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
-    plain = type(b) in _PLAIN and b in _POWERS and type(a) is np.ndarray and a.dtype.kind == "f"
-    return _POWERS[b](a) if plain else np.power(a, b)
+    if type(b) in (int, float) and b in _PRODUCTS and isinstance(a, np.ndarray) and a.dtype.kind == "f":
+        return _PRODUCTS[b](a)
+    return np.power(a, b)
 
 
-_PLAIN = (int, float)
-_POWERS = {2: np.square, 3: lambda x: np.square(x) * x, -1: np.reciprocal, 0.5: np.sqrt}  # several times faster
+# At which NumPy's power is slow.
+_PRODUCTS = {2: np.square, 3: lambda a: np.square(a) * a, 4: lambda a: np.square(np.square(a)), -1: np.reciprocal,
+             0.5: np.sqrt}
 
-
-# b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
 pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
 
 
 def _power_slope(a, b):
-    if type(b) in _PLAIN:
+    """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
+    if type(b) in (int, float):
         return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else pow(a, b - 1))
     return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
@@ -398,6 +399,12 @@ def where(condition, a, b):
         raise TypeError("where: the condition must be boolean, "
                         f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
                         "compare, as in x > 0, or cast with .bool()")
+    return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
+
+
+@accelerated
+def select(like, condition, a, b):
+    """For a kernel, `like` is the larger of a and b."""
     return np.where(condition, *_same_type(a, b))
 
 

@@ -69,7 +69,7 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def _is_basic(index) -> bool:
-    return all([type(i) in _BASIC for i in index])
+    return _BASIC.issuperset(map(type, index))
 
 
 def getitem(x, index):
