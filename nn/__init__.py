@@ -25,7 +25,7 @@ from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
 from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
-from .module import Module, Parameter
+from .module import Configured, Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
@@ -82,7 +82,10 @@ def _constructor(init: Any, name: str) -> Any:
 
     @wraps(init)
     def construct(self: Any, *args: Any, **options: Any) -> None:
-        dtype = options.pop("dtype", None) if "dtype" not in signature(init).parameters else None
+        parameters = signature(init).parameters
+        dtype = options.pop("dtype", None) if "dtype" not in parameters else None
+        if len(args) == len(parameters) and issubclass(type(self), Configured) and isinstance(args[-1], bool):
+            args = args[:-1]  # inplace
         init(self, *args, **options)
         if dtype is not None:
             self.to(dtype)

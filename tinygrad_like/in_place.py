@@ -95,12 +95,13 @@ class InPlace:
         _require_writable: Any
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
+    addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))
     __iadd__, __isub__, __imul__ = in_place("add", "+="), in_place("sub", "-="), in_place("mul", "*=")
     __itruediv__, __ifloordiv__ = in_place("div", "/="), in_place("__floordiv__", "//=")
     __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
     __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
-    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, value, x.dtype))
+    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, getattr(value, "data", value), x.dtype))
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
     normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0: creation.Creation.normal(

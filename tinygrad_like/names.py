@@ -10,9 +10,9 @@ import numpy as np
 
 from . import creation, ops, tensor
 from .autograd import no_grad
-from .habits import device, renamed, wanted_dtype
+from .habits import device, renamed, taught, wanted_dtype
 from .in_place import in_place
-from .methods import Methods, plain_shape
+from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _of(x: Tensor, make: Callable) -> Callable:
     return lambda *size, **options: make(*size, **{"dtype": x.dtype, **options})
 
 
+@part_of_tensor
+@taught
 class Names:
     """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
 
@@ -78,10 +80,15 @@ class Names:
     def __eq__(self, other): return False if other is None else ops.eq(self, other)
     def __ne__(self, other): return True if other is None else ops.ne(self, other)
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
-    multiply, subtract, divide, negative, absolute = Methods.mul, Methods.sub, Methods.div, Methods.neg, Methods.abs
+    multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
     logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
     mm = bmm = mv = Methods.matmul
+    def add(self, other, alpha=1): return ops.add(self, other if alpha == 1 else other * alpha)
+    def sub(self, other, alpha=1): return ops.sub(self, other if alpha == 1 else other * alpha)
+    subtract = sub
+    def addcmul(self, a, b, value=1): return self + a * b * value
+    def addcdiv(self, a, b, value=1): return self + a / b * value
     def addmm(self, mat1, mat2, beta=1, alpha=1): return self * beta + ops.matmul(mat1, mat2) * alpha
 
     def t(self):
@@ -207,7 +214,8 @@ def bernoulli(x: Any) -> Tensor:
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False) -> tuple:
+         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
+         only_inputs: bool = True) -> tuple:
     """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
 
     grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
