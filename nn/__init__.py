@@ -12,8 +12,8 @@ from tinygrad_like.errors import named
 
 from . import functional, init, models, utils
 from .activation import (
-    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, PReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus, SwiGLU,
-    Tanh)
+    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, PReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus,
+    SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
@@ -48,8 +48,8 @@ __all__ = [
     "Linear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
-    "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
-    "LogSoftmax", "GLU", "SwiGLU",
+    "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
+    "Softmax", "LogSoftmax", "GLU", "SwiGLU",
     # normalisation
     "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
     "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
@@ -77,7 +77,7 @@ __all__ = [
 
 
 def _constructor(init: Any, name: str) -> Any:
-    """`init`, which says what it did not check itself in the name of the layer, and takes PyTorch's device and dtype."""
+    """`init`, which reports what it did not check itself in the name of the layer, and takes PyTorch's further options."""
     init = named(init, name)
 
     @wraps(init)

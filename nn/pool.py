@@ -1,4 +1,4 @@
-"""Pooling, upsampling and pixel-shuffling layers, which have no parameters. The functions are ops; the layers hold their arguments."""
+"""Pooling, upsampling and pixel shuffling: layers without parameters, which hold the arguments of functions."""
 
 from __future__ import annotations
 

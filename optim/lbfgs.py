@@ -15,8 +15,8 @@ from .optimizer import Optimizer
 class LBFGS(Optimizer):
     """Newton's method with a Hessian estimated from the last steps s and changes of the gradient y; for whole batches.
 
-    A step goes along d = -H g, where H comes from the last `history_size` pairs (s, y) by the two-loop recursion, and is
-    repeated up to max_iter times. `step` needs a closure, which clears the gradients, computes the loss, calls backward
+    An iteration goes along d = -H g, where H comes from the last `history_size` pairs (s, y) by the two-loop recursion,
+    and a step consists of up to max_iter of them. `step` needs a closure, which clears the gradients, computes the loss, calls backward
     and returns the loss:
 
         optimizer.step(closure)
@@ -51,10 +51,10 @@ class LBFGS(Optimizer):
         self.length, self.scale, self.iterations = 0.0, 1.0, 0
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to max_iter iterations; returns the loss before the first. An exception leaves the parameters as before."""
+        """Up to max_iter iterations; returns the loss before the first. An exception leaves all as before."""
         if closure is None:
-            raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward and "
-                            "returns the loss: optimizer.step(closure)")
+            raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
+                            "and returns the loss: optimizer.step(closure)")
         before, kept = self._flat(), dict(vars(self), pairs=list(self.pairs))
         try:
             return self._iterate(closure)
@@ -152,8 +152,8 @@ class LBFGS(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """As of every optimizer, with what H is made of under "history"."""
-        history = {"pairs": [[s.copy(), y.copy()] for s, y in self.pairs], "length": self.length, "scale": self.scale,
-                   "iterations": self.iterations}
+        history: dict[str, Any] = {"pairs": [[s.copy(), y.copy()] for s, y in self.pairs], "length": self.length,
+                                   "scale": self.scale, "iterations": self.iterations}
         for name in ("direction", "gradient"):
             if getattr(self, name) is not None:
                 history[name] = getattr(self, name).copy()
@@ -164,7 +164,7 @@ class LBFGS(Optimizer):
         load, x = super().prepare_load(tree), self._flat()
         try:
             h = tree["history"]
-            new = {"pairs": [(np.asarray(s, x.dtype), np.asarray(y, x.dtype)) for s, y in h["pairs"]],
+            new: dict[str, Any] = {"pairs": [(np.asarray(s, x.dtype), np.asarray(y, x.dtype)) for s, y in h["pairs"]],
                    "length": float(h["length"]), "scale": float(h["scale"]), "iterations": int(h["iterations"]),
                    **{name: np.asarray(h[name], x.dtype) if name in h else None for name in ("direction", "gradient")}}
             vectors = [a for pair in new["pairs"] for a in pair] + [

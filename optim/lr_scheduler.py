@@ -61,7 +61,7 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable | Sequence[Callable], last_epoch: int = -1):
         groups = len(optimizer.param_groups)
-        self.lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
+        self.lambdas: list[Callable] = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
         if len(self.lambdas) != groups:
             raise ValueError(f"LambdaLR: {len(self.lambdas)} functions for {groups} groups")
         super().__init__(optimizer, last_epoch)
@@ -171,7 +171,8 @@ class ReduceLROnPlateau:
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0.0):
         self.optimizer, self.min_lr, self.factor = optimizer, min_lr, factor
-        self.plateau = schedule.ReduceOnPlateau(1.0, mode, factor, patience, threshold, threshold_mode == "rel", cooldown)
+        self.plateau = schedule.ReduceOnPlateau(1.0, mode, factor, patience, threshold, threshold_mode == "rel",
+                                                 cooldown)
 
     def step(self, metrics: Any) -> None:
         """Note the latest value of the metric."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, ops, tensor
+from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import no_grad
 from .habits import device, renamed, taught, wanted_dtype
 from .in_place import in_place
@@ -158,8 +158,9 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
     if "dim" in others:
-        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write x.{op.name}"
-                        f"(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for the indices")
+        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write "
+                        f"x.{op.name}(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for "
+                        "the indices")
     options = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
     y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
     if place and isinstance(y, tensor.Tensor) and isinstance(place[0], int):
@@ -266,8 +267,9 @@ _NAMES: dict[str, Any] = {
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
-    "load": "use tinygrad_like.training.load_weights or load_checkpoint", "jit": "ops have kernels already; leave it out",
-    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`", "compile": "ops have kernels already; leave it out",
+    "load": "use tinygrad_like.training.load_weights or load_checkpoint",
+    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
+    "jit": "ops have kernels already; leave it out", "compile": "ops have kernels already; leave it out",
     "float16": "use float32", "half": "use float32", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
     "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tinygrad_like
+import tinygrad_like.distributions
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 MODULES = {"torch": "tinygrad_like", "torch.nn": "nn", "torch.nn.functional": "nn.functional", "torch.optim": "optim",
@@ -64,10 +65,6 @@ def test_it_runs(path):
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_losses_are_pytorchs(path, monkeypatch):
     torch = pytest.importorskip("torch")
-    import torch.distributions
-
-    import tinygrad_like.distributions
-
     theirs, here = load(path, path.read_text()), load(path, ours(path.read_text()))
     torch.manual_seed(0)
     modules = {"theirs": theirs.build(), "ours": here.build()}
