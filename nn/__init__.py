@@ -77,7 +77,7 @@ __all__ = [
 
 
 def _constructor(init: Any, name: str) -> Any:
-    """`init`, which reports what it did not check itself in the name of the layer, and takes PyTorch's further options."""
+    """`init`, which reports raw errors in the name of the layer, and takes PyTorch's further options."""
     init = named(init, name)
 
     @wraps(init)

@@ -29,11 +29,11 @@ __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
     "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d",
     "conv2d", "conv_transpose1d", "conv_transpose2d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d",
-    "dropout2d", "elu", "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "gumbel_softmax", "huber_loss",
-    "interpolate", "kl_div",
-    "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d",
-    "mse_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
+    "dropout2d", "elu", "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "gumbel_softmax",
+    "huber_loss", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
+    "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm",
+    "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold",
 ]
 

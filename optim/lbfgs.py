@@ -16,8 +16,8 @@ class LBFGS(Optimizer):
     """Newton's method with a Hessian estimated from the last steps s and changes of the gradient y; for whole batches.
 
     An iteration goes along d = -H g, where H comes from the last `history_size` pairs (s, y) by the two-loop recursion,
-    and a step consists of up to max_iter of them. `step` needs a closure, which clears the gradients, computes the loss, calls backward
-    and returns the loss:
+    and a step consists of up to max_iter of them. It needs a closure, which clears the gradients, computes the loss,
+    calls backward and returns the loss:
 
         optimizer.step(closure)
 

@@ -12,7 +12,8 @@ class Extremum(Tensor):
     """The values of max or min along an axis that was given by position, as in `x.max(1)`.
 
     PyTorch gives a pair there, of values and indices. So what would take this Tensor for the pair is an error: to
-    unpack it into two, and its [0] and [1]. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed from it.
+    unpack it into two, and its [0] and [1]. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed
+    from it.
     """
 
     @property

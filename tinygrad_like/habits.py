@@ -144,7 +144,8 @@ def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping
     """What the function or method `f` gives if some of its options come by other names."""
     parameters = inspect.signature(f).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
-    options = renamed(f.__name__, known, given, others)
+    who = f.__qualname__.removesuffix(".__init__") if f.__name__ == "__init__" else f.__name__
+    options = renamed(who, known, given, others)
     for p in parameters:
         if p.kind is p.VAR_POSITIONAL and p.name in options:
             inputs = (*inputs, options.pop(p.name))

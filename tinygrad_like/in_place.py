@@ -59,8 +59,8 @@ class InPlace:
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if self.requires_grad and self.node is None and mode.recording:
-            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do "
-                               f"it in a block of no_grad(), or {plain} for a new Tensor")
+            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
+                               f"do it in a block of no_grad(), or {plain} for a new Tensor")
         before = tensor.wrap(self._data)  # what records `make` must not itself become its result
         before.node, before.requires_grad, before.version = self.node, self.requires_grad, self.version
         y = make(before)

@@ -54,7 +54,8 @@ _NUMPY: dict[str, Callable] = {
     "std": lambda a, axis=None, ddof=0, keepdims=False: ops.std(a, axis, keepdims, ddof),
     "cumsum": lambda a, axis=None: ops.cumsum(ops.flatten(a) if axis is None else a, axis=0 if axis is None else axis),
     "transpose": lambda a, axes=None: ops.permute(a, axes=tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)),
-    "dot": lambda a, b: ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else _on_arrays("np.dot", np.dot, (a, b)),
+    "dot": lambda a, b: (ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else
+                         _on_arrays("np.dot", np.dot, (a, b))),
     "norm": lambda x, ord=None, axis=None, keepdims=False: norm(x, ord or 2, axis, keepdims)
     if ord is None or axis is not None or np.ndim(x) == 1 else _on_arrays("np.norm", np.linalg.norm, (x, ord)),
     "reshape": lambda a, shape: ops.reshape(a, shape=shape if isinstance(shape, tuple | list) else (shape,)),
