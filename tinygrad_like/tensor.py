@@ -249,8 +249,8 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         g = self._seed("gradient", gradient, create_graph)
         for i, t in enumerate(targets):
             if not isinstance(t, Tensor) or not t.requires_grad:
-                raise ValueError(f"gradient: target {i} does not require grad; "
-                                 "make it with requires_grad=True before use")
+                raise ValueError(f"gradient: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
+                                 "Tensors one by one, made with requires_grad=True before use")
         keys = [t.node or t for t in targets]
         with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
