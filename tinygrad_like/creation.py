@@ -71,7 +71,8 @@ class Creation:
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         """`steps` values from start to stop, both included."""
         _constant("linspace", start, stop)
-        return _tensor(as_array(np.linspace(start, stop, steps), dtype or FLOAT32, "linspace"), requires_grad)
+        values = np.linspace(float(start), float(stop), steps)
+        return _tensor(as_array(values, dtype or FLOAT32, "linspace"), requires_grad)
 
     @staticmethod
     def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
