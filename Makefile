@@ -3,10 +3,10 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train train-conv train-vit train-language train-sort demos test bench lint clean
+.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos test bench lint clean
 
 help:  ## show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 venv: $(STAMP)  ## make .venv with the package (editable) and all that train, test and lint need
 
@@ -29,6 +29,9 @@ train-language: $(STAMP)  ## train a small GPT on the source of Python's standar
 
 train-sort: $(STAMP)  ## train a Transformer to sort strings of digits, and draw what it looks at
 	$(BIN)/python -m demos.sort --out $(OUT)
+
+train-distributed: $(STAMP)  ## train a convolutional ResNet on the digits with two MPI ranks, which share each batch
+	$(BIN)/mpiexec -n 2 $(BIN)/python -m demos.train --model resnet8 --out $(OUT)/distributed
 
 demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.moons --out $(OUT)/moons.png

@@ -20,12 +20,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tinygrad_like import set_num_threads
+from tinygrad_like import distributed, set_num_threads
 from tinygrad_like.kernels import threads
 
 try:
@@ -40,12 +40,19 @@ INTERRUPTED = 130  # a shell's exit status for a program ended by Ctrl-C
 def parser(name: str, description: str | None, epilog: str | None = None,
            draws: bool = False) -> argparse.ArgumentParser:
     """A parser for `python -m demos.<name>`, with the option that all demos have, and --out if it draws one picture."""
-    made = argparse.ArgumentParser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
+    made = _Parser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
                                    allow_abbrev=False, formatter_class=_Formatter)
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
     if draws:
         made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """As usual, but once in an MPI job."""
+        distributed.fail(f"{self.format_usage()}{self.prog}: error: {message}", 2)
+        raise SystemExit(2)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
@@ -57,36 +64,57 @@ class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaults
 
 
 def command(make_parser: Callable[[], argparse.ArgumentParser],
-            parse: Callable[[Sequence[str] | None], argparse.Namespace] | None = None) -> Callable:
-    """Turn a function of arguments, read by `parse` if given, into a program that reports errors in one line."""
+            parse: Callable[[Sequence[str] | None], argparse.Namespace] | None = None, ranks: bool = False) -> Callable:
+    """Turn a function of arguments, read by `parse` if given, into a program that reports errors in one line.
+
+    ranks: whether it can run on several ranks of an MPI job, of which only rank 0 prints.
+    """
     def wrap(run: Callable[[argparse.Namespace], Any]) -> Callable[..., Any]:
         @wraps(run)
         def main(argv: Sequence[str] | None = None) -> Any:
             reader, traceback = make_parser(), "--traceback" in (sys.argv if argv is None else argv)
             try:
-                args = parse(argv) if parse is not None else reader.parse_args(argv)
-                _need_extra()
-                if getattr(args, "threads", None) is not None:
-                    set_num_threads(args.threads)
-                return run(args)
+                with _one_voice():
+                    if distributed.size > 1 and not ranks:
+                        raise ValueError(f"{reader.prog} runs as one process, not on several MPI ranks")
+                    args = parse(argv) if parse is not None else reader.parse_args(argv)
+                    _need_extra()
+                    if getattr(args, "threads", None) is not None:
+                        set_num_threads(args.threads)
+                    return run(args)
             except argparse.ArgumentError as error:
                 reader.error(str(error))
             except KeyboardInterrupt as stop:
                 if argv is None:  # a program, which ends here: pressed again, it is not to be interrupted in that
                     signal.signal(signal.SIGINT, signal.SIG_IGN)
-                print("\ninterrupted" + f": {stop}" * bool(str(stop)), file=sys.stderr, flush=True)
+                distributed.fail("\ninterrupted" + f": {stop}" * bool(str(stop)), INTERRUPTED)
                 raise SystemExit(INTERRUPTED) from None
             except BrokenPipeError:  # for instance by `| head`: the reader has seen enough
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing it at exit fails again
+                distributed.fail(lambda: None)
                 raise SystemExit(1) from None
             except (ArithmeticError, ImportError, MemoryError, OSError, ValueError) as error:
                 if traceback:
                     raise
-                raise SystemExit(f"error: {_in_words(error)}") from None
+                text = f"error: {_in_words(error)}"
+                if distributed.size == 1:
+                    raise SystemExit(text) from None
+                distributed.fail(text)
+                raise SystemExit(1) from None
 
         return main
 
     return wrap
+
+
+@contextmanager
+def _one_voice() -> Iterator[None]:
+    """Print only on rank 0."""
+    if distributed.rank == 0:
+        yield
+        return
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        yield
 
 
 def refuse(option: str, message: str) -> NoReturn:
@@ -194,13 +222,14 @@ def need_checkpoint(resume: object, path: Path) -> None:
 def claim(paths: Sequence[Path], resumed: bool = False) -> Iterator[None]:
     """Let only one program at a time write path.csv, path.ckpt and so on, for each path, by holding path.lock.
 
-    Ctrl-C prints how to resume. resumed: existing checkpoints belong to this run.
+    Ctrl-C prints how to resume. resumed: existing checkpoints belong to this run. Of several MPI ranks only rank 0 has
+    locks.
     Raises ValueError if another program has a lock; the system releases locks however a program ends.
     """
     checkpoints = [path.with_suffix(".ckpt") for path in paths]
     before = [None if resumed else _version(checkpoint) for checkpoint in checkpoints]
     with ExitStack() as stack:
-        for path in paths:
+        for path in [] if distributed.rank else paths:
             stack.enter_context(_locked(path.with_suffix(".lock"), path))
         try:
             yield

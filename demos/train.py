@@ -19,7 +19,7 @@ import numpy as np
 
 import nn
 import optim
-from tinygrad_like import get_num_threads, manual_seed
+from tinygrad_like import distributed, get_num_threads, manual_seed
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
 from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
 
@@ -42,6 +42,8 @@ examples:
       goes on where that run was interrupted, by Ctrl-C or otherwise, to the same end
   python -m demos.train --model mlp --epochs 120 --resume
       extends a run that is over: from here on, the learning rate is that of a run of 120 epochs, which rises again
+  mpiexec -n 4 python -m demos.train --model resnet8
+      on four cores or machines, which share each batch; the result is that of one process
   python -m demos.train --config run.toml --seed 1
       options from a file, as lines like batch_size = 32; those of the command line go before
 """
@@ -130,11 +132,13 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
           f"{len(data.x_test):,} test images, {parameters:,} parameters", flush=True)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
-        row = {"test_accuracy": accuracy(predict(model, data.x_test), data.y_test)}
-        return row if not len(data.x_val) else {"val_accuracy": accuracy(predict(model, data.x_val), data.y_val)} | row
+        def share(x, y):
+            return accuracy(predict(model, x, shared=True), y)
 
-    title, least = f"{MODELS[name].title} on {dataset.title}", least_loss(options["label_smoothing"],
-                                                                          len(dataset.classes))
+        row = {"test_accuracy": share(data.x_test, data.y_test)}
+        return row if not len(data.x_val) else {"val_accuracy": share(data.x_val, data.y_val)} | row
+
+    title, least = titled(name, dataset, options)
     with Log(path.with_suffix(".csv"), f"{name} on {args.data}",
              tensorboard=args.out / "tensorboard" / path.name if args.tensorboard else None,
              picture=lambda rows: figures.training_curves(path.with_suffix(".png"), title, rows, least),
@@ -148,21 +152,35 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
                    clip_norm=args.clip_norm, penalty=(lambda: args.l1 * optim.l1_penalty(weights)) if args.l1 else None,
                    settings={k: v for k, v in {**vars(args), **options}.items() if k not in NOT_SETTINGS})
     seconds = sum(row["seconds"] for row in rows)
-    predictions = predict(model, data.x_test).argmax(axis=1)
+    predictions = predict(model, data.x_test, shared=True).argmax(axis=1)
     result = Result(name, split, parameters, seconds, rows, predictions, accuracy(predictions, data.y_test))
-    print(f"test accuracy {result.accuracy:.2%} after {seconds:.1f} s of training and {len(rows)} epochs")
+    if distributed.rank == 0:
+        report(args, result, model, data, path, options)
+    return result
+
+
+def report(args: argparse.Namespace, result: Result, model: nn.Module, data: Data, path: Path,
+           options: dict[str, Any]) -> None:
+    """Print the result of a run, and write and draw what it leaves."""
+    name, dataset = result.model, DATA[args.data]
+    title, least = titled(name, dataset, options)
+    print(f"test accuracy {result.accuracy:.2%} after {result.seconds:.1f} s of training and {len(result.rows)} epochs")
     save_net(path.with_suffix(".safetensors"), model, name, args.data, data.x_train.shape[1:], options)
     print(f"weights: {path.with_suffix('.safetensors')}")
     print(f"curves:  {path.with_suffix('.csv')}")
-    picture = figures.training_report(path.with_suffix(".png"), title, rows, data.x_test, data.y_test, predictions,
-                                      dataset.classes, least)
+    picture = figures.training_report(path.with_suffix(".png"), title, result.rows, data.x_test, data.y_test,
+                                      result.predictions, dataset.classes, least)
     print(f"picture: {picture}", flush=True)
     if isinstance(model, nn.ViT):
         shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
         picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at", model,
                                      shown, dataset.classes)
         print(f"picture: {picture}", flush=True)
-    return result
+
+
+def titled(name: str, dataset: Any, options: dict[str, Any]) -> tuple[str, float]:
+    """The title of a run's pictures, and the least loss that there can be."""
+    return f"{MODELS[name].title} on {dataset.title}", least_loss(options["label_smoothing"], len(dataset.classes))
 
 
 def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
@@ -179,7 +197,7 @@ def checkpoint_to_resume(args: argparse.Namespace, path: Path) -> Path | None:
     """The checkpoint of this run; None if there is none, as for the second run if the first one ended early."""
     path = path.with_suffix(".ckpt")
     path = previous(path) if args.resume == "previous" else path
-    return path if args.resume and path.exists() else None
+    return path if args.resume and distributed.from_rank_0(path.exists) else None
 
 
 def least_loss(smoothing: float, classes: int) -> float:
@@ -339,7 +357,7 @@ def _seeds(text: str) -> list[int]:
     return [cli.whole()(part.strip()) for part in text.split(",")]
 
 
-@cli.command(make_parser, parse)
+@cli.command(make_parser, parse, ranks=True)
 def main(args: argparse.Namespace) -> list[Result]:
     names = [args.model] if args.model else ["mlp", "resnet_s"]
     runs = [(name, split, str(split) if args.data == "digits" else "")

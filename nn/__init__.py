@@ -4,6 +4,8 @@
 """
 
 # isort: off
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 from tinygrad_like.errors import named
@@ -32,6 +34,7 @@ from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinus
 from .residual import Res, Residual
 from .state import functional_call
 from .summary import summary
+from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
     FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
 
@@ -48,7 +51,7 @@ __all__ = [
     "LogSoftmax", "GLU", "SwiGLU",
     # normalisation
     "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
+    "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
     # pooling
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "Upsample",
@@ -69,8 +72,23 @@ __all__ = [
     "functional", "init", "models", "summary",
 ]
 
-# What a constructor did not check itself is at least said in the name of the layer.
+
+def _constructor(init: Any, name: str) -> Any:
+    """`init`, which says what it did not check itself in the name of the layer, and takes PyTorch's device and dtype."""
+    init = named(init, name)
+
+    @wraps(init)
+    def construct(self: Any, *args: Any, **options: Any) -> None:
+        dtype = options.pop("dtype", None) if "dtype" not in signature(init).parameters else None
+        init(self, *args, **options)
+        if dtype is not None:
+            self.to(dtype)
+
+    return construct
+
+
 for _name in __all__:
     _class: Any = globals()[_name]
-    if _name[0].isupper() and _class.__init__ not in (object.__init__, Module.__init__):
-        _class.__init__ = named(_class.__init__, _name)
+    if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
+        _bare = _class.__init__ is object.__init__  # a layer without options, which takes only those for habits
+        _class.__init__ = _constructor((lambda self: None) if _bare else _class.__init__, _name)

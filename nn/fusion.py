@@ -26,12 +26,17 @@ chains: dict[type[Module], Callable[[Sequence[Module], int, Tensor], tuple[Tenso
 def applied(layers: Sequence[Module], x: Tensor) -> Tensor:
     """The layers one after the other, as one op where `chains` knows how."""
     i, last = 0, len(layers) - 1
-    while i <= last:
-        first = i
-        if i < last and type(layers[i]) in chains:
-            x, i = chains[type(layers[i])](layers, i, x)
-        if i == first:
-            x, i = layers[i](x), i + 1
+    try:
+        while i <= last:
+            first = i
+            if i < last and type(layers[i]) in chains:
+                x, i = chains[type(layers[i])](layers, i, x)
+            if i == first:
+                x, i = layers[i](x), i + 1
+    except Exception as error:
+        more = " or one that runs with it as one op" if i < last and type(layers[i]) in chains else ""
+        error.add_note(f"in layer {i} of {len(layers)}, {type(layers[i]).__name__}({layers[i].extra_repr()}){more}")
+        raise
     return x
 
 

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from tinygrad_like import Tensor
-from tinygrad_like.dtypes import FLOAT32, FLOAT64, as_dtype
+from tinygrad_like.dtypes import FLOAT32, FLOAT64
+from tinygrad_like.habits import wanted_dtype
 
 from .hooks import Handle, Hooks
 from .state import Keys, prepare_load
@@ -282,10 +283,10 @@ class Module:
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self) -> None:
-        """Drop the gradients of all parameters."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters; with set_to_none=False, those that exist become zeros."""
         for parameter in self.parameters():
-            parameter.grad = None
+            parameter.grad = None if set_to_none or parameter.grad is None else parameter.grad.zeros_like()
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call `function` on every module below and then on this one, for instance to initialise layers by type."""
@@ -294,9 +295,14 @@ class Module:
         function(self)
         return self
 
-    def to(self, dtype: Any) -> Self:
-        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid."""
-        dtype = as_dtype(dtype, "to")
+    def to(self, *wanted: Any, **others: Any) -> Self:
+        """Cast the floating-point parameters and buffers, in place, so that optimizers remain valid.
+
+        It takes a dtype, a Tensor whose dtype is meant, and the device "cpu", which changes nothing.
+        """
+        dtype = wanted_dtype("to", *wanted, **others)
+        if dtype is None:
+            return self
         if dtype.kind != "f":
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
         for tensor in itertools.chain(self.parameters(), self.buffers()):
@@ -304,6 +310,10 @@ class Module:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
                 tensor.touch()
+        return self
+
+    def cpu(self) -> Self:
+        """The module: it is there already."""
         return self
 
     def float(self) -> Self:

@@ -141,12 +141,14 @@ class _ChannelNorm(_Norm):
         """Whether statistics are taken from the input."""
         return self.running_mean is None or self.training and not self.frozen
 
+    @property
+    def local_statistics(self) -> tuple[Tensor, ...]:
+        """The running statistics that, in distributed training, each rank takes from its own rows of a batch."""
+        return (self.running_mean, self.running_var) if self.running_mean is not None and not self.frozen else ()
+
     def _track(self, mean: np.ndarray, var: np.ndarray, n: int) -> None:
         """Move the running statistics towards the mean and the biased variance of n numbers per channel."""
-        self.num_batches_tracked.data += 1
-        momentum = 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
-        self.num_batches_tracked.touch()
-        move_statistics(self.running_mean, self.running_var, mean, var, n, momentum)
+        move_statistics(self.running_mean, self.running_var, mean, var, n, self.momentum, self.num_batches_tracked)
 
     def _check_input(self, x: Tensor) -> None:
         names = self.axes.get(x.ndim)
@@ -161,11 +163,16 @@ class _ChannelNorm(_Norm):
 
 
 def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray, var: np.ndarray, n: int,
-                    momentum: float) -> None:
-    """Move running statistics by `momentum` of the way to the mean and, made unbiased, the variance of n numbers."""
-    normalization.move_statistics(running_mean.data, running_var.data, mean, var, n, momentum)
-    running_mean.touch()
-    running_var.touch()
+                    momentum: float | None, count: Tensor | None = None) -> None:
+    """Move running statistics by `momentum` of the way to the mean and, made unbiased, the variance of n numbers.
+
+    count: of the batches, this one not included; without a momentum it is 1 / count then.
+    """
+    arrays = running_mean.data, running_var.data, mean, var
+    normalization.move_statistics(*arrays, n, momentum, None if count is None else count.data)
+    for t in (running_mean, running_var, count):
+        if t is not None:
+            t.touch()
 
 
 class BatchNorm(_ChannelNorm):

@@ -7,14 +7,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tinygrad_like import Tensor, kernels
+from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like.autograd import mode
 from tinygrad_like.dtypes import FLOAT32
+from tinygrad_like.tensor import wrap
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False) -> float:
     """Scale all gradients, in place, by min(1, max_norm / (norm + 1e-6)), and return the norm they had, a float.
 
+    In a captured function, where a number would stay what it was, the norm is a Tensor.
     The norm is taken of all gradients as one vector: (sum |g|^norm_type)^(1 / norm_type), or max |g| for norm_type=inf.
     If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
     Source: Pascanu et al. 2013.
@@ -22,16 +25,29 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     if not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
     gradients = _gradients("clip_grad_norm", parameters)
-    norm = _norm([g.data for g in gradients], norm_type)
-    if error_if_nonfinite and not math.isfinite(norm):
-        raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {norm}")
-    scale = max_norm / (norm + 1e-6)
-    if not scale >= 1:  # NaN included
+    arrays, norm = [g.data for g in gradients], np.empty(())
+    if mode.tape is not None:
+        mode.tape.python("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite,
+                         changes=[*arrays, norm])
+        return wrap(norm)  # type: ignore[return-value]
+    if _clip(arrays, norm, max_norm, norm_type, error_if_nonfinite):
         for g in gradients:
-            with np.errstate(invalid="ignore"):  # inf * 0
-                g.data *= scale
             g.touch()
-    return norm
+    return float(norm)
+
+
+def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, strict: bool) -> bool:
+    """Scale, and write the norm; returns whether there was something to scale."""
+    norm[...] = found = _norm(arrays, p)
+    if strict and not math.isfinite(found):
+        raise FloatingPointError(f"clip_grad_norm: the norm of the gradients is {found}")
+    scale = most / (found + 1e-6)
+    if scale >= 1:  # which NaN is not
+        return False
+    with np.errstate(invalid="ignore"):  # inf * 0
+        for g in arrays:
+            g *= scale
+    return True
 
 
 def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:
@@ -39,8 +55,7 @@ def clip_grad_value(parameters: Iterable[Tensor], clip_value: float) -> None:
     if not clip_value >= 0:
         raise ValueError(f"clip_grad_value: clip_value={clip_value!r} must be >= 0")
     for g in _gradients("clip_grad_value", parameters):
-        np.clip(g.data, -clip_value, clip_value, out=g.data)
-        g.touch()
+        g.assign(ops.clip(g.detach(), min=-clip_value, max=clip_value))
 
 
 def _norm(arrays: list[np.ndarray], p: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
+from tinygrad_like.autograd import mode
 
 
 class EMA:
@@ -41,6 +42,12 @@ class EMA:
     def update(self) -> None:
         """Move the averages towards the model's current weights."""
         self._check()
+        if mode.tape is None:
+            self._move()
+        else:
+            mode.tape.python("EMA.update", self._move, changes=list(self.averages.values()))
+
+    def _move(self) -> None:
         n = self.updates
         d = min(self.decay, (1 + n) / (10 + n)) if self.warmup else self.decay
         for name, tensor in self.tensors.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,10 @@ class Optimizer:
         try:
             plan = self._plan(before, careful=not self.kernel)
             ready = True
-            self._carry_out(plan, before, steps + 1)
+            if mode.tape is None:
+                self._carry_out(plan, before, steps + 1)
+            else:
+                Update(self, plan, before).note(mode.tape)
         except BaseException:  # Ctrl-C included, which may come between any two bytecodes
             if ready:
                 self._carry_out(plan, before, steps + 1)
@@ -101,9 +105,9 @@ class Optimizer:
         """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
         parameter's array and its new values. If the kernel cannot take a row, start again and check each parameter.
         """
-        calls: dict[tuple, list[tuple]] = {}  # numbers -> rows
+        calls: dict[tuple, list[tuple]] = {}  # number of the group, numbers -> rows
         formulas = []
-        for group in self.param_groups:
+        for i, group in enumerate(self.param_groups):
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
@@ -120,9 +124,9 @@ class Optimizer:
                         formulas.append((x, new))
                         continue
                 row, numbers = self.arguments(x, g, state, lr, group)
-                calls.setdefault(numbers, []).append(row)
+                calls.setdefault((i, numbers), []).append(row)
         packed = []
-        for numbers, rows in calls.items():
+        for (_, numbers), rows in calls.items():
             packed.append((numbers, kernels.program.Table(rows)))
             if not (careful or packed[-1][1].suited):
                 _undo(before)
@@ -349,6 +353,66 @@ def _check_memory(who: str, params: Iterable[Tensor]) -> None:
             if np.shares_memory(a, b):
                 raise ValueError(f"{who}: parameters of shapes {a.shape} and {b.shape} share memory; copy one, "
                                  "or, to tie layers, give them one Parameter: decoder.weight = encoder.weight")
+
+
+class Update:
+    """A step of an optimizer on a tape: what Python does for it whenever that is played."""
+
+    def __init__(self, optimizer: Optimizer, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]]):
+        groups = {p: group for group in optimizer.param_groups for p in group["params"]}
+        of = {id(p._data): (p, state, groups[p]) for p, state, _ in before}
+        self.optimizer, self.plan, self.before = optimizer, plan, before
+        self.by_kernel = [[of[id(row[0])] for row in rows.rows] for _, rows in plan[0]]
+        self.by_formula = [of[id(x)] for x, _ in plan[1]]
+        self.steps: list[Any] = []  # on the tape, one for each call of the kernel
+
+    def note(self, tape: Any) -> None:
+        """Do the step, and note it."""
+        tape.flush()
+        start, (calls, formulas) = len(tape.steps), self.plan
+        self.optimizer._carry_out((calls, []), [], self.optimizer.steps)
+        tape.flush()
+        self.steps = tape.steps[start:]
+        for step in self.steps:
+            step.renew = partial(getattr, step, "numbers")
+        tape.updates.append(self)
+        if formulas:
+            for x, new in formulas:
+                x[...] = new
+            tape.note_python(self.optimizer.name, self.formulas, changes=[x for x, _ in formulas])
+        self.end()
+
+    def begin(self) -> None:
+        """Before the kernels: work out the numbers that change from step to step."""
+        optimizer = self.optimizer
+        for step, params in zip(self.steps, self.by_kernel, strict=True):
+            p, state, group = params[0]
+            step.call.arguments[0].ids[-1, 0] = 0  # not begun
+            numbers = optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
+            if "step" in state:
+                for _, other, _ in params[1:]:
+                    other["step"] = state["step"]
+            step.numbers = step.call.arguments[0], *numbers
+
+    def formulas(self) -> None:
+        """What kernels do not take."""
+        for p, state, group in self.by_formula:
+            self.optimizer.update(p._data, self.optimizer._checked(p, state), state, self.optimizer._lr(group), group)
+
+    def end(self) -> None:
+        for p, _, _ in self.before:
+            p.touch()
+        self.optimizer.steps += 1
+
+    def begun(self) -> bool:
+        return any(step.call.arguments[0].begun for step in self.steps)
+
+    def undo(self) -> None:
+        """Before anything was changed: count the step back."""
+        for params in self.by_kernel:
+            for _, state, _ in params:
+                if "step" in state:
+                    state["step"] -= 1
 
 
 _NOTHING: dict = {}

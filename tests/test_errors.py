@@ -193,10 +193,15 @@ BAD_CALLS = [
      "cat: Tensor 1 has shape (2, 2) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
     (lambda: ops.cat(X, V), ValueError,
      "cat: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
-    (lambda: ops.cat([X, X]), TypeError,
-     "cat: takes Tensors or arrays, got list; pass them one by one, not in a list"),
-    (lambda: ops.cat([V, V]), TypeError,
-     "cat: takes Tensors or arrays, got list; pass them one by one, not in a list"),
+    (lambda: ops.cat([X, V]), ValueError,
+     "cat: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
+    (lambda: ops.cat([]), ValueError, "cat: needs at least one Tensor"),
+    (lambda: X.sum(dim=2), IndexError, "sum: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.sum(axis=0, dim=1), TypeError, "sum: dim and axis are the same; give one of them"),
+    (lambda: X.to("cuda"), RuntimeError,
+     "device: there is only the CPU, not 'cuda'; write device='cpu', or leave it out"),
+    (lambda: X.max(dim=1), TypeError, "max: in PyTorch dim=1 gives values and indices; write x.max(axis=1) for the "
+     "values and x.argmax(1) for the indices"),
     (lambda: ops.cat(X, 1.0), TypeError, "cat: takes Tensors or arrays, got float"),
     (lambda: ops.cat(X, X, axis=2), IndexError, "cat: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: ops.cat(Tensor(1.0), Tensor(1.0)), IndexError, "cat: axis 0 is out of range; a 0-d Tensor has none"),
@@ -204,8 +209,6 @@ BAD_CALLS = [
     (lambda: ops.stack(X, V), ValueError, "stack: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all must agree"),
     (lambda: ops.stack(X, X, axis=4), IndexError,
      "stack: axis 4 is out of range; with 3 axes it lies between -3 and 2"),
-    (lambda: ops.stack([X, X]), TypeError,
-     "stack: takes Tensors or arrays, got list; pass them one by one, not in a list"),
     (lambda: X.split((1, 1), 1), ValueError,
      "split: sizes [1, 1] do not add up to 3, the size of axis 1 of shape (2, 3)"),
     (lambda: X.split(0), ValueError, "split: the size must be positive, got 0"),
@@ -636,29 +639,15 @@ def test_a_failed_call_changes_nothing():
 # Beyond the table -----------------------------------------------------------------------------------------------------
 
 
-def test_numpy_functions_do_not_drop_the_graph_silently():
-    for call in (lambda: np.exp(X), lambda: np.add(X, X), lambda: np.maximum(np.ones((2, 3)), X)):
-        with pytest.raises(TypeError, match="operand 'Tensor' does not support ufuncs"):
-            call()
-
-
 def test_arguments_that_do_not_exist():
-    with pytest.raises(TypeError, match="keepdims"):
-        X.sum(keepdims=True)
+    with pytest.raises(TypeError, match="sum: unknown argument 'keep'; it takes axis, keepdim"):
+        X.sum(keep=True)
     with pytest.raises(TypeError, match=r"exp\(\) takes 1 positional argument"):
         X.exp(3)
     with pytest.raises(TypeError, match=r"no_grad\(\) takes no arguments"):
         @no_grad
         def f():
             pass
-
-
-def test_only_an_op_of_several_tensors_says_to_pass_them_one_by_one():
-    calls = (lambda: ops.cat([X, X]), True), (lambda: ops.cat(X, 1.0), False), (lambda: ops.sum([X]), False)
-    for call, hint in calls:
-        with pytest.raises(TypeError, match="takes Tensors or arrays") as caught:
-            call()
-        assert ("one by one" in str(caught.value)) == hint
 
 
 def test_a_tensor_is_no_condition():

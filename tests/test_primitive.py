@@ -76,10 +76,10 @@ def test_an_option_left_out_reaches_the_rule_with_its_default():
 
 @pytest.mark.parametrize(("call", "text"), [
     (lambda x: ops.sum(x, 0, axis=0), "sum: 'axis' was given twice, by position and by name"),
-    (lambda x: ops.sum(x, keepdims=True), r"sum: unknown argument 'keepdims': <op sum\(x, axis, keepdim\)>"),
+    (lambda x: ops.sum(x, keep=True), r"sum: unknown argument 'keep': <op sum\(x, axis, keepdim\)>"),
     (lambda x: ops.sum(x, 0, True, 3), "sum: 4 arguments, but it takes at most 3"),
     (lambda x: ops.mul(x), r"mul: missing input 'b': <op mul\(a, b\)>"),
-    (lambda x: ops.mul(), "mul: missing input 'a'"), (lambda x: ops.cat(x, dim=0), "cat: unknown argument 'dim'"),
+    (lambda x: ops.mul(), "mul: missing input 'a'"), (lambda x: ops.cat(x, at=0), "cat: unknown argument 'at'"),
 ])
 def test_calls_that_do_not_fit_the_signature(call, text):
     with pytest.raises(TypeError, match=text):
@@ -317,7 +317,7 @@ def test_an_error_in_a_rule_names_the_op_and_the_input():
         with pytest.raises(ValueError, match=r"^the VJP of off for input 'a': .*\(2, ?4\).*\(3, ?4\)") as caught:
             op(a, b).sum().backward(**how)
         assert type(caught.value.__cause__) is ValueError  # where in the rule it was
-    for rule, error, text in ((lambda g, x: g * np.cos(x), TypeError, "does not support ufuncs.*as in ops.cos"),
+    for rule, error, text in ((lambda g, x: g * np.cbrt(x), TypeError, "np.cbrt: NumPy .* off the graph.*ops.cos"),
                               (lambda g, x: g * x.copy(), AttributeError, "has no attribute 'copy'.*as in ops.cos")):
         op = declare(lambda x: np.sin(x), x=rule)
         op(a).sum().backward()  # on arrays there is nothing wrong

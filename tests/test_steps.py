@@ -29,12 +29,12 @@ def kept(step):
 
 
 def recorded(step):
-    program.tape = []
+    program.open_tape(calls := [])
     try:
         step()
-        return program.tape
+        return [call for call in calls if isinstance(call, program.Call)]
     finally:
-        program.tape = None
+        program.close_tape()
 
 
 @pytest.mark.slow

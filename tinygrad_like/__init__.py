@@ -2,9 +2,11 @@
 
 import importlib as _importlib
 
+from . import autograd as _autograd
 from . import dtypes, ops
 from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
+from .capture import capture
 from .checkpointing import checkpoint
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
@@ -14,18 +16,23 @@ from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
 from .methods import complete as _complete
+from .names import function as _function
+from .names import grad as _grad
+from .names import new as _new
 from .ops import linalg
 from .primitive import Residuals, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
+_autograd.grad = _grad  # type: ignore[attr-defined]  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
 _complete()
+tensor = _new  # as in PyTorch; the module of that name is found by import
 __all__ = [
-    "Picture", "Residuals", "Tensor", "bool_", "checkpoint", "detect_anomaly", "dtypes", "enable_grad", "float32",
-    "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
+    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "enable_grad",
+    "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
     "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
@@ -39,4 +46,4 @@ def __getattr__(name: str):
         return _importlib.import_module(".training", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _function(name)

@@ -36,7 +36,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGES = tuple(os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim"))
 
 
-def _user_line() -> str:
+def user_line() -> str:
     """File, line and text of the innermost frame outside the packages."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
@@ -54,7 +54,7 @@ def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
     array = value.data if isinstance(value, Tensor) else np.asarray(value)
     line = node.extra.line if node is not None and node.extra is not None else None
     if line is None:
-        line = _user_line()
+        line = user_line()
         if node is not None:
             node.details().line = line
     if array.dtype.kind != "f" or np.isfinite(array).all():

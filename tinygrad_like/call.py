@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ops
+from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
 from .dtypes import FLOAT32, as_array, result_dtype
@@ -52,6 +52,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
@@ -86,9 +87,16 @@ class Op:
             parents.append(None)
         if tensors and plain:
             inputs, arrays = self._operands(inputs)
+        tape = mode.tape
         try:
-            out = self.forward(*arrays, **options) if options else self.forward(*arrays)
+            if tape is not None and tensors:
+                out = tape.forward(self, inputs, arrays, options)
+            else:
+                out = self.forward(*arrays, **options) if options else self.forward(*arrays)
         except Exception as error:
+            y = habits.again(self, inputs, options)
+            if y is not NotImplemented:
+                return y
             explain(self, error, arrays, options)
             raise
         out, residuals = out if type(out) is tuple else (out, _NOTHING)
@@ -98,7 +106,7 @@ class Op:
             out = np.asarray(out)
         dtype = out.dtype
         if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
-            out, dtype = out.astype(ours), ours
+            out, dtype = _astype(out, ours), ours
             if differentiable:
                 inputs = _without_integers(inputs, ours)
         y = _new(Tensor)  # wrap(out), without the call
@@ -134,8 +142,9 @@ class Op:
     def _operands(self, inputs):
         """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype."""
         inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in _PLAIN else x for x in inputs]
-        inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN else wrap(as_array(x, None, self.name))
-                  for x in inputs]
+        taped = mode.tape is not None  # which knows the array, but no copy of it
+        inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN
+                  else wrap(x if taped and type(x) is np.ndarray else as_array(x, None, self.name)) for x in inputs]
         return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
 
     def _bind(self, inputs, options):
@@ -152,6 +161,8 @@ class Op:
         inputs, options = list(inputs), dict(options)
         for i in range(len(inputs), n):
             if i < self.required and self.inputs[i] not in options:
+                if {"input", "other", "self"} & options.keys():  # PyTorch's names
+                    return self._bind(inputs, habits.renamed(self.name, dict.fromkeys(self.inputs), {}, options))
                 raise TypeError(f"{self.name}: missing input {self.inputs[i]!r}: {self!r}")
             inputs.append(options.pop(self.inputs[i], None))
         return inputs, options
@@ -188,7 +199,9 @@ class Op:
             rule, uses = self.joint
             wanted = [p is not None for p in parents]
             try:
-                given = rule(g, *[wanted if i < 0 else saved[i] for i in uses])
+                values = [wanted if i < 0 else saved[i] for i in uses]
+                taped = mode.tape is not None and not mode.recording
+                given = mode.tape.joint(self, rule, g, values) if taped else rule(g, *values)
             except Exception as error:
                 blame(f"the joint VJP of {self.name}", error)
                 raise
@@ -196,16 +209,21 @@ class Op:
                 raise TypeError(f"the joint VJP of {self.name} gave {len(given)} cotangents for {len(parents)} inputs")
             return given if given is NotImplemented else list(given)
         cotangents: list = []
+        rules = self.rules if mode.recording else self.array_rules
         for i, parent in enumerate(parents):
             if parent is None:
                 cotangents.append(None)
                 continue
-            entry = self.rules.get(0 if self.variadic else i)
+            entry = rules.get(0 if self.variadic else i)
             if entry is None:
                 raise NotImplementedError(f"{self.name} has no VJP for input {self.inputs[i]!r}; pass it detach()ed")
             rule, uses = entry
             try:
-                cotangents.append(rule(g, *[i if k < 0 else saved[k] for k in uses]))
+                values = [i if k < 0 else saved[k] for k in uses]
+                if mode.tape is not None and not mode.recording:
+                    cotangents.append(mode.tape.rule(self, rule, g, values))
+                else:
+                    cotangents.append(rule(g, *values))
             except Exception as error:
                 blame(self._rule(i), error)
                 raise
@@ -214,6 +232,7 @@ class Op:
     def _saved(self, node: Node) -> list:
         """The values that the rules name, as arrays; or as Tensors on the graph while recording."""
         graph, order, values, saved = mode.recording, node.order, [], node.saved
+        tensors = graph or mode.tape is not None
         if saved is None:  # by another thread, since the walk came here
             raise freed(node)
         for x in saved:
@@ -221,7 +240,7 @@ class Op:
                 version = x.version
                 if version is not None and version[0] > order:
                     self._changed(node, "an input")
-                if not graph:
+                if not tensors:
                     x = x._data
             values.append(x)
         if self.variadic and self.kept and self.kept[0] in self.inputs:
@@ -231,11 +250,11 @@ class Op:
             extra = node.extra
             if extra is not None and extra.version is not None and extra.version[0] > order:
                 self._changed(node, "its output")
+            if tensors:
+                out = values[self.out] = wrap(values[self.out])
             if graph:
-                out = wrap(values[self.out])
                 out.node, out.requires_grad = node, True  # attached only now: kept on the node it would be a cycle
                 out.shared_version()  # a rule's ops save this Tensor, while the user may change the one they have
-                values[self.out] = out
         return values
 
     def _changed(self, node, what):
@@ -257,9 +276,13 @@ class Op:
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
 
 
+def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return x.astype(dtype) if mode.tape is None else mode.tape.unit("cast", np.ndarray.astype, [x, dtype])
+
+
 def _without_integers(inputs, dtype: np.dtype) -> list:
     """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
-    return [wrap(x.data.astype(dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+    return [wrap(_astype(x.data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:
@@ -270,7 +293,8 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     owned: set = set()
     found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus, owned=owned)
     if not mode.recording:
-        found = {key: c if key in owned else np.array(c) for key, c in found.items()}
+        copied = np.array if mode.tape is None else ops.clone
+        found = {key: c if key in owned else copied(c) for key, c in found.items()}
     return [found.get(key) for key in keys]
 
 

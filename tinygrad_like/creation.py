@@ -110,7 +110,7 @@ class Creation:
     @staticmethod
     def randperm(n: int) -> Tensor:
         """The numbers 0, ..., n - 1 in random order."""
-        return tensor.wrap(random.generator.permutation(n))
+        return tensor.wrap(random.drawn(lambda: random.generator.permutation(n)))
 
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
     def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)
@@ -137,7 +137,7 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
     try:
-        array = np.asarray(fill(shape, dtype), dtype=dtype)
+        array = random.drawn(lambda: np.asarray(fill(shape, dtype), dtype=dtype))
     except TypeError:
         raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
     return _tensor(array, requires_grad)

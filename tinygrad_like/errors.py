@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .habits import again_function
+
 F = TypeVar("F", bound=Callable)
 
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
@@ -27,8 +29,7 @@ def explain(op, error: Exception, arrays, options) -> None:
             raise TypeError(f"{op.name}: unknown argument {name!r}: {op!r}") from None
     for x in arrays:
         if isinstance(error, AttributeError) and not isinstance(x, np.ndarray | np.generic):
-            hint = "; pass them one by one, not in a list" if op.variadic and isinstance(x, list | tuple) else ""
-            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}{hint}") from None
+            raise TypeError(f"{op.name}: takes Tensors or arrays, got {type(x).__name__}") from None
     text = str(error)
     if text.startswith(("operands could not be broadcast", "non-broadcastable output operand")):
         shapes = " and ".join(str(np.shape(x)) for x in arrays if x is not None)
@@ -47,7 +48,7 @@ def blame(rule: str, error: Exception) -> None:
     """Say which VJP rule an error of Python's or NumPy's came from; leave errors of other classes alone."""
     if type(error) in (AttributeError, IndexError, TypeError, ValueError):
         hint = ""
-        if isinstance(error, AttributeError) or "does not support ufuncs" in str(error):
+        if isinstance(error, AttributeError) or "off the graph" in str(error):
             hint = ("; a rule gets arrays, or Tensors where the graph of the gradient is wanted: "
                     "write it with operators and ops, as in ops.cos(x)")
         raise type(error)(f"{rule}: {error}{hint}") from error
@@ -85,6 +86,10 @@ def named(function: F, method: str = "") -> F:
         try:
             return function(*inputs, **options)
         except Exception as error:
+            if options and type(error) is TypeError:
+                y = again_function(function, inputs, options)
+                if y is not NotImplemented:
+                    return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
                 raise

@@ -10,7 +10,8 @@ once; a cotangent of ones would not see a rule that permutes its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,25 @@ class GradcheckError(AssertionError):
 
 
 def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
-              seed: int = 0) -> bool:
+              seed: int = 0, explain: bool = True) -> bool:
     """Check the gradient of `f` with respect to every floating input, Tensor or array; other inputs are handed on.
 
     `f` takes Tensors and returns a Tensor or a tuple of them (integer outputs are ignored). The inputs are varied one
     at a time, as if only that one required grad, and then all together. The gradient with create_graph=True must equal
     the one without. `f` must be smooth within `eps` and draw no random numbers; `seed` chooses u and v.
+    If the check fails, the error goes on with which op's rule is wrong, at which entry, and why, unless explain=False.
 
     Returns True. Raises GradcheckError unless |numeric - analytic| <= atol + rtol |numeric|, and TypeError for float32,
     whose rounding error, divided by eps, would hide any mistake.
     """
     names = [f"input {i}" for i in range(len(inputs))]
-    _check("gradcheck", f, inputs, names, eps, rtol, atol, np.random.default_rng(seed))
+    with _explained(f, inputs, explain):
+        _check("gradcheck", f, inputs, names, eps, rtol, atol, np.random.default_rng(seed))
     return True
 
 
 def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
-                  seed: int = 0) -> bool:
+                  seed: int = 0, explain: bool = True) -> bool:
     """Check the second derivatives of `f`: gradcheck of the function (inputs, v) -> vjp(v), with create_graph=True.
 
     Takes, returns and raises what `gradcheck` does.
@@ -57,8 +60,26 @@ def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e
         return tuple(_vjp("gradgradcheck", f, xs, varied, vs, create_graph=True))
 
     names = [f"input {i}" for i in range(len(inputs))] + [f"cotangent {k}" for k in range(len(cotangents))]
-    _check("gradgradcheck", vjp, [*inputs, *cotangents], names, eps, rtol, atol, rng)
+    with _explained(f, inputs, explain):
+        _check("gradgradcheck", vjp, [*inputs, *cotangents], names, eps, rtol, atol, rng)
     return True
+
+
+@contextmanager
+def _explained(f: Callable, inputs: Sequence, explain: bool) -> Iterator[None]:
+    """Adds to a GradcheckError what `learn` finds out about the ops that f calls."""
+    try:
+        yield
+    except GradcheckError as error:
+        if not explain or "two values for the same inputs" in str(error):
+            raise
+        from .learn.explain import explain as explanation  # here, since few checks fail
+
+        try:
+            text = explanation(f, inputs)
+        except Exception as problem:  # what was found stands, even if why was not
+            text = f"(Why could not be found out: {type(problem).__name__}: {problem})"
+        raise GradcheckError(f"{error}\n{text}") from None
 
 
 def _check(who: str, f: Callable, inputs: Sequence, names: Sequence[str], eps, rtol, atol, rng) -> None:

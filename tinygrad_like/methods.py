@@ -11,6 +11,7 @@ import numpy as np
 from . import ops
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_dtype
 from .errors import named
+from .habits import taught
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -35,6 +36,7 @@ def part_of_tensor(cls):
 
 
 @part_of_tensor
+@taught
 class Methods:
     """The part of Tensor that is ops."""
 
@@ -53,7 +55,7 @@ class Methods:
     def ne(self, other): return ops.ne(self, other)
     def logical_not(self): return ops.logical_not(self)
     __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
-    __neg__, __abs__, __eq__, __ne__, __invert__ = neg, abs, eq, ne, logical_not
+    __neg__, __abs__, __invert__ = neg, abs, logical_not
     dot = matmul
     def __radd__(self, other): return ops.add(other, self)
     def __rsub__(self, other): return ops.sub(other, self)
@@ -139,11 +141,8 @@ class Methods:
         return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
     def std(self, axis: Axis = None, keepdim=False, correction=1):
         return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
-    def max(self, axis: Axis = None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
-    def min(self, axis: Axis = None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def prod(self, axis: Axis = None, keepdim=False, dtype=None):
         return ops.in_dtype(ops.prod, self, dtype, axis=axis, keepdim=keepdim)
-    def norm(self, axis: Axis = None, keepdim=False): return ops.norm(self, axis=axis, keepdim=keepdim)
     def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
     def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
     def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
@@ -239,7 +238,6 @@ class Methods:
 
     # Type and copies
     def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
-    to = cast
     def float(self): return ops.cast(self, dtype=FLOAT32)
     def double(self): return ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))

@@ -17,7 +17,10 @@ What happens when an op is called, and when its rules are, stands in `call.py`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from types import CodeType, FunctionType
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -49,6 +52,7 @@ class Primitive(Op):
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
+        self.array_rules = {}
         self.kept, self.out, self.keep, self.fresh = [], None, None, False
         declared.add(self)
 
@@ -64,9 +68,13 @@ class Primitive(Op):
         for name, rule in rules.items():
             if name not in self.inputs:
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
-            self.rules[self.inputs.index(name)] = rule, self._uses(rule)
+            self.rules[self.inputs.index(name)] = self.array_rules[self.inputs.index(name)] = rule, self._uses(rule)
         self.keep = self._compile()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
+
+    def hasten(self) -> None:
+        """Have the rules, where they run on arrays, call the forwards of the ops they name (see `on_arrays`)."""
+        self.array_rules = {i: (on_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
@@ -96,7 +104,7 @@ class Primitive(Op):
             source.setdefault(n, f"residuals[{n!r}] if {n!r} in residuals else unknown({n!r})")
         self.out = self.kept.index("out") if "out" in self.kept else None
         display = "".join(source[n] + ", " for n in self.kept)
-        names = {"shape": np.shape, "defaults": self.options, "unknown": self._unknown}
+        names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
 
     def _unknown(self, name):
@@ -157,6 +165,38 @@ def primitive(forward: Callable) -> Primitive:
 def fused(*, reference: Callable) -> Callable[[Callable], Fused]:
     """Declare a fused op: the decorated kernel forward, its `joint_vjp`, and the `reference` composed of primitives."""
     return lambda forward: Fused(forward, reference)
+
+
+def on_arrays(value: Any, made: dict | None = None) -> Any:
+    """A function written in ops, which names the forward of each op in its place: to call an op takes longer.
+
+    The ops, and functions of their modules, are looked up now: they have no state. An op whose forward gives more than
+    arrays stays itself.
+    """
+    if isinstance(value, Primitive):
+        known = {*value.inputs, *value.options, "out", *[f"{name}_shape" for name in value.inputs]}
+        return value.forward if known.issuperset(value.kept) else value
+    if not isinstance(value, FunctionType) or value.__closure__:
+        return value
+    if made is None:
+        made = {}
+    elif value in made or not value.__module__.startswith(ops.__name__):
+        return made.get(value, value)
+    names = dict(value.__globals__)
+    function = made[value] = FunctionType(value.__code__, names, value.__name__, value.__defaults__)
+    function.__kwdefaults__ = value.__kwdefaults__
+    for name in _names(value.__code__):
+        if isinstance(names.get(name), Primitive | FunctionType):
+            names[name] = on_arrays(names[name], made)
+    return update_wrapper(function, value)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a function and those inside it use, global ones among them."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
 
 
 declared: WeakSet[Primitive] = WeakSet()  # every op there is, for tests that go over all of them

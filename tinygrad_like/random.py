@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .autograd import mode
+
 generator = np.random.default_rng(0)
+
+
+def drawn(draw: Callable[[], Any]) -> Any:
+    """What draw() gives, a number or an array of random numbers: drawn anew whenever a captured function is played."""
+    return draw() if mode.tape is None else mode.tape.drawn(draw)
+
+
+class Rows(NamedTuple):
+    """Which rows of a batch this process has: `count` of `total`, from `first` on. (distributed)"""
+
+    first: int
+    count: int
+    total: int
+
+    @classmethod
+    def of(cls, rank: int, size: int, total: int) -> Rows:
+        """The part of one of `size` ranks: parts follow one another, and their lengths differ by 1 at most."""
+        first = rank * total // size
+        return cls(first, (rank + 1) * total // size - first, total)
+
+
+rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.
 
 
 def manual_seed(seed: int) -> None:
@@ -40,3 +65,34 @@ def prepare_rng_state(state: Mapping[str, Any], of: np.random.Generator = genera
         of.bit_generator.state = trial.state
 
     return load
+
+
+@contextmanager
+def of_rows(now: Rows | None) -> Iterator[None]:
+    """Inside it, noise is that of these rows of a batch."""
+    global rows
+    before, rows = rows, now
+    try:
+        yield
+    finally:
+        rows = before
+
+
+def placed(seed: int, length: int, positions: int) -> int:
+    """The seed with which noise by position is, at these rows, what `seed` gives at the same rows of the whole batch.
+
+    length: of the array's first axis, which is the batch's if the rows divide it; positions: how many noise has there.
+    The lower half of a seed is added to the position.
+    """
+    if rows is None or not rows.count or length % rows.count:
+        return seed
+    return seed & ~0xFFFFFFFF | (seed + positions // rows.count * rows.first) & 0xFFFFFFFF
+
+
+def normal(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Standard normal noise from the package's generator; at these rows of a batch, that of the whole batch."""
+    if rows is None or not shape or rows.count and shape[0] % rows.count:
+        return generator.standard_normal(shape, dtype)
+    each = shape[0] // rows.count if rows.count else shape[0]  # with no rows, `shape` is that of one which is not real
+    whole = generator.standard_normal((each * rows.total, *shape[1:]), dtype)
+    return whole[each * rows.first:][:shape[0]]

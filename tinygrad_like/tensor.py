@@ -19,11 +19,14 @@ from .autograd import Node, mode, setting, tick, walk
 from .creation import Creation
 from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
 from .errors import named
+from .in_place import InPlace
 from .memory import fills
 from .methods import Methods
+from .names import Names
+from .numpy_functions import ForNumPy
 
 
-class Tensor(Methods, Creation):
+class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
     """An n-dimensional array that remembers how it was computed.
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
@@ -40,7 +43,6 @@ class Tensor(Methods, Creation):
     requires_grad: bool = False
     version: list[int] | None = None  # tick of the last in-place change, in a cell shared with views
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
-    __array_ufunc__ = None  # so that `array * tensor` asks Tensor.__rmul__ instead of looping over elements
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
         self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
@@ -53,7 +55,6 @@ class Tensor(Methods, Creation):
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
-    size: int = property(operator.attrgetter("_data.size"), doc="Number of elements.")  # type: ignore[assignment]
     nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
 
     def numel(self) -> int:
@@ -61,6 +62,7 @@ class Tensor(Methods, Creation):
         return self._data.size
 
     def _set_data(self, value: Any) -> None:
+        _python("data set, or changed by an operator,")
         if value is not self._data:  # as it is after `x.data -= ...`
             array = value._data if isinstance(value, Tensor) else value
             # NumPy's functions give numbers where arrays were 0-d.
@@ -89,23 +91,26 @@ class Tensor(Methods, Creation):
 
     def numpy(self) -> np.ndarray:
         """The values as a read-only array, without a copy."""
+        _python("numpy()")
         view = self.data.view()
         view.flags.writeable = False
         return view
 
     def item(self) -> Any:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
-        if self.size != 1:
+        if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
+        _python("item(), or a number made of a Tensor,")
         return self.data.item()
 
     def tolist(self) -> Any:
+        _python("tolist()")
         return self.data.tolist()
 
     def __repr__(self) -> str:
         values = np.array2string(self.data, separator=", ", prefix="Tensor(", threshold=100)
         notes = ""
-        if self.size == 0:
+        if self._data.size == 0:
             notes += f", shape={self.shape}"
         if self.dtype not in (FLOAT32, INT64, BOOL):
             notes += f", dtype={self.dtype}"
@@ -119,8 +124,9 @@ class Tensor(Methods, Creation):
         return format(self.item(), spec) if spec else repr(self)
 
     def __bool__(self) -> bool:
-        if self.size != 1:
+        if self._data.size != 1:
             raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
+        _python("the truth of a Tensor")
         return bool(self.data.item())
 
     def __float__(self) -> float:
@@ -130,9 +136,10 @@ class Tensor(Methods, Creation):
         return int(self.item())
 
     def __index__(self) -> int:
-        if self.size != 1 or self.dtype.kind not in "iu":
+        if self._data.size != 1 or self.dtype.kind not in "iu":
             raise TypeError("index: only an integer Tensor of one element is an index, "
                             f"this is {self.dtype} {self.shape}")
+        _python("an index made of a Tensor")
         return int(self.data.item())
 
     def __len__(self) -> int:
@@ -146,6 +153,7 @@ class Tensor(Methods, Creation):
         return (self[i] for i in range(len(self.data)))
 
     def __contains__(self, value: Any) -> bool:
+        _python("`in`")
         return bool((self.data == (value.data if isinstance(value, Tensor) else value)).any())
 
     __hash__ = object.__hash__  # by identity: == compares elements
@@ -217,6 +225,8 @@ class Tensor(Methods, Creation):
                 found.append((leaf, c))
             with _adding:
                 for leaf, c in reversed(found):
+                    if mode.tape is not None:
+                        mode.tape.leaf(leaf)
                     leaf.grad = c if leaf.grad is None else leaf.grad + c
         finally:
             mode.recording, mode.filling = before
@@ -266,16 +276,17 @@ class Tensor(Methods, Creation):
             raise RuntimeError(f"{who}: this Tensor does not require grad: it was computed from Tensors without "
                                "requires_grad=True, or under no_grad")
         if gradient is None:
-            if self.size != 1:
+            if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
                                  "or reduce it to one number, with .sum() or .mean()")
-            return wrap(_one(self.shape, self.dtype).copy()) if create_graph else _one(self.shape, self.dtype)
+            one = _one(self.shape, self.dtype)
+            return wrap(one.copy()) if create_graph and mode.tape is None else wrap(one) if mode.tape else one
         gradient = gradient if isinstance(gradient, Tensor) else wrap(as_array(gradient, self.dtype, who))
         if gradient.shape != self.shape:
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")
         if gradient.dtype is not self.dtype:
             gradient = ops.cast(gradient, dtype=self.dtype)
-        return gradient if create_graph else gradient.data
+        return gradient if create_graph or mode.tape is not None else gradient.data
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
@@ -351,11 +362,11 @@ class Tensor(Methods, Creation):
         if self.node is not None:
             raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
                                "assign to a leaf, or to a clone()")
-        value = value.data if isinstance(value, Tensor) else np.asarray(value)
+        value = value._data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")
         self._require_writable("assign")
-        self.data[...] = value
+        _write(self._data, ..., value)
         self.touch()
         return self
 
@@ -370,9 +381,9 @@ class Tensor(Methods, Creation):
                                "where, cat, scatter or masked_fill, or change x.detach()")
         self._require_writable("setitem")
         index = ops.index.plain_index(index, self.shape)
-        value = value.data if isinstance(value, Tensor) else as_array(value, None, "setitem")
+        value = value._data if isinstance(value, Tensor) else as_array(value, None, "setitem")
         try:
-            self.data[index] = value
+            _write(self._data, index, value)
         except ValueError:
             raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, "
                              "the shape of x[index]") from None
@@ -398,9 +409,25 @@ def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def _own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
-    if type(c) is np.ndarray:
-        return wrap(c if owned and c.flags.c_contiguous and (c.base is None or fills(c)) else ops.elementwise.copied(c))
-    return ops.clone(c) if isinstance(c, Tensor) else wrap(np.array(c))
+    array = c if type(c) is np.ndarray else getattr(c, "_data", None)
+    alone = owned and array is not None and array.flags.c_contiguous and (array.base is None or fills(array))
+    if isinstance(c, Tensor):
+        return c if alone and not mode.recording else ops.clone(c)
+    return wrap(np.array(c) if array is None else array if alone else ops.elementwise.copied(array))
+
+
+def _write(array: np.ndarray, index: Any, value: Any) -> None:
+    """array[index] = value"""
+    if mode.tape is None:
+        array[index] = value
+    else:
+        mode.tape.python("assign", operator.setitem, array, index, value, changes=[array])
+
+
+def _python(what: str) -> None:
+    """Say that `what` needs Python, if that will not be there when the function that runs is called again."""
+    if mode.tape is not None:
+        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it")
 
 
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf

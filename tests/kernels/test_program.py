@@ -230,14 +230,14 @@ def test_a_misfit_ends_a_program_where_it_stands():
 
 
 def test_a_call_says_what_it_reads_and_writes_and_can_be_played_again():
-    x, y, program.tape = random(10), np.zeros(10, np.float32), []
+    x, y = random(10), np.zeros(10, np.float32)
+    program.open_tape(calls := [])
     try:
         scale(x, 2.0, y)
         with together():
             beside((add, x, y, y), (add, x, None, x.copy()))
-        calls = program.tape
     finally:
-        program.tape = None
+        program.close_tape()
     assert [call.kernel.name for call in calls] == ["scale", "add", "add"]
     assert calls[0].reads()[0] is x and calls[0].writes()[0] is y and [len(c.reads()) for c in calls] == [1, 2, 1]
     y[:] = 0

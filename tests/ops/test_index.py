@@ -77,3 +77,65 @@ def test_one_hot_counts_the_classes_of_small_integers():
     for dtype in ("uint8", "int8", "int32"):
         assert Tensor([0, 2], dtype=dtype).one_hot().tolist() == [[1, 0, 0], [0, 0, 1]]
         assert Tensor(np.zeros(0, dtype)).one_hot().shape == (0, 0)
+
+
+S = slice(None)
+
+
+def entries(n, *shape):
+    return np.random.default_rng(n).integers(-n, n, shape)
+
+
+@pytest.mark.parametrize("shape, index", [
+    ((48, 40), (entries(48, 30, 30), entries(40, 30, 30))),
+    ((9, 80), (entries(9, 40, 1), entries(80, 1, 30))),
+    ((1000, 8), entries(1000, 2000)),
+    ((5000, 8), entries(5000, 300)),
+    ((4096,), entries(4096, 5000)),
+    ((30, 40, 5), (S, entries(40, 77))),
+    ((30, 40, 5), (S, entries(40, 77), entries(5, 77))),
+    ((2, 700), (..., entries(700, 900))),
+    ((30, 40, 5), (entries(30, 50), entries(40, 50), entries(5, 50))),
+    ((30, 40, 5), (entries(30, 50), S, entries(5, 50))),
+    ((30, 40, 5), (entries(30, 60), slice(0, 20))),
+    ((600, 3), (entries(600, 0),)),
+], ids=str)
+def test_arrays_of_integers_take_and_give_back(shape, index):
+    rng = np.random.default_rng(0)
+    array = rng.standard_normal(shape).astype(np.float32)
+    x = Tensor(array, requires_grad=True)
+    y = x[index]
+    np.testing.assert_array_equal(y.numpy(), array[index])
+    g = rng.standard_normal(y.shape).astype(np.float32)
+    y.backward(g)
+    expected = np.zeros(shape)
+    np.add.at(expected, index, g)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("expanded", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_gather_and_scatter_add_along_an_axis(axis, expanded):
+    rng = np.random.default_rng(axis)
+    array, shape = rng.standard_normal((20, 30, 6)).astype(np.float32), [20, 30, 6]
+    shape[axis] = 50
+    own = [n if a == axis or not expanded else 1 for a, n in enumerate(shape)]
+    index = Tensor(rng.integers(0, array.shape[axis], own)).expand(*shape)
+    x = Tensor(array, requires_grad=True)
+    y = x.gather(axis, index)
+    np.testing.assert_array_equal(y.numpy(), np.take_along_axis(array, index.numpy(), axis))
+    g = Tensor(rng.standard_normal(shape).astype(np.float32))
+    y.backward(g)
+    expected = np.zeros(array.shape)
+    places = np.indices(shape)
+    places[axis] = index.numpy()
+    np.add.at(expected, tuple(places), g.numpy())
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(Tensor.zeros(20, 30, 6).scatter_add(axis, index, g).numpy(), expected, rtol=1e-5,
+                               atol=1e-5)
+
+
+@pytest.mark.parametrize("shift, axis", [(1, 0), (-1, 1), (7, 1), (-50, 0), (0, 0), ((3,), (1,)), (4, None)])
+def test_roll_is_numpys(shift, axis):
+    x = np.arange(240.0).reshape(48, 5)
+    np.testing.assert_array_equal(Tensor(x).roll(shift, axis=axis).numpy(), np.roll(x, shift, axis))

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import random
 from ..dtypes import as_dtype
+from ..random import Rows
 from ..tensor import Tensor, wrap
 
 
@@ -32,13 +33,14 @@ class DataLoader:
     from it the order and a generator for each batch. So batches depend only on `manual_seed`, not on prefetch or on
     what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
 
-    Raises ValueError for no arrays, arrays of different lengths, or a batch size below 1; in the loop, TypeError for a
+    Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank of no shard; in the loop, TypeError for a
     batch of a dtype that a Tensor cannot have.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
-                 mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0):
+                 mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0,
+                 shard: tuple[int, int] | None = None):
         self.arrays = [x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
         if not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
@@ -48,7 +50,9 @@ class DataLoader:
                              f"prefetch={prefetch!r} an integer of at least 0")
         if mix is not None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
-        self.batch_size, self.shuffle, self.drop_last = batch_size, shuffle, drop_last
+        if shard is not None and not 0 <= shard[0] < shard[1]:
+            raise ValueError(f"DataLoader: shard={shard!r} must be (rank, size) with 0 <= rank < size")
+        self.batch_size, self.shuffle, self.drop_last, self.shard = batch_size, shuffle, drop_last, shard
         self.transform, self.mix, self.prefetch = transform, mix, prefetch
 
     def __len__(self) -> int:
@@ -59,18 +63,34 @@ class DataLoader:
         n, chance = len(self.arrays[0]), self.shuffle or self.transform is not None or self.mix is not None
         seed = int(random.generator.integers(2**63)) if chance else 0
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
-        return self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
+        batches = self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
+        return batches if self.shard is None else self._placed(batches)
+
+    def rows(self, i: int) -> Rows:
+        """Which rows of batch i are read here."""
+        total = min(self.batch_size, len(self.arrays[0]) - i * self.batch_size)
+        return Rows.of(*self.shard or (0, 1), total)
+
+    def _placed(self, batches: Iterator[tuple[Tensor, ...]]) -> Iterator[tuple[Tensor, ...]]:
+        try:
+            for i, batch in enumerate(batches):
+                random.rows = self.rows(i)
+                yield batch
+        finally:
+            random.rows = None
 
     def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
         indices = order[i * self.batch_size:(i + 1) * self.batch_size]
-        batch = [x[indices] for x in self.arrays]
-        if self.transform is not None or self.mix is not None:
-            generator = np.random.default_rng((seed, i))
-            if self.transform is not None:
-                batch[0] = self.transform(batch[0], generator)
-            if self.mix is not None:
-                batch[:2] = self.mix(*batch[:2], generator)
-        return tuple(map(_tensor, batch))
+        first, count, _ = self.rows(i)
+        mine = slice(first, first + count)
+        if self.transform is None and self.mix is None:
+            return tuple(_tensor(x[indices[mine]]) for x in self.arrays)
+        batch, generator = [x[indices] for x in self.arrays], np.random.default_rng((seed, i))
+        if self.transform is not None:
+            batch[0] = self.transform(batch[0], generator)
+        if self.mix is not None:
+            batch[:2] = self.mix(*batch[:2], generator)
+        return tuple(_tensor(x)[mine] if self.shard else _tensor(x) for x in batch)
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")

@@ -23,7 +23,7 @@ from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
-    "add_at": ("embedding", 512),
+    **dict.fromkeys(("add_at", "take_at"), ("embedding", 512)),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -48,7 +48,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
-    "batched_matmul": ("gemm", 1),
+    **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     "running_sum": ("reduce", 64),
     "mean_over": ("reduce", 64),
     "spread_over": ("reduce", 64),

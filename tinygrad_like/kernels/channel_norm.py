@@ -350,19 +350,26 @@ def normalize_channels_vjp(
 # --- Running statistics -----------------------------------------------------------------------------------------------
 
 
-@kernel(mean=WRITE, var=WRITE, new_mean=REALS, new_var=REALS, share=REAL, momentum=REAL)
-def _move_statistics(mean, var, new_mean, new_var, share, momentum, task, tasks):
-    for i in range(task * mean.size // tasks, (task + 1) * mean.size // tasks):
+@kernel(mean=WRITE, var=WRITE, new_mean=REALS, new_var=REALS, count=OPTIONAL_WRITE.of(np.int64), share=REAL,
+        momentum=REAL, cost=0)
+def _move_statistics(mean, var, new_mean, new_var, count, share, momentum, task, tasks):
+    if count.size:
+        count[0] += 1
+        momentum = 1 / count[0] if momentum < 0 else momentum
+    for i in range(mean.size):
         mean[i] += momentum * (new_mean[i] - mean[i])
         var[i] += momentum * (new_var[i] * share - var[i])
 
 
 def move_statistics(mean: np.ndarray, var: np.ndarray, new_mean: np.ndarray, new_var: np.ndarray, n: int,
-                    momentum: float) -> None:
-    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers."""
+                    momentum: float | None, count: np.ndarray | None = None) -> None:
+    """mean += momentum (new_mean - mean), and so for var, with new_var made unbiased, of n numbers; count += 1.
+
+    Without a momentum it is 1 / count.
+    """
     if new_mean.dtype is not FLOAT64 or not (mean.flags.carray and var.flags.carray):
         return NotImplemented
     if not mean.shape == var.shape == new_mean.shape == new_var.shape:
         raise ValueError(f"running statistics: {mean.shape} and {var.shape} cannot move to {new_mean.shape} and "
                          f"{new_var.shape}; all must have one number for each channel")
-    _move_statistics(mean, var, new_mean, new_var, n / (n - 1), momentum)
+    _move_statistics(mean, var, new_mean, new_var, count, n / (n - 1), -1.0 if momentum is None else momentum)

@@ -1,19 +1,27 @@
 """Rows of a table that an index names, and the gradient of that: rows added to the rows of a table.
 
+There may be several tables one after the other, `outer` of them, which the index serves alike: x[:, index] has one for
+each entry of the axis before it. A row may be a single number, as of x[i, j], where i and j together count the rows.
+
 A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
-is added to a row is added up in float64: in a copy of the table or, if it has more rows than are added, row by row, in
-the order of the sorted index.
+is added to a row is added up in float64: in a copy of the table or, if it has many more rows than are added, row by
+row, in the order of the sorted index.
 
 The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
 """
 
+import math
+
 import numpy as np
 
-from .program import INTEGERS, READ, WRITE, kernel, together
+from ..dtypes import INT64
+from .program import INTEGERS, READ, WRITE, check_again, kernel, together
 from .simd import inner
 from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
+_SPARSE = 4  # so many rows of the table for each that is added are worth sorting the index
+_WHOLE = slice(None)
 
 
 @inner
@@ -29,83 +37,181 @@ def _copy(x, y):
 
 
 @inner
-def _take_work(table, index, width, rows, wrong):
-    return int(rows.size * _COST) if rows.size == index.size * width and table.size % max(width, 1) == 0 else -1
+def _row(index, i, count, wraps):
+    """Which row entry i names; -1 if there is none. wraps: whether negative ones count from the end."""
+    row = index[i]
+    if wraps and -count <= row < 0:
+        row += count
+    return row if 0 <= row < count else -1
+
+
+@inner
+def _fits(rows, index, outer, width, table):
+    """Whether an index names so many rows of each of the tables."""
+    return width > 0 and rows.size == outer * index.size * width and table.size % (outer * width) == 0
+
+
+# --- Taking rows ------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _take_work(table, index, outer, width, wraps, rows, wrong):
+    return int(rows.size * _COST) + index.size if _fits(rows, index, outer, width, table) else -1
 
 
 @kernel(table=READ, index=INTEGERS, rows=WRITE, wrong=WRITE.of(np.int64), work=_take_work)
-def _take(table, index, width, rows, wrong, task, tasks):
-    count = table.size // width
-    for i in range(task * index.size // tasks, (task + 1) * index.size // tasks):
-        row = index[i]
-        if 0 <= row < count:
-            _copy(table[row * width : (row + 1) * width], rows[i * width : (i + 1) * width])
-        else:
+def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
+    count, begin = table.size // (outer * width), task * outer * index.size // tasks
+    first, place = begin // index.size * count, begin % index.size
+    for i in range(begin, (task + 1) * outer * index.size // tasks):
+        row = _row(index, place, count, wraps)
+        source, target = (first + row) * width, i * width
+        if row < 0:
             wrong[0] = 1
+        elif width == 1:
+            rows[target] = table[source]
+        else:
+            _copy(table[source : source + width], rows[target : target + width])
+        place += 1
+        if place == index.size:
+            first, place = first + count, 0
 
 
 def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """table[index], for a table (m, n); None if there is no such row"""
     rows, wrong = np.empty((*index.shape, table.shape[1]), np.float32), np.zeros(1, np.int64)
     if rows.size:
-        _take(table, index.astype(np.int64, copy=False), table.shape[1], rows, wrong)
+        _take(table, index.astype(np.int64, copy=False), 1, table.shape[1], 0, rows, wrong)
+    check_again(_check_rows, wrong, index, len(table), flag=wrong)
     return None if wrong[0] else rows
 
 
 @inner
-def _add_work(rows, index, width, skipped, table, wrong):
-    return int(rows.size * _COST) if rows.size == index.size * width and table.size % width == 0 else -1
+def _pairs_work(i, j, n, m, out):
+    return out.size // 2 if i.size == j.size == out.size else -1
+
+
+@kernel(i=INTEGERS, j=INTEGERS, out=WRITE.of(np.int64), work=_pairs_work)
+def _pairs(i, j, n, m, out, task, tasks):
+    """Of entries of an (n, m) which they are in C order; n m for what is not there."""
+    first, last = task * out.size // tasks, (task + 1) * out.size // tasks
+    i, j, out = i[first:last], j[first:last], out[first:last]
+    for k in range(out.size):  # without branches, in vectors
+        row, column = i[k] + (n if i[k] < 0 else 0), j[k] + (m if j[k] < 0 else 0)
+        out[k] = row * m + column if (row >= 0) & (row < n) & (column >= 0) & (column < m) else n * m
+
+
+def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray] | None:
+    """For whole slices, arrays of integers, and whole slices: how many axes come before, how many the arrays take, and
+    which entries of those they name, in C order."""
+    first = 0
+    while first < len(index) and type(index[first]) is slice and index[first] == _WHOLE:
+        first += 1
+    last = first
+    while last < len(index) and type(index[last]) is np.ndarray and index[last].dtype is INT64:
+        last += 1
+    if last == first or any([type(i) is not slice or i != _WHOLE for i in index[last:]]):
+        return None
+    rows = index[first]
+    if last > first + 1:
+        arrays = index[first:last]
+        if any([i.shape != rows.shape for i in arrays]):
+            arrays = tuple([np.ascontiguousarray(i) for i in np.broadcast_arrays(*arrays)])
+        rows, n = arrays[0], shape[first]
+        for axis, i in enumerate(arrays[1:], first + 1):
+            out, m = np.empty(rows.shape, np.int64), shape[axis]
+            _pairs(rows, i, n, m, out)
+            rows, n = out, n * m
+    return first, last, rows
+
+
+def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
+    """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
+    found = _rows_of(index, x.shape) if x.flags.c_contiguous else None
+    if found is None:
+        return NotImplemented
+    first, last, rows = found
+    width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
+    out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
+    if out.size:
+        _take(x, rows, math.prod(x.shape[:first]), width, 1, out, wrong)
+    elif rows.size:
+        return NotImplemented
+    check_again(_check_rows, wrong, rows, math.prod(x.shape[first:last]), flag=wrong)
+    return NotImplemented if wrong[0] else out
+
+
+# --- Adding rows ------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _add_work(rows, index, outer, width, wraps, skipped, table, wrong):
+    return int(rows.size * _COST) + index.size if _fits(rows, index, outer, width, table) else -1
 
 
 @kernel(rows=READ, index=INTEGERS, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
-def _add_all(rows, index, width, skipped, table, wrong, task, tasks):
-    """A task has some columns of every row: so two never write to one place."""
-    left, n = task * width // tasks, (task + 1) * width // tasks - task * width // tasks
-    total, x, count = np.zeros(table.size // width * n), rows.ctypes.data + 4 * left, table.size // width
-    for i in range(index.size):
-        row = index[i]
-        if not 0 <= row < count:
-            wrong[0] = 1
-        elif row != skipped:
-            _add(floats_at(x + 4 * i * width, n), total[row * n : row * n + n])
-    for row in range(count):
-        _copy(total[row * n : row * n + n], floats_at(table.ctypes.data + 4 * (row * width + left), n))
+def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, tasks):
+    """A task has some columns of every row, or some of the tables: so two never write to one place."""
+    first, last, left, right = 0, outer, task * width // tasks, (task + 1) * width // tasks
+    if outer >= tasks:
+        first, last, left, right = task * outer // tasks, (task + 1) * outer // tasks, 0, width
+    count, n = table.size // (outer * width), right - left
+    total = np.empty(count * n)
+    for k in range(first, last if n else first):
+        x, y = rows.ctypes.data + 4 * (k * index.size * width + left), table.ctypes.data + 4 * (k * count * width + left)
+        total[:] = 0
+        for i in range(index.size):
+            row = _row(index, i, count, wraps)
+            if row < 0:
+                wrong[0] = 1
+            elif row == skipped:
+                continue
+            elif width == 1:
+                total[row] += rows[k * index.size + i]
+            else:
+                _add(floats_at(x + 4 * i * width, n), total[row * n : row * n + n])
+        if n == width:
+            _copy(total, floats_at(y, count * n))
+        else:
+            for row in range(count):
+                _copy(total[row * n : row * n + n], floats_at(y + 4 * row * width, n))
 
 
 @kernel(index=INTEGERS, ends=WRITE.of(np.int64), order=WRITE.of(np.int64), wrong=WRITE.of(np.int64), tasks=1, cost=0)
-def _sort(index, ends, order, wrong, task, tasks):
+def _sort(index, wraps, ends, order, wrong, task, tasks):
     """order = argsort(index), stable, by counting; ends has one number for each row of the table."""
     ends[:], order[:] = 0, 0
     for i in range(index.size):
-        if 0 <= index[i] < ends.size:
-            ends[index[i]] += 1
-        else:
+        row = _row(index, i, ends.size, wraps)
+        if row < 0:
             wrong[0] = 1
+        else:
+            ends[row] += 1
     for row in range(1, ends.size):
         ends[row] += ends[row - 1]
     for i in range(index.size - 1, -1, -1):
-        row = index[i]
-        if 0 <= row < ends.size and ends[row] > 0:
+        row = _row(index, i, ends.size, wraps)
+        if row >= 0 and ends[row] > 0:
             ends[row] -= 1
             order[ends[row]] = i
 
 
 @inner
-def _sorted_work(rows, index, order, width, skipped, table):
-    return _add_work(rows, index, width, skipped, table, order) if order.size == index.size else -1
+def _sorted_work(rows, index, order, width, wraps, skipped, table):
+    return int(rows.size * _COST) if order.size == index.size and _fits(rows, index, 1, width, table) else -1
 
 
 @kernel(rows=READ, index=INTEGERS, order=INTEGERS, table=WRITE, work=_sorted_work, tasks=1)
-def _add_sorted(rows, index, order, width, skipped, table, task, tasks):
-    left, n = task * width // tasks, (task + 1) * width // tasks - task * width // tasks
+def _add_sorted(rows, index, order, width, wraps, skipped, table, task, tasks):
+    left, n, count = task * width // tasks, (task + 1) * width // tasks - task * width // tasks, table.size // width
     x, y, total, begin = rows.ctypes.data + 4 * left, table.ctypes.data + 4 * left, np.empty(n), 0
-    for row in range(table.size // width):
+    for row in range(count):
         floats_at(y + 4 * row * width, n)[:] = 0
     while begin < order.size:
-        row, end = index[order[begin]], begin + 1
-        while end < order.size and index[order[end]] == row:
+        row, end = _row(index, order[begin], count, wraps), begin + 1
+        while end < order.size and _row(index, order[end], count, wraps) == row:
             end += 1
-        if row != skipped and 0 <= row < table.size // width:
+        if row != skipped and row >= 0:
             here = floats_at(y + 4 * row * width, n)
             _copy(here, total)
             for i in range(begin, end):
@@ -114,29 +220,47 @@ def _add_sorted(rows, index, order, width, skipped, table, task, tasks):
         begin = end
 
 
+def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
+              table: np.ndarray) -> np.ndarray | None:
+    """table = zeros, with the rows added where the index says; None if it names a row that is not there."""
+    count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
+    if outer > 1 or count <= _SPARSE * index.size:
+        _add_all(rows, index, outer, width, wraps, skipped, table, wrong)
+    else:
+        order = np.empty(index.size, np.int64)
+        with together():
+            _sort(index, wraps, np.empty(count, np.int64), order, wrong)
+            _add_sorted(rows, index, order, width, wraps, skipped, table)
+    check_again(_check_rows, wrong, index, count, flag=wrong)
+    return None if wrong[0] else table
+
+
 def sum_rows_by(rows: np.ndarray, index: np.ndarray, count: int, skipped: int = -1) -> np.ndarray | None:
     """Zeros (count, n) with the rows (..., n) added where the index (...) says; None if it names a row that is not
     there. Rows whose index is `skipped` are left out.
     """
     width, index = rows.shape[-1], index.astype(np.int64, copy=False)
-    table, wrong = np.empty((count, width), np.float32), np.zeros(1, np.int64)
+    table = np.empty((count, width), np.float32)
     if not rows.size or not count:
         table[:] = 0
         return None if index.size and not count else table
-    with together():
-        if count <= index.size:
-            _add_all(rows, index, width, skipped, table, wrong)
-        else:
-            order = np.empty(index.size, np.int64)
-            _sort(index, np.empty(count, np.int64), order, wrong)
-            _add_sorted(rows, index, order, width, skipped, table)
-    return None if wrong[0] else table
+    return _sum_rows(rows, index, 1, width, False, skipped, table)
+
+
+def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
+    if wrong[0]:
+        wrong[0] = 0
+        bad = index[(index < 0) | (index >= count)]
+        raise IndexError(f"index {bad[0] if bad.size else '?'} is out of range for a table of {count} rows "
+                         f"(0 to {count - 1})")
 
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
-    """Zeros of this shape with x added at an index, if that is one array of integers, which names rows."""
-    if len(index) != 1 or not isinstance(index[0], np.ndarray) or index[0].dtype != np.int64:
+    """Zeros of this shape with x added at an index, if `take_at` takes what it names."""
+    found = _rows_of(index, shape)
+    if found is None or not x.size or 0 in shape:
         return NotImplemented
-    rows = np.where(index[0] < 0, index[0] + shape[0], index[0]).ravel()
-    table = sum_rows_by(x.reshape(rows.size, -1), rows, shape[0])
-    return NotImplemented if table is None else table.reshape(shape)
+    first, last, rows = found
+    x = np.broadcast_to(x, shape[:first] + rows.shape + shape[last:])
+    table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32))
+    return NotImplemented if table is None else table

@@ -37,7 +37,7 @@ from .views import data_of, floats_at, is_contiguous, is_row_by_row, ndim_of
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
-_LEAST = 60_000  # multiplications that are worth a kernel
+_LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
@@ -57,10 +57,44 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b, unless that is so little that NumPy's BLAS is as fast, and starts no threads for it."""
     if b.dtype is not FLOAT32:
         return NotImplemented
-    shape = a.shape[0], b.shape[-1]
-    if not a.ndim == 2 == b.ndim:
+    if a.ndim == 2 == b.ndim:
+        shape = a.shape[0], b.shape[1]
+    elif b.ndim == 2:
+        shape = (*a.shape[:-1], b.shape[1])
+    else:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    return product(a, b, empty(shape)) if math.prod(shape) * a.shape[-1] >= _LEAST else NotImplemented
+    if math.prod(shape) * a.shape[-1] < _LEAST:
+        return NotImplemented
+    if b.ndim == 2 < a.ndim:  # one tall product, instead of a batch of them with the same matrix
+        return product(_tall(a), b, empty((math.prod(shape[:-1]), shape[-1]))).reshape(shape)
+    return product(a, b, empty(shape))
+
+
+def batched_matmul_vjp(
+    g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Sequence[bool]
+) -> list[np.ndarray | None]:
+    """Cotangents of a and b in a @ b, from that of the product, g: g @ b.mT and a.mT @ g, with the batch axes of g."""
+    if g.size * a.shape[-1] < _LEAST or a.dtype is not FLOAT32 or b.dtype is not FLOAT32:
+        return NotImplemented
+    shape, one = a.shape, b.ndim == 2 < a.ndim
+    if one:
+        g, a = _tall(g), _tall(a)
+    da = db = None
+    calls: list[tuple] = []
+    if wanted[1]:
+        db = empty((*g.shape[:-2], *b.shape[-2:]))
+        calls.append((_matrix_product, a, g, db, None, None, None, None, True, False, False, not wanted[0],
+                      counters[1]))
+    if wanted[0]:
+        da = empty((*g.shape[:-2], *a.shape[-2:]))
+        calls.append((_matrix_product, g, b, da, None, None, None, None, False, True, False, True, counters[0]))
+    beside(*calls)
+    return [da.reshape(shape) if one and da is not None else da, db]
+
+
+def _tall(x: np.ndarray) -> np.ndarray:
+    """All matrices of x one above the other."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def matmul(

@@ -27,6 +27,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -131,8 +132,7 @@ class Call(NamedTuple):
         """The call with copies of arrays to read that do not lie as declared. Raises ValueError for other misfits."""
         arguments = tuple([self._fitted(kind, x) if isinstance(kind, Array) and x is not None else x
                            for kind, x in zip(self.kernel.kinds.values(), self.arguments, strict=True)])
-        beside = struct.unpack_from("q", self.record, 8 * _BESIDE)[0]
-        return Call(self.kernel, self.kernel.pack(*arguments, beside=beside), arguments)
+        return Call(self.kernel, self.kernel.pack(*arguments, beside=self.beside), arguments)
 
     def _fitted(self, kind: Array, x: Any) -> np.ndarray:
         if not isinstance(x, np.ndarray) or x.dtype != kind.dtype or (kind.axes > 1 and x.ndim != kind.axes):
@@ -147,6 +147,11 @@ class Call(NamedTuple):
         y = np.empty(x.shape, kind.dtype)
         y[...] = x
         return y
+
+    @property
+    def beside(self) -> int:
+        """Whether it runs at the same time as the call before it."""
+        return struct.unpack_from("q", self.record, 8 * _BESIDE)[0]
 
     def misfit(self) -> ValueError:
         arrays = self.reads() + self.writes()
@@ -183,12 +188,12 @@ class Kernel:
             _finish([Call(self, record, arguments)], done)
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
-        """Those of some arguments that are written, or those that are only read."""
+        """Those of some arguments that are written, or those that are read."""
         found: list[np.ndarray] = []
         for kind, x in zip(self.kinds.values(), arguments, strict=True):
             if isinstance(kind, Array) and kind.writes == written and x is not None:
                 found.append(x)
-            elif kind is TABLE and written:
+            elif kind is TABLE:  # most of which are read, too
                 found += x.arrays()
             elif isinstance(kind, Plan) and not written:
                 found += [x[i] for i, name in enumerate(kind.kind._fields) if name in kind.axes]
@@ -347,6 +352,19 @@ def play(calls: Sequence[tuple]) -> None:
         _finish(calls, done)
 
 
+def play_records(address: int, offsets: Sequence[int]) -> int:
+    """Do calls whose records follow one another at an address, each at an offset; returns how many were done, which is
+    all of them unless the arrays of the next are not what its kernel declares."""
+    done, count = 0, len(offsets) - 1
+    while True:
+        with threads.pool:
+            more = _play(threads.board, address + offsets[done], count - done, threads.count, threads.resting)
+            if more >= 0:
+                return done + more
+            done += -1 - more
+            threads.gather()
+
+
 def beside(*calls: tuple) -> None:
     """Do several calls, each a kernel and its arguments, at the same time: none writes what another one names."""
     tuples = [(call[0], call[0].pack(*call[1:], beside=i), call[1:]) for i, call in enumerate(calls)]
@@ -376,7 +394,7 @@ class together:
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
     """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
-    calls, fitted = [Call(*each) for each in tuples], False
+    calls, fitted, copies = [Call(*each) for each in tuples], False, []
     while done != len(calls):
         if done < 0:
             done = -1 - done
@@ -386,12 +404,14 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             raise calls[_first_misfit(calls, done)].misfit()
         else:
             calls, fitted = [*calls[:done], *[each.fitted() for each in calls[done:]]], True
+            copies = [Copy(old, new) for each, call in zip(tuples, calls, strict=True)
+                      for old, new in zip(each[2], call.arguments, strict=True) if old is not new]
         rest = b"".join([each[1] for each in calls[done:]])
         with threads.pool:
             more = _play(threads.board, id(rest) + _CONTENT, len(calls) - done, threads.count, threads.resting)
         done = done + more if more >= 0 else more - done
-    if tape is not None:
-        tape.extend(calls)
+    if tape is not None and _noting == threading.get_ident():
+        tape.extend([*copies, *calls])
 
 
 def _first_misfit(calls: Sequence[Call], first: int) -> int:
@@ -407,4 +427,58 @@ def _amount(at):
     return call(integer_at(at, _CODE), at, -1, 0)
 
 
-tape: list[Call] | None = None  # where calls are noted while someone records
+# --- Noting what was called -------------------------------------------------------------------------------------------
+
+tape: list[Any] | None = None  # where the calls of one thread are noted, and the copies made for them
+_noting = 0  # which thread
+
+
+class Copy(NamedTuple):
+    """What was done for a call whose arrays do not lie as declared: target[...] = source."""
+
+    source: np.ndarray
+    target: np.ndarray
+
+    def reads(self) -> list[np.ndarray]:
+        return [self.source]
+
+    def writes(self) -> list[np.ndarray]:
+        return [self.target]
+
+    @property
+    def arguments(self) -> tuple:
+        return tuple(self)
+
+
+class Check(NamedTuple):
+    """What Python looks at after a call: function(*arguments), which raises if something is wrong."""
+
+    function: Callable
+    arguments: tuple
+    flag: np.ndarray | None  # which kernels write to only if something is
+
+    def reads(self) -> list[np.ndarray]:
+        return [x for x in self.arguments if isinstance(x, np.ndarray)]
+
+    def writes(self) -> list[np.ndarray]:
+        return []
+
+
+def check_again(function: Callable, *arguments: Any, flag: np.ndarray | None = None) -> None:
+    """Whenever a tape that is open now is played, call function(*arguments), here."""
+    if tape is not None and _noting == threading.get_ident():
+        tape.append(Check(function, arguments, flag))
+
+
+def open_tape(calls: list) -> None:
+    """Note all calls of this thread. Raises RuntimeError if another thread has a tape open."""
+    global tape, _noting
+    if tape is not None:
+        raise RuntimeError("capture: another thread is recording; one at a time can")
+    _noting = threading.get_ident()
+    tape = calls
+
+
+def close_tape() -> None:
+    global tape
+    tape = None

@@ -20,6 +20,7 @@ NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, 
 SHORT = 64  # rows of fewer numbers are taken several together
 STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are added up
 LOW = 16  # rows added up in float32
+_AXES = tuple(range(64))  # NumPy's arrays have no more
 
 
 @njit(fastmath={"reassoc", "contract"}, forceinline=True, **INNER)
@@ -161,12 +162,14 @@ def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
     """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
     group = 512 // n if 0 < n < SHORT and m > BLOCK else 1
     rows = m // group
-    partial, out = np.empty((outer, -(-rows // BLOCK), group * n), np.float32), np.empty((outer, n), np.float32)
+    partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
+    if group == partial.shape[1] == 1 and partial.size:
+        _columns(x, m * n, partial)
+        return partial[:, 0]
+    out = np.empty((outer, n), np.float32)
     with together():
         if partial.size:
             _columns(x, m * n, partial)
-        if group == partial.shape[1] == 1:
-            return partial[:, 0]
         if out.size:
             combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
     return out
@@ -174,10 +177,17 @@ def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
 
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """np.sum(x, axis, keepdims=keepdim), for x of any strides; to some 1e-7 of the sum of |x|."""
-    short = x.flags.c_contiguous and (len(axis) == x.ndim or axis == (x.ndim - 1,))
-    if not axis or (short and x.size < 2048):
-        return NotImplemented  # which NumPy adds up in pairs
-    y = sum_all(x) if len(axis) == x.ndim and 0 not in x.strides else _over_axes(x, axis)
+    if not axis:
+        return NotImplemented
+    shape, first, last = x.shape, axis[0], axis[0] + len(axis)
+    if not x.flags.c_contiguous or axis != _AXES[first:last]:
+        y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
+    else:  # neighbours, of numbers that lie one after another
+        outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
+        if x.size < 2048 and (n == 1 or m <= 2 * LOW):
+            return NotImplemented  # the first NumPy adds up in pairs
+        y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
+        y = y.reshape(shape[:first] + shape[last:])
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
 

@@ -218,7 +218,7 @@ def _mixed(x):
 
 @inner
 def _row_key(dropout, row):
-    return _mixed(U(_mixed(U(U(row) ^ U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
+    return _mixed(U(_mixed(U(U(row) + U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
 
 
 @inner

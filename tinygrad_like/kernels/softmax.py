@@ -12,7 +12,7 @@ from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..memory import empty
-from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
+from .program import OPTIONAL, READ, REAL, REALS, WRITE, check_again, kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import inner
 from .vectormath import INF, INNER, SCALAR, F, exp, log
@@ -366,6 +366,7 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
         if not one_block:
             _add_up(totals, mean, loss)
     _check_labels(target, totals, classes, ignore_index)
+    check_again(_check_labels, target, totals, classes, ignore_index)
     return losses if reduction == "none" else loss, {"stats": stats, "totals": totals}
 
 
@@ -383,4 +384,5 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
     _cross_entropy_vjp(np.asarray(g), x, *_targets(x, target, weight), ignore_index, float(label_smoothing), stats,
                        totals, reduction == "mean", dx)
     _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
+    check_again(_check_labels, target, totals, x.shape[1], ignore_index)
     return dx

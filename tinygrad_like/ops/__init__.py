@@ -50,12 +50,17 @@ from .unpool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
+from .collective import all_sum, sync_batch_norm
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 # The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
 import types as _types
 from ..errors import named as _named
+from ..primitive import declared as _declared
 
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
         globals()[_name] = _named(_op)
+
+for _op in _declared:
+    _op.hasten()

@@ -52,7 +52,8 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
                          ) from None
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
-    return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale, seed=_seed(dropout_p))
+    return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
+                      seed=_seed(dropout_p, (*heads, q.shape[-2])))
 
 
 def _shared_heads(who, q, x):
@@ -77,7 +78,7 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
     scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
     return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
-                           seed=_seed(dropout_p))
+                           seed=_seed(dropout_p, (*batch, num_heads, length)))
 
 
 def _check(who, mask, shape, dropout_p, *inputs):
@@ -99,8 +100,10 @@ def _check(who, mask, shape, dropout_p, *inputs):
                              f"(..., queries, keys) = {shape}")
 
 
-def _seed(dropout_p) -> int:
-    return int(random.generator.integers(2**63)) if dropout_p else 0
+def _seed(dropout_p, queries) -> int:
+    """queries: (batch, ...), for each of which the positions have a mask."""
+    return random.drawn(lambda: random.placed(int(random.generator.integers(2**63)), queries[0], math.prod(queries))
+                        ) if dropout_p else 0
 
 
 def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):

@@ -35,7 +35,7 @@ def dropout(x, p=0.5, training=True):
         return x
     if p == 1:
         return where(False, x, 0.0)
-    return drop(x, p=p, seed=_seed())
+    return drop(x, p=p, seed=_seed(x))
 
 
 def dropout1d(x, p=0.5, training=True):
@@ -72,14 +72,19 @@ def gaussian_dropout(x, p=0.5, training=True):
         raise ValueError("gaussian_dropout: p must be below 1, where the variance p / (1 - p) is infinite")
     if not training or p == 0:
         return x
-    noise = random.generator.standard_normal(x.shape, x.dtype)
-    noise *= (p / (1 - p)) ** 0.5
-    noise += 1
-    return mul(x, noise)
+    return mul(x, random.drawn(lambda: 1 + x.dtype.type((p / (1 - p)) ** 0.5) * random.normal(x.shape, x.dtype)))
 
 
-def _seed() -> int:
-    return random.generator.bit_generator.random_raw() >> 1
+def _seed(x) -> int:
+    # A parameter has no rows.
+    apart = x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None
+    length, size = (0, 0) if apart else (x.shape[0], x.size)
+
+    def draw() -> int:
+        seed = random.generator.bit_generator.random_raw() >> 1
+        return seed if apart else random.placed(seed, length, size)
+
+    return random.drawn(draw)
 
 
 def _check(who: str, x, p: float) -> None:

@@ -44,7 +44,7 @@ def plus(total, c, owned: bool):
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)
         total[c.index] += c.value
         return total
-    if owned:
+    if owned and type(total) is np.ndarray:
         return accumulate(total, c)
     return add.forward(total, c) if type(total) is np.ndarray is type(c) else total + c
 

@@ -22,6 +22,16 @@ def take(x, *, index):
     """x[index], for an index as `plain_index` returns it. A view if the index is made of slices and integers."""
     if type(index) is not tuple:
         raise TypeError(f"take: the index must be a tuple, as plain_index makes it, got {type(index).__name__}")
+    try:
+        return x[index] if _is_basic(index) else take_at(x, index)
+    except IndexError as error:
+        why = error
+    _check_range(index, x.shape)  # which says more
+    raise why
+
+
+@accelerated
+def take_at(x, index):
     return x[index]
 
 
@@ -54,8 +64,11 @@ take.vjp(x=_put_later)
 put.vjp(x=lambda g, index: take(g, index=index))
 
 
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
 def _is_basic(index) -> bool:
-    return not any(isinstance(i, np.ndarray) for i in index)
+    return all([type(i) in _BASIC for i in index])
 
 
 def getitem(x, index):
@@ -63,50 +76,74 @@ def getitem(x, index):
 
     Raises IndexError for what is out of range or too many, TypeError for what is no index.
     """
-    return take(x, index=plain_index(index, x.shape))
+    return take(x, index=_index_of(index, x.shape))
 
 
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
-    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`.
+    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`."""
+    index = _index_of(index, shape)
+    _check_range(index, shape)
+    return index
+
+
+def _index_of(index, shape: tuple[int, ...]) -> tuple:
+    """The same, but whether what it names is there, `take` finds out.
 
     Arrays are copied: the graph keeps the index, and the caller may change theirs.
     """
     index = index if isinstance(index, tuple) else (index,)
-    index = tuple([i if type(i) in (int, slice) or i is None or i is Ellipsis else _index_array(i) for i in index])
-    used = sum(i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis
-               for i in index)
+    basic = _is_basic(index)
+    if not basic:
+        index = tuple([i if type(i) in _BASIC else _index_array(i) for i in index])
+    used = dots = 0
+    for i in index:
+        if i is Ellipsis:
+            dots += 1
+        elif i is not None:
+            used += i.ndim if type(i) is np.ndarray and i.dtype is BOOL else 1
     if used > len(shape):
         raise IndexError(f"getitem: {used} indices for the {len(shape)} axes of shape {shape}")
-    if sum(i is Ellipsis for i in index) > 1:
+    if dots > 1:
         raise IndexError("getitem: an index has at most one Ellipsis (...)")
-    axis = 0
+    if not basic:
+        _check_arrays(index, shape)
+    return index
+
+
+def _axes_of(i) -> int:
+    """How many axes an entry of an index takes; of an Ellipsis none are known."""
+    return i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis
+
+
+def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
+    """Raise IndexError if a mask does not fit its axes, or the arrays not one another."""
+    axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
-        if i is None:
-            continue
-        if i is Ellipsis:
-            axis += len(shape) - used
-        elif isinstance(i, np.ndarray) and i.dtype is BOOL:
-            if i.shape != shape[axis : axis + i.ndim]:
-                raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; "
-                                 "a mask must have the shape of the axes it selects from")
-            axis += i.ndim
-        else:
-            if not isinstance(i, slice):
-                low, high = (i, i) if isinstance(i, int) else (i.min(initial=0), i.max(initial=0))
-                if low < -shape[axis] or high >= shape[axis] and np.size(i):
-                    bad = low if low < -shape[axis] else high
-                    raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
-                                     f"(shape {shape})")
-            axis += 1
+        if isinstance(i, np.ndarray) and i.dtype is BOOL and i.shape != shape[axis : axis + i.ndim]:
+            raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; "
+                             "a mask must have the shape of the axes it selects from")
+        axis += len(shape) - used if i is Ellipsis else _axes_of(i)
     arrays = [i for i in index if isinstance(i, np.ndarray)]
-    if len(arrays) > 1:
+    if len(arrays) > 1 and any(i.dtype is BOOL or i.shape != arrays[0].shape for i in arrays):
         shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
         try:
             np.broadcast_shapes(*shapes)
         except ValueError:
             raise IndexError(f"getitem: index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they "
                              "are taken element by element (a mask counts as the list of its True)") from None
-    return index
+
+
+def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
+    """Raise IndexError for a place that is not there."""
+    axis, used = 0, sum(_axes_of(i) for i in index)
+    for i in index:
+        if isinstance(i, int) or isinstance(i, np.ndarray) and i.dtype is not BOOL:
+            low, high = (i, i) if isinstance(i, int) else (i.min(initial=0), i.max(initial=0))
+            if low < -shape[axis] or high >= shape[axis] and np.size(i):
+                bad = low if low < -shape[axis] else high
+                raise IndexError(f"getitem: index {bad} is out of range for axis {axis} of size {shape[axis]} "
+                                 f"(shape {shape})")
+        axis += len(shape) - used if i is Ellipsis else _axes_of(i)
 
 
 def _index_array(i):
@@ -114,7 +151,7 @@ def _index_array(i):
         return int(i)
     if hasattr(i, "__index__") and not hasattr(i, "dtype"):
         return i.__index__() if not isinstance(i, bool) else np.array(i)
-    array = np.asarray(i)
+    array = np.asarray(getattr(i, "_data", i))
     if array.size == 0 and not hasattr(i, "dtype"):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":
@@ -137,7 +174,7 @@ def gather(x, index, *, axis):
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
     where_ = place_along("scatter_add", x.shape, index, axis, src)
-    return x + put(source(src, x, where_), shape=x.shape, index=where_)
+    return x + put(source(src, x, index), shape=x.shape, index=where_)
 
 
 def scatter(x, index, src, *, axis):
@@ -146,26 +183,26 @@ def scatter(x, index, src, *, axis):
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    place = place_along("scatter", x.shape, index, axis, src)
-    shape = place[0].shape if place else ()
+    place, shape = place_along("scatter", x.shape, index, axis, src), np.shape(index)
     order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     last = np.full(x.shape, -1)
     last[place] = order
-    src = where(last[place] == order, source(src, x, place), False)  # False is the zero of every dtype
+    src = where(last[place] == order, source(src, x, index), False)  # False is the zero of every dtype
     return where(last < 0, x, False) + put(src, shape=x.shape, index=place)
 
 
-def source(src, x, place):
+def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
-    shape = place[0].shape if place else ()
+    shape = np.shape(index)
     if isinstance(src, int | float):
         return np.full(shape, src, x.dtype)
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
 
 
 def place_along(who, shape, index, axis, src=None) -> tuple:
+    """What `take` takes to gather along an axis."""
     axis = one_axis(who, axis, len(shape), scalar=True)
-    index = np.array(index)
+    index = np.asarray(getattr(index, "_data", index))
     if index.dtype.kind not in "iu":
         raise TypeError(f"{who}: index must hold integers, got {index.dtype}")
     if index.ndim != len(shape) or any(
@@ -176,11 +213,18 @@ def place_along(who, shape, index, axis, src=None) -> tuple:
             n < m for n, m in zip(src.shape, index.shape, strict=True))):
         raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; src must be as large")
     n = shape[axis] if shape else 1
+    same = [a for a in range(index.ndim) if a != axis and index.size and index.strides[a] == 0
+            and index.shape[a] == shape[a]]
+    if len(same) == index.ndim - 1:  # an index made by expand: of one axis, and whole slices go where it says
+        index = index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])]
+    index = np.array(index)  # the graph keeps it, and the caller may change theirs
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index.min() if index.min() < -n else index.max()
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")
+    if len(same) == len(shape) - 1:
+        return (slice(None),) * axis + (index.astype(np.int64, copy=False),)
     grid = np.indices(index.shape, sparse=True) if index.ndim else ()
-    return tuple(index if a == axis else np.broadcast_to(g, index.shape) for a, g in enumerate(grid))
+    return tuple(index if a == axis else g for a, g in enumerate(grid))
 
 
 # Embedding: rows of a table -------------------------------------------------------------------------------------------

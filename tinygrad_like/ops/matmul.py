@@ -20,11 +20,24 @@ from .shape import reshape, transpose
 @accelerated
 def batched_matmul(a, b):
     """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
-    return np.matmul(a, b)
+    return np.matmul(a, b) if a.ndim == 2 or b.ndim > 2 else np.matmul(_rows(a), b).reshape(*a.shape[:-1], b.shape[-1])
 
 
-batched_matmul.vjp(a=fresh(lambda g, b: batched_matmul(g, transpose(b, -1, -2))),
-                   b=fresh(lambda g, a: batched_matmul(transpose(a, -1, -2), g)))
+@batched_matmul.joint_vjp
+@fresh
+def _(g, a, b, wanted):
+    if isinstance(g, np.ndarray):
+        return batched_matmul_vjp(g, a, b, wanted)
+    return [batched_matmul(g, transpose(b, -1, -2)) if wanted[0] else None,
+            batched_matmul(transpose(a, -1, -2), g) if wanted[1] else None]
+
+
+@accelerated
+def batched_matmul_vjp(g, a, b, wanted):
+    """The same for arrays. If all matrices a meet one b, their rows count as those of one: its cotangent is summed."""
+    left, right = (a, g) if a.ndim == 2 or b.ndim > 2 else (_rows(a), _rows(g))
+    return [batched_matmul.forward(g, b.swapaxes(-1, -2)) if wanted[0] else None,
+            np.matmul(left.swapaxes(-1, -2), right) if wanted[1] else None]
 
 
 def matmul(a, b):
@@ -34,28 +47,27 @@ def matmul(a, b):
     loses that axis in the result. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
     """
     a, b = operand("matmul", a), operand("matmul", b)
-    if a.ndim == 0 or b.ndim == 0:
-        raise ValueError(f"matmul: shapes {a.shape} and {b.shape}: a 0-d operand has no rows; use * to scale")
-    inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
-    if inner[0] != inner[1]:
-        raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: the last axis of the first is {inner[0]} "
-                         f"but the {'second last' if b.ndim > 1 else 'only'} axis of the second is {inner[1]}")
+    left, right = a.shape, b.shape
+    if not left or not right:
+        raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand has no rows; use * to scale")
+    if left[-1] != right[-2 if len(right) > 1 else 0]:
+        raise ValueError(f"matmul: shapes {left} and {right} do not fit: the last axis of the first is {left[-1]} but "
+                         + (f"the second last axis of the second is {right[-2]}" if len(right) > 1 else
+                            f"the only axis of the second is {right[0]}"))
     if a.dtype is not b.dtype and a.dtype.kind == b.dtype.kind == "f":
         raise TypeError(f"matmul: {a.dtype} times {b.dtype}; cast one with .float() or .double()")
-    if a.ndim == 1:
+    if len(left) == 1:
         out = matmul(reshape(a, shape=(1, -1)), b)
-        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if b.ndim > 1 else out.shape[:-1])
-    if b.ndim == 1:
+        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if len(right) > 1 else out.shape[:-1])
+    if len(right) == 1:
         out = matmul(a, reshape(b, shape=(-1, 1)))
         return reshape(out, shape=out.shape[:-1])
-    if b.ndim == 2 and a.ndim > 2:  # one tall product, instead of a batch of them against the same matrix
-        rows = reshape(a, shape=(math.prod(a.shape[:-1]), a.shape[-1]))
-        return reshape(batched_matmul(rows, b), shape=(*a.shape[:-1], b.shape[-1]))
-    try:
-        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        raise ValueError(f"matmul: batch axes {a.shape[:-2]} and {b.shape[:-2]} of shapes {a.shape} and {b.shape} "
-                         "do not broadcast") from None
+    if len(left) > 2 < len(right) and left[:-2] != right[:-2]:
+        try:
+            np.broadcast_shapes(left[:-2], right[:-2])
+        except ValueError:
+            raise ValueError(f"matmul: batch axes {left[:-2]} and {right[:-2]} of shapes {left} and {right} "
+                             "do not broadcast") from None
     return batched_matmul(a, b)
 
 

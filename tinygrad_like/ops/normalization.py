@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from .. import kernels
+from ..autograd import mode
 from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
@@ -319,8 +320,19 @@ def _batch_norm(who, x, weight, bias, running_mean, running_var, eps, stats, rec
 
 
 @kernels.accelerated
-def move_statistics(mean, var, new_mean, new_var, n, momentum):
-    """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased."""
+def move_statistics(mean, var, new_mean, new_var, n, momentum, count=None):
+    """Move a mean and a variance, in place, by `momentum` of the way to new ones of n numbers, the latter unbiased.
+
+    count: how many batches there were, to which one is added. momentum: None for 1 / count.
+    """
+    if mode.tape is not None and not mode.tape.inside:
+        changed = [x for x in (mean, var, count) if x is not None]
+        mode.tape.python("move_statistics", move_statistics, mean, var, new_mean, new_var, n, momentum, count,
+                         changes=changed)
+        return
+    if count is not None:
+        count += 1
+    momentum = 1 / count if momentum is None else momentum
     mean += momentum * (new_mean - mean)
     var += momentum * (new_var * (n / (n - 1)) - var)
 

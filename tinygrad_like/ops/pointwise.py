@@ -16,13 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from types import FunctionType
-from typing import Any
 
 import numpy as np
 
 from ..kernels import accelerated
-from ..primitive import Primitive, fresh
+from ..primitive import Primitive, fresh, on_arrays
 
 
 class Pointwise(Primitive):
@@ -46,19 +44,6 @@ class Pointwise(Primitive):
             return of_arrays(g, *saved) if isinstance(g, np.ndarray | np.generic) else formula(g, *saved)
 
         return fresh(update_wrapper(rule, formula))
-
-
-def on_arrays(formula: Any) -> Any:
-    """A formula that names the forward of each op in place of the op, which takes longer to call."""
-    if isinstance(formula, Primitive):
-        return formula.forward
-    if not isinstance(formula, FunctionType):
-        return formula
-    code, names = formula.__code__, formula.__globals__
-    names = names | {name: on_arrays(names[name]) for name in code.co_names if name in names}
-    function = FunctionType(code, names, argdefs=formula.__defaults__)
-    function.__kwdefaults__ = formula.__kwdefaults__
-    return update_wrapper(function, formula)
 
 
 pointwise = Pointwise

@@ -50,7 +50,8 @@ def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
     stretched = [i + extra for i, n in enumerate(shape) if n == 1 and extra >= 0 and x.shape[i + extra] != 1]
     if extra < 0 or builtins.any(n != x.shape[i + extra] and n != 1 for i, n in enumerate(shape)):
         raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
-    x = sum(x, axis=(*range(extra), *stretched))
+    axis = (*range(extra), *stretched)
+    x = sum_over(x, axis, False) if type(x) is np.ndarray else sum(x, axis=axis)
     return x if x.shape == shape else reshape(x, shape=shape)
 
 

@@ -25,7 +25,7 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
     place = place_along("scatter_reduce", x.shape, index, axis, src)
-    src = source(src, x, place)
+    src = source(src, x, index)
     hits = np.zeros(x.shape, np.int64)
     np.add.at(hits, place, 1)
     if not include_self:
@@ -50,7 +50,7 @@ def _neutral(reduce: str, dtype: np.dtype):
 
 def _products(src, place, shape):
     """The product of all of src that comes to a place, 1 where nothing does: of neighbours, until one is left."""
-    to = np.ravel_multi_index(place, shape).ravel() if place else np.zeros(np.size(src), np.int64)
+    to = np.arange(np.prod(shape, dtype=int)).reshape(shape)[place].ravel()
     order = np.argsort(to, kind="stable")
     to, factors = to[order], take(reshape(src, shape=(-1,)), index=(order,))
     while len(to) > len(np.unique(to)):

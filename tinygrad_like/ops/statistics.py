@@ -73,10 +73,10 @@ def multinomial(weights, *, num_samples=1, replacement=False):
         raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
     if replacement:
         ends = np.cumsum(rows / total, axis=1)
-        drawn = random.generator.random((len(rows), num_samples)) * ends[:, -1:]
+        drawn = random.drawn(lambda: random.generator.random((len(rows), num_samples))) * ends[:, -1:]
         out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
     else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
-            clocks = random.generator.exponential(size=rows.shape) / rows
+            clocks = random.drawn(lambda: random.generator.exponential(size=rows.shape)) / rows
         out = np.argsort(clocks, axis=1)[:, :num_samples]
     return out.reshape(*weights.shape[:-1], num_samples)

@@ -20,7 +20,7 @@ import numpy as np
 from nn import Module
 from nn.state import Keys
 
-from .. import Tensor, get_rng_state
+from .. import Tensor, distributed, get_rng_state
 from ..data.download import folder_lock
 from ..random import generator, prepare_rng_state
 
@@ -40,7 +40,7 @@ def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str,
 
     metadata: strings by name, which `read_metadata` returns; the names "sha256" and "writer" are taken.
 
-    Raises OSError if it cannot be written; an existing file is then unharmed.
+    In an MPI job only rank 0 writes it. Raises OSError if it cannot be written; an existing file is then unharmed.
     """
     metadata = dict(metadata or {})
     for name, text in metadata.items():
@@ -78,7 +78,7 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
 
     parts: each is an object with a state_dict, a NumPy Generator, or a value made of numbers, strings, None, arrays,
     lists and dicts. The state of the package's own generator is always saved. An existing file becomes
-    `previous(path)`.
+    `previous(path)`. In an MPI job only rank 0 writes it.
 
     Raises TypeError for anything else, and OSError if the file cannot be written; existing files are then unharmed.
     """
@@ -101,8 +101,11 @@ def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
     one that does not fit. Then nothing is changed, provided that objects of your own have `prepare_load`, which checks
     a state and returns the function that loads it. To go on from the checkpoint before, load `previous(path)`.
     """
-    path = Path(path)
-    tree = read_checkpoint(path)
+    return restore(Path(path), read_checkpoint(Path(path)), **parts)
+
+
+def restore(path: Path, tree: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    """What `load_checkpoint` does with what it has read."""
     for name in parts:
         if name not in tree:
             raise ValueError(f"load_checkpoint: {path} has no {name!r}, only {', '.join(tree)}")
@@ -195,6 +198,8 @@ def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
            backup: Path | None = None) -> None:
+    if distributed.rank:
+        return
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
         if a.dtype not in CODES:

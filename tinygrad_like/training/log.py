@@ -14,6 +14,8 @@ try:
 except ImportError:  # it belongs to an extra
     tqdm = None
 
+from .. import distributed
+
 Row = Mapping[str, Any]
 
 
@@ -35,11 +37,15 @@ class Log:
     quiet: print no lines and show no bar.
     tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
     picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
+
+    In an MPI job only rank 0 logs: on the others nothing here does anything.
     """
 
     def __init__(self, path: str | os.PathLike | None = None, title: str = "", quiet: bool = False,
                  tensorboard: str | os.PathLike | None = None, picture: Callable[[Sequence[Row]], Any] | None = None,
                  picture_seconds: float = 5.0):
+        if distributed.rank:
+            path, quiet, tensorboard, picture = None, True, None, None
         self.path = None if path is None else Path(path)
         self.title, self.quiet, self.tensorboard = title, quiet, tensorboard
         self.picture, self.picture_seconds = picture, picture_seconds

@@ -21,12 +21,13 @@ import optim
 from nn import Module
 from nn.module import modes_restored
 
-from .. import Tensor, detect_anomaly, get_rng_state, no_grad, set_rng_state
+from .. import Tensor, detect_anomaly, distributed, get_rng_state, no_grad, random, set_rng_state
 from ..data import DataLoader
-from .checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
+from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
 from .metrics import accuracy
+from .ranks import join, parts_of
 
 Metrics = Mapping[str, Callable[[Any, Any], float]]
 
@@ -38,12 +39,26 @@ def evaluating(model: Module) -> Iterator[Module]:
         yield model.eval()
 
 
-def predict(model: Module, x: Any, batch_size: int = 1000) -> np.ndarray:
-    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0."""
+def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False) -> np.ndarray:
+    """model(x), in evaluation mode, batch by batch: x (n, ...) -> an array (n, ...). Raises ValueError if n is 0.
+
+    shared: the ranks of an MPI job share the batches; all must call it, and all get everything.
+    """
     if len(x) == 0:
         raise ValueError("predict: x has no rows")
-    with evaluating(model):
-        return np.concatenate([model(batch).numpy() for (batch,) in DataLoader(x, batch_size=batch_size)])
+    rank, size = (distributed.rank, distributed.size) if shared else (0, 1)
+    starts = range(0, len(x), batch_size)
+    with evaluating(model), random.of_rows(None):
+        mine = [model(batch).numpy() for start in starts[rank::size]
+                for (batch,) in DataLoader(x[start:start + batch_size], batch_size=batch_size)]
+    if size == 1:
+        return np.concatenate(mine)
+    found = distributed.all_gather(np.concatenate(mine) if mine else np.zeros(0))
+    out, at = np.empty_like(found), 0
+    for start in (start for other in range(size) for start in starts[other::size]):
+        stop = min(start + batch_size, len(x))
+        out[start:stop], at = found[at:at + stop - start], at + stop - start
+    return out
 
 
 def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor],
@@ -71,32 +86,54 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     Returns "loss", the mean over all labels that count, the metrics, as means over the examples, each computed before
     its step, and the "count" of examples.
+
+    In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
+    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log, begun)
+
+
+def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
+           metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
+           penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Log | None = None,
+           begun: dict[str, Any] | None = None, ctrl_c: _CtrlC | None = None) -> dict[str, float]:
+    """`train_epoch` of a loader that gives this rank's parts of the batches."""
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
     totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
     summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
+    alone = distributed.size == 1
     for group in _groups(loader, accumulate):
-        size = sum(len(y) for _, y in group)
-        label_counts = [getattr(criterion, "count", len)(y) for _, y in group]
+        label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
+        size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(totals, 0.0)
         optimizer.zero_grad()
-        for (x, y), labels in zip(group, label_counts, strict=True):
-            output = model(x)
-            loss = criterion(output, y)
+        for (x, y, rows), weight in zip(group, label_counts, strict=True):
+            share = weight / (labels or 1) if alone else weight  # several ranks divide by the count of all of them
+            with random.of_rows(rows):
+                output, loss = step(model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
             value = loss.item()
-            if labels and not math.isfinite(value):
+            if weight and not math.isfinite(value):
                 raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
                                          "try a smaller learning rate, or clip_norm")
-            (loss if summed or len(group) == 1 else loss * (labels / (sum(label_counts) or 1))).backward()
-            values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items()}}
+            values = {"loss": value, **{name: metric(output, y) for name, metric in metrics.items() if len(y)}}
             for name, value in values.items():
-                weight = len(y) if name != "loss" else 1 if summed else labels
-                totals[name] += value * weight if weight else 0  # the mean over no labels is NaN
-            if log is not None:
+                factor = len(y) if name != "loss" else 1 if summed else weight
+                sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
+            if log is not None and alone:
                 log.step(len(y), **values)
-        _step(optimizer, penalty, clip_norm, ema)
+        if not alone:
+            stop = ctrl_c is not None and ctrl_c.pressed
+            stop, size, labels, *sums_of_all = distributed.average_gradients(
+                model, None if summed else labels, (stop, size, labels, *sums.values())).tolist()
+            size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
+            if ctrl_c is not None:
+                ctrl_c.agreed |= stop > 0
+            if log is not None:
+                _log_group(log, len(group), size, len(group) if summed else labels, sums)
+        _update(optimizer, penalty, clip_norm, ema)
+        for name, value in sums.items():
+            totals[name] += value
         begun["count"] = count = count + size
-        begun["counted"] = counted = counted + (size if summed else sum(label_counts))
+        begun["counted"] = counted = counted + (size if summed else labels)
     if count == 0:
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
@@ -105,7 +142,27 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
     return {**means, "count": count}
 
 
-def _step(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
+def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any, weight: float | None = None
+         ) -> tuple[Any, Tensor]:
+    """Forward and backward of a batch: adds the gradient of its loss, times weight, and returns output and loss."""
+    if len(y):
+        output = model(x)
+        loss = criterion(output, y)
+    else:  # no row is this rank's; one that does not count keeps its random state and SyncBatchNorms in step with others
+        output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
+        loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
+    (loss if weight is None else loss * weight).backward()
+    return output, loss
+
+
+def _log_group(log: Log, batches: int, size: int, labels: float, sums: Mapping[str, float]) -> None:
+    """Tell the log of the batches of a step, of which only means over all of them are known."""
+    values = {name: value / ((labels if name == "loss" else size) or 1) for name, value in sums.items()}
+    for _ in range(batches):
+        log.step(size // batches, **values)
+
+
+def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
           ema: optim.EMA | None) -> None:
     if penalty is not None:
         penalty().backward()
@@ -140,33 +197,47 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
 
     In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
     last: the weights that were evaluated.
+
+    In an MPI job, all ranks call it with the same arguments, and the result is that of one process: rank 0's weights
+    and random state are given to all, each BatchNorm becomes a SyncBatchNorm, each rank takes its part of every batch,
+    and what `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the
+    checkpoint, with which any number of ranks can go on. Raises ValueError if the ranks do not agree on model,
+    optimizer, data, options or code.
     """
     parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
                                                plateau=plateau).items() if part is not None}
     settings = dict(settings or {})
+    if distributed.size > 1:
+        join(model, loader, criterion, optimizer, parts,
+              {"epochs": epochs, "resume": resume is not None, **options, **settings})
+        log = None if distributed.rank else log
     rows, begun = _resumed(resume, epochs, settings, parts)
-    save = None if checkpoint is None else partial(save_checkpoint, checkpoint, **parts)
+    save = None if checkpoint is None else partial(_save, checkpoint, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
     with _CtrlC() as ctrl_c:
         while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
+            distributed.broadcast()
             begun = begun or {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
             with _saved_when_stopped(save, rows, settings, begun, start):
-                numbers = train_epoch(model, _batches(loader, begun, ctrl_c, options.get("accumulate", 1)), criterion,
-                                      optimizer, ema=ema, log=log, begun=begun, **options)
+                batches = _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1))
+                numbers = _epoch(model, batches, criterion, optimizer, ema=ema, log=log, begun=begun, ctrl_c=ctrl_c,
+                                 **options)
                 _check_finite(model, len(rows) + 1)
+                distributed.check_equal_weights(model)
             seconds, count = time.perf_counter() - start, numbers.pop("count")
             row = {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
             row |= {f"train_{name}": value for name, value in numbers.items()}
             _evaluate(row, model, evaluate, monitor, stopper, plateau, ema)
             rows.append(row | {"lr": begun["lr"], "seconds": seconds, "examples_per_second": count / seconds})
             begun = {}
+            ctrl_c.agree()
             if save is not None:
                 save(rows=rows, settings=settings)
             if log is not None:
                 log.epoch(rows[-1])
-    if ctrl_c.pressed:  # in the last epoch, which is over
+    if ctrl_c.stops:  # in the last epoch, which is over
         raise KeyboardInterrupt
     if stopper is not None and stopper.best is not None:
         stopper.rollback()
@@ -180,15 +251,20 @@ def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, 
     """The rows of the checkpoint and the state of the epoch it broke off, once all parts are restored from it."""
     if resume is None:
         return [], {}
-    saved = read_checkpoint(Path(resume))  # nothing is restored before it is known to fit
+    saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # nothing is restored before it fits
     if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
         raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
     _check_same(settings, saved["settings"])
     rows = saved["rows"]
     if len(rows) > epochs:
         raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
-    load_checkpoint(resume, **parts)
+    restore(Path(resume), saved, **parts)
     return rows, saved.get("begun") or {}
+
+
+def _save(checkpoint: str | os.PathLike, **parts: Any) -> None:
+    save_checkpoint(checkpoint, **parts)
+    distributed.barrier()  # no rank may end the job while rank 0 is writing
 
 
 @contextmanager
@@ -214,6 +290,7 @@ def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], M
     with ema.swapped() if ema is not None else nullcontext():
         if evaluate is not None:
             row |= evaluate(model)
+        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
         if stopper is not None:
             stopper.update(_monitored(row, monitor))
     if plateau is not None:
@@ -229,8 +306,17 @@ class _CtrlC:
     second interrupts immediately."""
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.pressed = False  # on this rank
+        self.agreed = False  # on a rank, as all ranks know
         self.before: Any = None
+
+    @property
+    def stops(self) -> bool:
+        return self.pressed if distributed.size == 1 else self.agreed
+
+    def agree(self) -> None:
+        """Ask all ranks whether it was pressed."""
+        self.agreed = bool(distributed.all_reduce(int(self.pressed or self.agreed), "max"))
 
     def __enter__(self) -> _CtrlC:
         if (threading.current_thread() is threading.main_thread()
@@ -264,7 +350,7 @@ def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate
     if skipped:
         set_rng_state(now)
     while True:
-        if ctrl_c.pressed and begun["batches"] % accumulate == 0:
+        if ctrl_c.stops and begun["batches"] % accumulate == 0:
             raise _Stopped
         try:
             batch = next(batches)
@@ -297,11 +383,11 @@ def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: 
 
 
 def _groups(loader: Iterable, size: int) -> Iterator[list]:
-    """The batches, in lists of `size`; the last may have fewer."""
+    """The batches, each with its `random.rows`, in lists of `size`; the last may have fewer."""
     if size < 1:
         raise ValueError(f"train_epoch: accumulate={size} must be at least 1")
     batches = iter(loader)
-    while group := list(islice(batches, size)):
+    while group := [(x, y, random.rows) for x, y in islice(batches, size)]:
         yield group
 
 

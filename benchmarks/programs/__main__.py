@@ -1,0 +1,85 @@
+"""Times the programs of this folder here and in PyTorch: interleaved rounds, medians, ratios, their geometric mean.
+
+    python -m benchmarks.programs                                 every program
+    python -m benchmarks.programs --only pinn --seconds 2         those whose name contains this
+
+Each library runs in a process of its own, and in each round both do steps for about `--seconds`, one after the other.
+The ratio is PyTorch's time / ours, so bigger is better for us.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+
+from ..process import Worker
+from . import programs
+
+PAUSE = 0.1  # seconds, until the threads of the other process have stopped spinning
+
+
+def serve(library: str, name: str, threads: int) -> None:
+    """Answer lines, each a number of seconds, with the median time of a step, in seconds."""
+    if library == "torch":
+        import torch
+
+        torch.set_num_threads(threads)
+    else:
+        from tinygrad_like import set_num_threads
+
+        set_num_threads(threads)
+    step, inputs, _ = programs()[name].make(library)
+    for _ in range(5):  # compile, fill caches
+        step(*inputs)
+    for line in sys.stdin:
+        times: list[float] = []
+        while len(times) < 5 or sum(times) < float(line):
+            start = time.perf_counter()
+            step(*inputs).item()
+            times.append(time.perf_counter() - start)
+        print(statistics.median(times), flush=True)
+
+
+def measure(name: str, threads: int, rounds: int, seconds: float) -> tuple[float, float, list[float]]:
+    """Median seconds of a step in PyTorch and here, and the ratios of the rounds."""
+    workers = {library: Worker("benchmarks.programs", "--serve", library, "--only", name, "--threads", str(threads))
+               for library in ("torch", "ours")}
+    found: dict[str, list[float]] = {library: [] for library in workers}
+    for _ in range(rounds + 1):
+        for library, worker in workers.items():
+            time.sleep(PAUSE)
+            found[library].append(float(worker.ask(str(seconds))))
+    for worker in workers.values():
+        worker.close()
+    theirs, ours = found["torch"][1:], found["ours"][1:]  # without the first round
+    return statistics.median(theirs), statistics.median(ours), [a / b for a, b in zip(theirs, ours, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     prog="python -m benchmarks.programs")
+    parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
+    parser.add_argument("--serve", choices=["ours", "torch"], help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve:
+        serve(args.serve, args.only, args.threads)
+        return
+    chosen = {name: p for name, p in programs().items() if args.only in name}
+    if not chosen:
+        raise SystemExit(f"no program's name contains {args.only!r}; they are {', '.join(programs())}")
+    print("| program | PyTorch, ms | ours, ms | ratio (min-max) |\n| --- | --- | --- | --- |")
+    ratios = []
+    for name, program in chosen.items():
+        theirs, ours, found = measure(name, args.threads, args.rounds, args.seconds)
+        ratios.append(statistics.median(found))
+        print(f"| {name}: {program.text} | {theirs * 1e3:.2f} | {ours * 1e3:.2f} "
+              f"| **{ratios[-1]:.2f}** ({min(found):.2f}-{max(found):.2f}) |", flush=True)
+    print(f"| geometric mean | | | **{statistics.geometric_mean(ratios):.2f}** |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""The checker: silent on what is right, and right about what is wrong with mutants of our own rules."""
+
+import collections
+import random
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.learn.mutants import mutants
+from tests.ops.test_gradients import CASES
+from tinygrad_like import Tensor, ops, primitive
+from tinygrad_like.autograd import setting
+from tinygrad_like.learn import example
+from tinygrad_like.learn.check import check_op
+from tinygrad_like.learn.files import check_file, check_one
+from tinygrad_like.learn.measure import Point
+from tinygrad_like.primitive import Primitive
+
+rng = np.random.default_rng(0)
+
+
+def shipped():
+    """Every shipped op, with the inputs at which the table of gradients has it called."""
+    calls = collections.defaultdict(list)
+
+    def watch(op, inputs, options, y):
+        if y.node is not None and isinstance(op, Primitive):
+            calls[op].append((list(inputs), dict(options)))
+
+    with setting("watchers", (watch,)):
+        for f, *inputs in CASES.values():
+            f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+                for x in inputs])
+    return sorted(calls.items(), key=lambda pair: pair[0].name)
+
+
+@pytest.mark.slow
+def test_no_false_alarm_on_shipped_ops():
+    everything = shipped()
+    assert len(everything) > 95
+    for op, calls in everything:
+        for inputs, options in calls[:3]:
+            found = check_op(op, [Point(op, inputs, options)])
+            assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.slow
+def test_the_first_diagnosis_of_mutants_is_right():
+    """Of 400 seeded mutants at least 95 in 100 are called by their name, and none takes a second."""
+    chosen = random.Random(0).sample(list(mutants(CASES)), 400)
+    wrong = []
+    for label, expected, op, points in chosen:
+        start = time.perf_counter()
+        found = check_op(op, points)
+        assert time.perf_counter() - start < 1, label
+        if not found or found[0].kind not in expected:
+            wrong.append(f"{label}: {found[0].kind if found else 'nothing'}")
+    assert len(wrong) <= 20, "\n".join(wrong)
+
+
+def declare(forward, **rules):
+    op = primitive(forward)
+    op.vjp(**rules)
+    return op
+
+
+def sine(x):
+    return np.sin(x)
+
+
+def mean(x, *, axis=0):
+    return np.mean(x, axis=axis)
+
+
+def softmax(x, *, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def product(a, b):
+    return a @ b
+
+
+def cube(x):
+    return x**3
+
+
+def top(x):
+    return np.max(x)
+
+
+def draw(x):
+    return x * rng.random()
+
+
+WRONG = {
+    "sign": (declare(sine, x=lambda g, x: -g * ops.cos(x)), "sign", "gives minus what is right"),
+    "factor": (declare(sine, x=lambda g, x: g * ops.cos(x) / 2), "factor", "gives 1/2 times what is right"),
+    "g": (declare(sine, x=lambda g, x: ops.cos(x)), "g", "g is not used"),
+    "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
+    "name": (declare(lambda x: np.exp(x), x=lambda g, x: g * x), "name", "'x' stands where 'out'"),
+    "function": (declare(sine, x=lambda g, x: g * ops.sin(x)), "function", "'ops.sin\\(x\\)' should be 'ops.cos"),
+    "mean": (declare(mean, x=lambda g, x_shape, axis: ops.reduce.spread(g, shape=x_shape, axis=axis)), "mean",
+             "rule of a sum where a mean is meant"),
+    "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "a sum is missing there: 'g \\* out'"),
+    "transposed": (declare(product, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a.transpose(), g)),
+                   "transposed", "'b' should be 'transpose\\(b, -1, -2\\)'"),
+    "shape": (declare(mean, x=lambda g, x_shape: g / x_shape[0]), "sum", "g must be repeated along axis 0"),
+    "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
+    "ties": (declare(top, x=lambda g, x, out: ops.where(ops.eq(x, out), g, 0.0)), "points", "must share g"),
+    "numpy": (declare(sine, x=lambda g, x: g * np.cos(x)), "numpy", "calls NumPy on what may be a Tensor"),
+    "second": (declare(sine, x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x)), "second order",
+               "treats 'x' as a constant"),
+    "dtype": (declare(sine, x=lambda g, x: g * ops.cos(x) * np.float64(1)), "dtype", "not NumPy's"),
+    "no rule": (primitive(sine), "no rule", "add sine.vjp\\(x=lambda g, x: ...\\)"),
+    "one rule": (declare(product, a=lambda g, b: ops.matmul(g, b.T)), "no rule", "no rule for input 'b'"),
+    "unknown name": (declare(sine, x=lambda g, y: g * y), "name", "a rule may name g, the inputs"),
+    "random": (declare(draw, x=lambda g: g), "random", "two values for the same inputs"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said(case):
+    op, kind, text = WRONG[case]
+    findings, told = check_one(op)
+    assert findings[0].kind == kind and re.search(text, findings[0].text), told
+    assert "test_check.py" in findings[0].where
+    assert findings[0].input in (*op.inputs, "")
+
+
+def test_the_entry_that_differs_most():
+    @primitive
+    def scaled(x):
+        return x * np.array([1.0, 2.0, 3.0])
+
+    scaled.vjp(x=lambda g: g * np.array([1.0, 2.0, 5.0]))
+    example(scaled, (2, 3))
+    (finding,), _ = check_one(scaled)
+    assert finding.entry in ("d out[0, 2] / d x[0, 2]: the rule gives 5, differences give 3",
+                             "d out[1, 2] / d x[1, 2]: the rule gives 5, differences give 3")
+
+
+FILE = '''
+import numpy as np
+from tinygrad_like import ops, primitive
+from tinygrad_like.learn import example
+
+@primitive
+def good(x, *, axis):
+    return np.flip(x, axis)
+
+good.vjp(x=lambda g, axis: ops.flip(g, axis=axis))
+example(good, (2, 3), axis=0)
+'''
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "my_ops.py"
+    path.write_text(FILE)
+    report = check_file(path)
+    assert report.right and str(report) == "good: right in first and second order, at inputs of shape (2, 3)"
+    path.write_text(FILE.replace("ops.flip(g, axis=axis)", "g"))
+    report = check_file(path)
+    assert not report.right and "transposed: the gradient is reversed along axis 0" in str(report)
+    assert "my_ops.py:10" in str(report)
+
+
+@pytest.mark.parametrize("text, told", [
+    ("x = (", "cannot be run: SyntaxError"),
+    ("x = 1 / 0", "cannot be run: ZeroDivisionError: division by zero\n    my_ops.py:1\n      x = 1 / 0"),
+    ("x = 1", "declares no op"),
+    (FILE.replace("vjp(x=", "vjp(y="), "good.vjp: 'y' is no input"),
+    (FILE.replace("(2, 3), axis=0", "(2, 3), axis=7"), "not checked: the example of good does not work"),
+    (FILE.replace("example(good, (2, 3), axis=0)", "").replace("np.flip(x, axis)", "np.flip(x, axis['a'])"),
+     "not checked: found no inputs"),
+])
+def test_files_that_cannot_be_checked(tmp_path, text, told):
+    path = tmp_path / "my_ops.py"
+    path.write_text(text)
+    report = check_file(path)
+    assert not report.right and told in str(report)
+
+
+def test_the_command(tmp_path):
+    path = tmp_path / "my_ops.py"
+    path.write_text(FILE)
+    command = [sys.executable, "-m", "tinygrad_like.learn", "check"]
+    assert subprocess.run([*command, path]).returncode == 0
+    done = subprocess.run([*command, path, tmp_path / "none.py"], capture_output=True, text=True)
+    assert done.returncode == 1 and "none.py: no such file" in done.stdout

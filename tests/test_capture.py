@@ -1,0 +1,399 @@
+"""What is captured gives the bits that eager code gives, or says why it does not."""
+
+import gc
+import threading
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+import tinygrad_like as tg
+from benchmarks import workloads
+from tinygrad_like import Tensor, capture, no_grad
+from tinygrad_like.tape import Refused
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((64, 6)).astype("f"), RNG.integers(0, 3, 64)
+
+
+def batches(count=12, size=16):
+    for i in range(count):
+        rows = np.arange(i * size, (i + 1) * size) % 64
+        rows = rows[:size // 2] if i % 4 == 3 else rows  # a last short batch
+        yield Tensor(X[rows]), Tensor(Y[rows])
+
+
+def training(make_step, decorate):
+    """The losses of some steps, and all that was trained."""
+    tg.manual_seed(0)
+    step, *objects = make_step()
+    step = decorate(step)
+    losses = [step(x, y).item() for x, y in batches()]
+    states = [o.state_dict() for o in objects]
+    return losses, states, step
+
+
+def assert_same(a, b):
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for k in a:
+            assert_same(a[k], b[k])
+    elif isinstance(a, list | tuple):
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    else:
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+def check(make_step, played=True):
+    expected = training(make_step, lambda f: f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = training(make_step, capture)
+    assert_same(got[:2], expected[:2])
+    if played:
+        assert any(kind.program for kinds in got[2].kinds.values() for kind in kinds)
+    return got[2]
+
+
+def net(*extra):
+    return nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), *extra, nn.Linear(16, 3))
+
+
+def plain(optimizer=lambda p: optim.SGD(p, lr=0.1, momentum=0.9), extra=tuple, after=None, criterion=None):
+    def make():
+        model = net(*extra())
+        opt, lf = optimizer(model.parameters()), criterion or nn.CrossEntropyLoss()
+
+        def step(x, y):
+            opt.zero_grad()
+            loss = lf(model(x), y)
+            loss.backward()
+            if after is not None:
+                after(model)
+            opt.step()
+            return loss
+
+        return step, model, opt
+
+    return make
+
+
+@pytest.mark.parametrize("make", [
+    plain(), plain(lambda p: optim.AdamW(p, lr=0.01)), plain(lambda p: optim.RMSProp(p, lr=0.01)),
+    plain(lambda p: optim.Adam(p, lr=optim.schedule.cosine(0.1, 12))), plain(extra=lambda: [nn.Dropout(0.5)]),
+    plain(after=lambda m: optim.clip_grad_norm(m.parameters(), 0.1)),
+    plain(after=lambda m: optim.clip_grad_value(m.parameters(), 0.01)),
+    plain(criterion=nn.CrossEntropyLoss(label_smoothing=0.1)),
+    plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()])],
+    ids=["sgd", "adamw", "rmsprop", "schedule", "dropout", "clip_norm", "clip_value", "smoothing", "layer_norm"])
+def test_training_is_the_same_to_the_bit(make):
+    check(make)
+
+
+def test_ema_and_groups():
+    def make():
+        model = net()
+        opt = optim.AdamW([{"params": model[0].parameters(), "lr": 0.1},
+                           {"params": [*model[1].parameters(), *model[3].parameters()]}], lr=0.1)
+        ema = optim.EMA(model)
+
+        def step(x, y):
+            opt.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            opt.step()
+            ema.update()
+            return loss
+
+        return step, model, opt, ema
+
+    check(make)
+
+
+def test_accumulation_over_two_calls():
+    def make():
+        model = net()
+        opt = optim.SGD(model.parameters(), lr=0.1)
+
+        def gradients(x, y):
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            return loss
+
+        gradients = capture(gradients) if make.captured else gradients
+        count = 0
+
+        def step(x, y):
+            nonlocal count
+            loss, count = gradients(x, y), count + 1
+            if count % 2 == 0:
+                opt.step()
+                opt.zero_grad()
+            return loss
+
+        return step, model, opt
+
+    make.captured = False
+    expected = training(make, lambda f: f)
+    make.captured = True
+    assert_same(training(make, lambda f: f)[:2], expected[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", workloads.WORKLOADS)
+def test_a_workload_is_the_same_to_the_bit(name):
+    def train(decorate):
+        step = workloads.ours(name, tg.get_num_threads())
+        model, optimizer, x, y = step.parts
+        criterion = nn.BCEWithLogitsLoss() if name == "tiny" else nn.CrossEntropyLoss()
+
+        @decorate
+        def run(x, y):
+            optimizer.zero_grad()
+            scores = model(x)
+            loss = criterion(scores.reshape(-1, scores.shape[-1]), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        losses = [run(x, y).item() for _ in range(8)]
+        return losses, model.state_dict(), optimizer.state_dict(), run
+
+    expected = train(lambda f: f)
+    got = train(capture)
+    assert_same(got[:3], expected[:3])
+    assert any(kind.program for kinds in got[3].kinds.values() for kind in kinds)
+
+
+# Accidents ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_not_overwritten_by_the_next_call():
+    double = capture(lambda x: x * 2 + 1)
+    results = [double(Tensor([float(i), 1.0])) for i in range(6)]
+    assert [r.tolist() for r in results] == [[2.0 * i + 1, 3.0] for i in range(6)]
+
+
+def test_a_number_that_changes_in_a_closure_is_seen():
+    scale = 1.0
+
+    @capture
+    def f(x):
+        return x * scale
+
+    got = []
+    for i in range(8):
+        scale = 1.0 if i < 5 else 3.0
+        got.append(f(Tensor([1.0, 2.0])).tolist())
+    assert got == [[1.0, 2.0]] * 5 + [[3.0, 6.0]] * 3
+
+
+def test_an_attribute_that_changes_is_seen():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor, self.deep = 2.0, True
+
+        def forward(self, x):
+            return x * self.factor if self.deep else x
+
+    model, got = Net(), []
+    f = capture(lambda x: model(x))
+    for i in range(9):
+        model.factor, model.deep = (2.0 if i < 4 else 5.0), i < 7
+        got.append(f(Tensor([1.0])).item())
+    assert got == [2.0] * 4 + [5.0] * 3 + [1.0] * 2
+
+
+def test_training_and_evaluation_are_told_apart():
+    model = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5))
+    f = capture(no_grad()(lambda x: model(x)))
+    x = Tensor(X)
+    for _ in range(5):
+        model.train()
+        trained = f(x).numpy()
+    for _ in range(5):
+        model.eval()
+        np.testing.assert_array_equal(f(x).numpy(), model(x).numpy())
+    assert (trained == 0).any()
+
+
+@pytest.mark.parametrize("look", [lambda x: x.sum().item(), lambda x: bool(x.sum() > 0), lambda x: x.numpy(),
+                                  lambda x: float(x.sum()), lambda x: np.asarray(x), lambda x: x.tolist(),
+                                  lambda x: [1, 2, 3][x.sum().cast("int64")]],
+                         ids=["item", "bool", "numpy", "float", "asarray", "tolist", "index"])
+def test_looking_at_a_value_raises_with_the_users_line(look):
+    @capture
+    def f(x):
+        look(x)
+        return x * 2
+
+    with pytest.raises(Refused, match=r"inside a captured function, at .*test_capture.py:\d+"):
+        f(Tensor([1.0]))
+
+
+def test_a_branch_on_a_value_of_python_is_found():
+    calls = []
+
+    @capture
+    def f(x):
+        calls.append(1)
+        return x * 2
+
+    f(Tensor([1.0]))
+    with pytest.warns(UserWarning, match="the length of calls is changed by the function itself"):
+        f(Tensor([1.0]))
+    for _ in range(4):
+        f(Tensor([1.0]))
+    assert len(calls) == 6
+
+
+def test_a_tensor_from_outside_that_is_another_each_time():
+    queue = iter([Tensor([float(i)]) for i in range(9)])
+    f = capture(lambda x: x + next(queue))
+    with pytest.warns(UserWarning, match="make it an argument"):
+        got = [f(Tensor([0.0])).item() for _ in range(9)]
+    assert got == list(range(9))
+
+
+def test_the_same_tensor_twice():
+    f = capture(lambda a, b: a * b + a)
+    x = Tensor([3.0])
+    assert [f(x, x).item() for _ in range(5)] == [12.0] * 5
+    assert f(x, Tensor([2.0])).item() == 9.0
+
+
+def test_two_instances_share_nothing():
+    class Model(nn.Module):
+        def __init__(self, w):
+            super().__init__()
+            self.w = nn.Parameter(np.array([w], "f"))
+
+        @capture
+        def run(self, x):
+            with no_grad():
+                return x * self.w
+
+    a, b = Model(2.0), Model(3.0)
+    for _ in range(5):
+        assert a.run(Tensor([1.0])).item() == 2.0 and b.run(Tensor([1.0])).item() == 3.0
+
+
+def test_a_replaced_parameter_array_is_seen():
+    p = nn.Parameter(np.ones(3, "f"))
+    f = capture(no_grad()(lambda x: x * p))
+    for _ in range(5):
+        f(Tensor([1.0, 1.0, 1.0]))
+    p.data = np.full(3, 7, "f")
+    for _ in range(5):
+        assert f(Tensor([1.0, 1.0, 1.0])).tolist() == [7.0, 7.0, 7.0]
+
+
+def test_numpy_on_a_tensors_data_is_found():
+    p = nn.Parameter(np.ones(3, "f"))
+
+    @capture
+    def f(x):
+        p.grad = None
+        loss = (p * x).sum()
+        loss.backward()
+        p._data -= 0.1 * p.grad._data
+        return loss
+
+    with pytest.warns(UserWarning, match="gives other numbers"):
+        got = [f(Tensor([1.0, 2.0, 3.0])).item() for _ in range(6)]
+    np.testing.assert_allclose(got, [6 - 1.4 * i for i in range(6)], rtol=1e-5)
+
+
+def test_many_kinds_of_calls_end_in_a_warning():
+    f = capture(lambda x: x * 2)
+    with pytest.warns(UserWarning, match="shapes, dtypes or other arguments"):
+        for n in range(1, 12):
+            assert f(Tensor(np.ones(n, "f"))).tolist() == [2.0] * n
+
+
+def test_a_label_out_of_range_raises_as_it_does_eagerly():
+    step, model, opt = plain()()
+    step = capture(step)
+    for x, y in batches():
+        step(x, y)
+    with pytest.raises(IndexError, match="label 9 is out of range"):
+        step(Tensor(X[:16]), Tensor(np.full(16, 9)))
+    assert np.isfinite(step(Tensor(X[:16]), Tensor(Y[:16])).item())
+
+
+def test_gradients_of_an_argument():
+    def run(x):
+        y = (x * x).sum()
+        y.backward()
+        return y
+
+    f = capture(run)
+    for i in range(5):
+        x = Tensor([float(i), 2.0], requires_grad=True)
+        f(x)
+        assert x.grad.tolist() == [2.0 * i, 4.0]
+
+
+def test_second_order():
+    def make():
+        tg.manual_seed(1)
+        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = optim.Adam(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            x = x.detach().requires_grad_()
+            u = model(x)
+            du, = u.sum().gradient(x, create_graph=True)
+            loss = ((du - 1) ** 2).mean() + (u * u).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss
+
+        return step, model, opt
+
+    check(make)
+
+
+def test_random_numbers_are_drawn_in_order():
+    def f(x):
+        return x * Tensor.randn(3) + nn.functional.dropout(x, 0.5) + Tensor.rand(3)
+
+    tg.manual_seed(5)
+    expected = [f(Tensor([1.0, 2.0, 3.0])).tolist() for _ in range(8)]
+    tg.manual_seed(5)
+    g = capture(f)
+    assert [g(Tensor([1.0, 2.0, 3.0])).tolist() for _ in range(8)] == expected
+
+
+def test_nothing_is_left_behind():
+    def once():
+        step, model, _ = plain()()
+        step = capture(step)
+        for x, y in batches(6):
+            step(x, y)
+        return weakref.ref(model), weakref.ref(step)
+
+    references = [once() for _ in range(20)]
+    gc.collect()
+    assert all(r() is None for pair in references for r in pair)
+
+
+def test_another_thread_may_run_eagerly_meanwhile():
+    step, *_ = plain()()
+    step, results = capture(step), []
+
+    def work():
+        a = Tensor(np.ones((50, 50), "f"))
+        results.append(sum(float((a @ a).sum().item()) for _ in range(50)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    losses = [step(x, y).item() for x, y in batches()]
+    thread.join()
+    assert np.isfinite(losses).all() and results == [50 * 50 * 50 * 50.0]

@@ -1,0 +1,146 @@
+"""Capture: a function is watched while it runs, and from then on played as one program, without Python in between.
+
+    @capture
+    def step(x, y):
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+A call is told from others by the shapes and dtypes of the Tensors it is given, and by its other arguments. The first
+two calls of a kind run as they would without capture, while a tape (`tape.py`) notes what they do. If they did the same
+things, the second is played from a copy of all that was there before it, on memory filled with NaN, and compared with
+what Python did, to the bit. Only then is the third call played: its Tensors are copied in, the numbers that change from
+call to call (learning rates, Adam's corrections, seeds of dropout) are worked out, and the kernels run.
+
+Why that is right: a step on the tape reads inputs, what the steps before it have written, and what lasts from call to
+call: parameters, state, constants. The same steps on the same numbers give the same bits. What remains is whether
+Python would take the same steps again; so before it is played, all that it may have looked at (`watch.py`) must be as
+it was.
+
+What capture cannot do, it says, once, and the function runs as it would without. `item()`, `numpy()` and the truth of a
+Tensor raise: what comes of them would be a number that never changes again.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .autograd import mode
+from .replay import Program, structure
+from .tape import Refused, Tape
+from .tensor import Tensor, wrap
+from .watch import Watch
+
+_TRIES = 4  # recordings of one kind of call until two are alike
+_KINDS = 8  # of calls
+
+
+class _Kind:
+    """Calls that are alike, as far as their arguments tell."""
+
+    def __init__(self, tensors: list[Tensor], watch: Watch):
+        self.inputs, self.watch = [], watch
+        for t in tensors:
+            x = wrap(np.array(t._data, order="C"))
+            x.requires_grad = t.requires_grad
+            self.inputs.append(x)
+        self.tape: Tape | None = None
+        self.program: Program | None = None
+        self.tries = 0
+
+
+class capture:
+    """Decorate a function, such as a training step, so that its calls are played without Python (see above).
+
+    fuse: whether what is played may do several ops in one pass over memory, which may change the last bits of sums.
+
+    Its arguments are Tensors, alone or in tuples, lists and dicts, or what tells one kind of call from another:
+    numbers, strings, modules. It may return the same. `print(step)` shows its programs.
+    Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
+    """
+
+    def __init__(self, function: Callable, *, fuse: bool = True):
+        functools.update_wrapper(self, function)
+        self.name = getattr(function, "__name__", "a function")
+        self.function, self.fuse = function, fuse
+        self.kinds: dict[Any, list[_Kind]] = {}
+        self.gave_up = ""
+        self.lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
+            return self.function(*args, **options)
+        tensors: list[Tensor] = []
+        key = structure((args, options), tensors), mode.recording
+        with self.lock:
+            kinds = self.kinds.setdefault(key, [])
+            for kind in kinds:
+                if kind.watch.same() if kind.program is not None else kind.watch.same_gradients():
+                    break
+            else:
+                if sum(map(len, self.kinds.values())) >= _KINDS:
+                    return self._give_up(kinds[-1].watch.what if kinds else "shapes, dtypes or other arguments",
+                                         args, options)
+                kind = _Kind(tensors, Watch(self.function, (args, options)))
+                kinds.append(kind)
+            if kind.program is not None:
+                return kind.program(tensors)
+            return self._record(kind, tensors, args, options)
+
+    def _give_up(self, why: str, args: tuple, options: dict) -> Any:
+        self.gave_up = why
+        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
+        return self.function(*args, **options)
+
+    def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
+        """Call the function, and note what it does; if that was what it did before, make a program of it."""
+        for mine, given in zip(kind.inputs, tensors, strict=True):
+            mine._data[...] = given._data
+            mine.grad = given.grad
+        replaced = iter(kind.inputs)
+        new_args, new_options = structure((args, options), replace=lambda _: next(replaced))
+        before, kind.tries = kind.tape, kind.tries + 1
+        watch = Watch(self.function, (args, options))
+        tape = Tape([x._data for x in kind.inputs], before)
+        proof = Program.saved(before) if before is not None else None
+        with tape:
+            result = self.function(*new_args, **new_options)
+        for mine, given in zip(kind.inputs, tensors, strict=True):
+            given.grad = mine.grad
+        kind.tape, different = tape, "" if before is None else tape.differs(before)
+        if before is not None and not watch.same(recorded=True):
+            return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", result)
+        new = set() if proof is None else tape.state().keys() - proof.arrays.keys()
+        if before is not None and proof is not None and not different and not new:
+            try:
+                kind.program = Program(self, tape, kind.inputs, result)
+                kind.program.prove(proof, kind.inputs)
+                kind.watch = watch
+                return kind.program.copied()
+            except Refused as error:
+                kind.program = None
+                return self._stop(str(error), result)
+        elif kind.tries == _TRIES:
+            return self._stop(different or "it changes other arrays in each call", result)
+        return result
+
+    def _stop(self, why: str, result: Any) -> Any:
+        self.gave_up = why
+        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
+        return result
+
+    def __repr__(self) -> str:
+        programs = [repr(kind.program) for kinds in self.kinds.values() for kind in kinds if kind.program]
+        state = f"not captured, since {self.gave_up}" if self.gave_up else "\n\n".join(programs) or "not yet captured"
+        return f"capture of {self.name}: {state}"

@@ -1,0 +1,98 @@
+"""How an MPI job ends when something is wrong on one rank: everywhere, and with one report.
+
+A rank that stops while the others wait for it in a collective operation would leave them waiting for ever. MPI ends a
+job in which a process dies, or ends without MPI_Finalize. So that is called only when every rank has come to its end.
+An error that all ranks have, such as a wrong option, is reported by the first of them; one that the others do not have
+by its own rank, which then aborts the job.
+"""
+
+from __future__ import annotations
+
+import atexit
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+PATIENCE = 1.0  # seconds in which an error that all ranks have should have come to all of them
+
+
+class _Watch:
+    """What is known at this rank's end."""
+
+    comm: Any = None
+    leaving: Any = None  # the request of a reduction that all ranks join at their end
+    first = np.zeros(1, np.int64)  # its result: the first rank with an error, or how many ranks there are
+    status: Any = None  # what sys.exit was called with
+
+
+def watch(comm: Any) -> None:
+    """From now on, this rank's uncaught exceptions, and sys.exit(status) with a status, end the job."""
+    _Watch.comm = comm.Dup()
+    before, leave = sys.excepthook, sys.exit
+
+    def excepthook(kind: Any, error: Any, trace: Any) -> None:
+        fail(lambda: before(kind, error, trace))
+
+    def noted(status: Any = None) -> None:
+        _Watch.status = status
+        leave(status)
+
+    if comm.size > 1:
+        sys.excepthook, sys.exit = excepthook, noted  # type: ignore[assignment]
+    atexit.register(_end)
+
+
+def fail(report: Callable[[], Any] | str, status: int = 1) -> None:
+    """Report an error of this rank, and end the job if others go on; the caller is to end this process in any case.
+
+    report: what to print, or a function that does. Without MPI that is all.
+    """
+    together, comm = True, _Watch.comm
+    if comm is not None and comm.size > 1:
+        together = _met(comm.rank, PATIENCE * (1 + comm.rank / comm.size))
+        if together and _Watch.first[0] != comm.rank:
+            return
+        if not together or comm.rank:
+            print(f"rank {comm.rank} of {comm.size}, on {socket.gethostname()}:", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+        if isinstance(report, str):
+            print(report, file=sys.stderr)
+        else:
+            report()
+    except BaseException:
+        traceback.print_exc()
+    sys.stderr.flush()
+    if not together:
+        comm.Abort(status)
+
+
+def _met(error: int, seconds: float) -> bool:
+    """Whether all ranks come to their end within this time."""
+    if _Watch.leaving is None:
+        from mpi4py import MPI
+
+        _Watch.leaving = _Watch.comm.Iallreduce(np.array([error]), _Watch.first, MPI.MIN)
+    end = time.monotonic() + seconds
+    while not (done := _Watch.leaving.Test()) and time.monotonic() < end:
+        time.sleep(0.002)
+    return done
+
+
+def _end() -> None:
+    """At exit: wait for the others, which may still be busy, or abort if this rank leaves in the midst with a status."""
+    from mpi4py import MPI
+
+    if MPI.Is_finalized():
+        return
+    comm, status = _Watch.comm, _Watch.status
+    if status in (None, 0) or _Watch.leaving is not None:
+        _met(comm.size, float("inf"))
+    elif not _met(comm.rank, 2 * PATIENCE):
+        fail(f"sys.exit({status!r})", status if isinstance(status, int) else 1)
+    MPI.Finalize()

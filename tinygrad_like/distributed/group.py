@@ -1,0 +1,138 @@
+"""The processes of an MPI job, the ranks, and what they tell each other. Without MPI there is one, rank 0 of 1."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels import threads
+
+# What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+STARTED = (*SIZES, "PMI_RANK", "PMIX_RANK")
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process's number, `rank`, how many there are, `size`, and if more than one mpi4py's communicator, `comm`."""
+
+    rank: int = 0
+    size: int = 1
+    comm: Any = None
+
+
+_group: Group | None = None
+
+
+def init(strict: bool = False) -> Group:
+    """Join the other processes, if mpiexec, srun or the like started this one; the names `rank` and `size` call it too.
+
+    Kernels then have as many threads as the machine has cores for each of its ranks, unless NUMBA_NUM_THREADS says
+    otherwise, and an exception that nobody catches on one rank ends the job.
+    strict: import MPI even if nothing tells of a launcher. Further calls return the same Group.
+
+    Raises ImportError without mpi4py, and RuntimeError if mpiexec and mpi4py are of different MPIs.
+    """
+    global _group
+    if _group is None:
+        if not strict and "mpi4py.MPI" not in sys.modules and not any(name in os.environ for name in STARTED):
+            _group = Group()
+        else:
+            _group = _joined()
+    return _group
+
+
+def _joined() -> Group:
+    try:
+        import mpi4py
+    except ImportError:
+        raise ImportError("distributed.init: this process was started by MPI, which needs mpi4py: pip install "
+                          "'tinygrad-like[distributed]'") from None
+    mpi4py.rc.thread_level = "serialized"  # without effect if it is imported already, like the next
+    mpi4py.rc.finalize = False  # a process that ends without it ends the job: see ending.py
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD.Dup()  # messages of the program's own do not meet ours
+    expected = max(int(os.environ.get(name, 1)) for name in SIZES)
+    if comm.size == 1 < expected:
+        raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec and mpi4py "
+                           f"({MPI.Get_library_version().split(chr(10))[0].strip()}) are of different MPIs; use the "
+                           f"mpiexec beside {sys.executable}, or build mpi4py with the cluster's MPI")
+    from .ending import watch
+
+    watch(comm)
+    if comm.size == 1:
+        return Group()
+    if "NUMBA_NUM_THREADS" not in os.environ:
+        threads.set_num_threads(_fair_threads(comm))
+    return Group(comm.rank, comm.size, comm)
+
+
+def _fair_threads(comm: Any) -> int:
+    """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(threads.count))
+    hosts = comm.allgather((socket.gethostname(), sorted(mine)))
+    here = [cores for host, cores in hosts if host == socket.gethostname()]
+    share = sum(1 / sum(core in cores for cores in here) for core in mine)
+    return max(1, int(min(1.0, threads.count / len(mine)) * share + 1e-9))  # count is less if there is a quota
+
+
+# Collective operations: every rank must call them, in the same order ---------------------------------------------------
+
+
+def barrier() -> None:
+    """Wait until every rank is here."""
+    if init().size > 1:
+        init().comm.Barrier()
+
+
+def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
+    """The sum, "max" or "min" of the ranks' arrays (or numbers) of one shape and dtype, as a new array, on all ranks.
+
+    For Tensors, with a gradient, there is `ops.all_sum`. Raises ValueError for another `op`.
+    """
+    if op not in ("sum", "max", "min"):
+        raise ValueError(f"all_reduce: op={op!r} must be 'sum', 'max' or 'min'")
+    out = np.array(x, order="C")
+    if init().size > 1:
+        from mpi4py import MPI
+
+        init().comm.Allreduce(MPI.IN_PLACE, out, getattr(MPI, op.upper()))
+    return out
+
+
+def all_gather(x: Any) -> np.ndarray:
+    """The ranks' arrays joined along axis 0, in the order of ranks, on all ranks; lengths along it may differ."""
+    x = np.ascontiguousarray(x)
+    if init().size == 1:
+        return x.copy()
+    parts = init().comm.allgather((x.shape, x.dtype))
+    (_, *rest), dtype = next((part for part in parts if part[0][0]), parts[0])
+    row, lengths = math.prod(rest), [shape[0] for shape, _ in parts]
+    out = np.empty((sum(lengths), *rest), dtype)
+    init().comm.Allgatherv(x.astype(dtype, copy=False), [out, [n * row for n in lengths]])
+    return out
+
+
+def from_rank_0(make: Callable[[], Any]) -> Any:
+    """What `make` returns on rank 0, which alone calls it, on all ranks. They all raise what it raises."""
+    group = init()
+    if group.size == 1:
+        return make()
+    result, error = None, None
+    if group.rank == 0:
+        try:
+            result = make()
+        except Exception as raised:
+            error = raised
+    result, error = group.comm.bcast((result, error))
+    if error is not None:
+        raise error
+    return result

@@ -1,0 +1,187 @@
+"""What users of PyTorch, NumPy and tinygrad write by habit: it means here what it means there, or an error says what to
+write instead. Here: options by other names, and devices. The names of Tensor's methods and of functions: `names.py`.
+
+Names come from tables, and cost a call that uses our own nothing: they are looked up once a call has failed, or in a
+line that methods get when the class is made.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, TypeVar
+
+from .dtypes import as_dtype
+
+C = TypeVar("C", bound=type)
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+# What others call it -> what it is called here, the first of these that a function has.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "dim": ("axis", "axes"), "dims": ("axis", "axes"), "axis": ("axes",), "axes": ("axis",),
+    "keepdims": ("keepdim",), "dim0": ("axis0",), "dim1": ("axis1", "axis0"), "dim2": ("axis2", "axis1"),
+    "start_dim": ("start_axis",), "end_dim": ("end_axis",), "size": ("shape", "sizes"), "sizes": ("shape",),
+    "split_size": ("sizes",), "split_size_or_sections": ("sizes",), "unflattened_size": ("sizes",),
+    "min": ("min_",), "max": ("max_",), "a_min": ("min_", "min"), "a_max": ("max_", "max"), "min_": ("min",),
+    "max_": ("max",), "unbiased": ("correction",), "ddof": ("correction",), "end": ("stop",), "pad": ("padding",),
+    "ord": ("p",), "approximation": ("approximate",), "N": ("n",), "M": ("m",), "num": ("steps",),
+    "query": ("q",), "key": ("k",), "value": ("v",), "repeat": ("repeats",), "reps": ("repeats",), "shift": ("shifts",),
+    "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b",), "mat2": ("b",), "exponent": ("b",),
+}
+_CONVERTED: dict[str, Callable] = {"unbiased": int}
+# What has nothing to say here, and the only values it may have; device= is checked by itself.
+_WITHOUT_EFFECT: dict[str, tuple] = {
+    "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None,), "out": (None,),
+    "memory_format": (None,), "generator": (None,), "sparse": (False,), "foreach": (None, True, False),
+    "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
+}
+
+
+def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """`given`, options by the names in `known` (name -> default), together with `others`, named by another library.
+
+    Raises TypeError in the name of `who` for a name that nobody uses, or an option given twice.
+    """
+    options = dict(given)
+    for name, value in others.items():
+        if name == "device":
+            device(value)
+        elif name in _WITHOUT_EFFECT:
+            if not any(value is allowed for allowed in _WITHOUT_EFFECT[name]):
+                raise TypeError(f"{who}: {name}={value!r} is not supported; leave it out")
+        else:
+            target = next((n for n in OPTIONS.get(name, ()) if n in known), None)
+            if target is None:
+                raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
+            if target in options and options[target] is not known[target]:
+                raise TypeError(f"{who}: {name} and {target} are the same; give one of them")
+            options[target] = _CONVERTED.get(name, lambda v: v)(value)
+    return options
+
+
+def again(op: Any, inputs: tuple, options: dict) -> Any:
+    """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason.
+
+    One that joins Tensors also takes them in a list, followed by its options.
+    """
+    if op.variadic and inputs and isinstance(inputs[0], list | tuple):
+        places = dict(zip(op.options, inputs[1:], strict=False))
+        return _anew(op, tuple(inputs[0]), {**options, **places})
+    known = {**dict.fromkeys(op.inputs), **op.options}
+    others = _others(known, options)
+    if not others:
+        return NotImplemented
+    y = _anew(op, inputs, renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others))
+    return inputs[0].become(f"{op.name}_", lambda x: y) if others.get("inplace") else y
+
+
+def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
+    """`again` for a plain function."""
+    parameters = inspect.signature(f).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return NotImplemented
+    others = _others(parameters, options)
+    return called(f, inputs, {n: v for n, v in options.items() if n not in others}, others) if others else NotImplemented
+
+
+def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that other libraries call by these names; none if there is one that nobody uses."""
+    others = {name: value for name, value in options.items() if name not in known}
+    return others if all(name in OPTIONS or name in _WITHOUT_EFFECT for name in others) else {}
+
+
+def taught(cls: C) -> C:
+    """Have the methods of a class take their options by the names in `OPTIONS` too.
+
+    They are compiled once more, with `**by_other_names` and a first line that looks whether there are any: a wrapper would cost
+    every call. Without the source nothing changes: then those names are errors.
+    """
+    module = sys.modules[cls.__module__]
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except OSError:
+        return cls
+    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == cls.__name__).body
+    methods: list[ast.stmt] = [node for node in body if isinstance(node, ast.FunctionDef) and _teach(node, cls)]
+    found: dict[str, Any] = {}
+    exec(compile(ast.Module(methods, []), str(module.__file__), "exec"), vars(module), found)
+    learned = {getattr(cls, name): f for name, f in found.items()}
+    for old, f in learned.items():
+        f.__qualname__, f.__module__ = old.__qualname__, old.__module__
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, FunctionType) and member in learned:  # under every name that it has
+            setattr(cls, name, learned[member])
+    return cls
+
+
+def _teach(node: ast.FunctionDef, cls: type) -> bool:
+    """Give the definition of a method `**by_other_names` and its first line, if one of its options has other names."""
+    a = node.args
+    options = [p.arg for p in (*a.args[1:], *a.kwonlyargs)]
+    if node.decorator_list or a.kwarg or _TARGETS.isdisjoint({*options, a.vararg.arg if a.vararg else ""}):
+        return False
+    a.defaults = [ast.Constant(None)] * (len(a.args) - 1 - len(a.defaults)) + a.defaults
+    a.kwarg = ast.arg("by_other_names")
+    inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
+    given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
+    line = ast.parse("if by_other_names:\n from .habits import called\n"
+                     f" return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
+    node.body.insert(bool(ast.get_docstring(node)), line)
+    ast.fix_missing_locations(node)
+    return True
+
+
+_TARGETS = {target for targets in OPTIONS.values() for target in targets} - {"a", "b", "x"}
+
+
+def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
+    """What the function or method `f` gives if some of its options come by other names."""
+    parameters = inspect.signature(f).parameters.values()
+    known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
+    options = renamed(f.__name__, known, given, others)
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL and p.name in options:
+            inputs = (*inputs, options.pop(p.name))
+    return _anew(f, inputs, options)
+
+
+def _anew(f: Callable, inputs: tuple, options: Mapping[str, Any]) -> Any:
+    """f(*inputs, **options), whose errors do not tell of the first call's."""
+    try:
+        return f(*inputs, **options)
+    except Exception as error:
+        error.__suppress_context__ = True
+        raise
+
+# Devices --------------------------------------------------------------------------------------------------------------
+
+
+class device(str):
+    """The device that computes everything: "cpu". Raises RuntimeError for any other."""
+
+    type, index = "cpu", None
+
+    def __new__(cls, name: Any = "cpu", index: Any = None) -> device:
+        if name is not None and not _names_device(name, "cpu"):
+            raise RuntimeError(f"device: there is only the CPU, not {name!r}; write device='cpu', or leave it out")
+        return super().__new__(cls, "cpu")
+
+
+def _names_device(x: Any, *kinds: str) -> bool:
+    return isinstance(x, str) and x.lower().partition(":")[0] in kinds
+
+
+def wanted_dtype(who: str, *wanted: Any, dtype: Any = None, **others: Any) -> Any:
+    """The dtype among what PyTorch's `to` takes, or None: dtypes, Tensors whose dtype is meant, devices."""
+    for x in wanted:
+        if x is None or isinstance(x, bool) or _names_device(x, "cpu", "cuda", "mps", "xpu", "gpu", "meta"):
+            device(x if isinstance(x, str) else None)
+        else:
+            dtype = x if isinstance(x, type) else getattr(x, "dtype", x)
+    others.pop("copy", None)
+    renamed(who, {}, {}, others)
+    return None if dtype is None else as_dtype(dtype, who)

@@ -1,0 +1,115 @@
+"""Changes in place: `x += y`, `x.add_(y)`, `x.zero_()`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import creation, ops, tensor
+from .autograd import Node, mode, tick
+from .dtypes import FLOAT64
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def _shown_elsewhere(x: Tensor, *aliases: Tensor) -> bool:
+    """Whether another Tensor, or what it was made into, has the version of x, and so its memory."""
+    cell, node, holders = x.version, x.node, 1 + len(aliases)
+    while type(node) is Node:  # nodes have it too, where views were made of their outputs
+        holders += node.extra is not None and node.extra.version is cell
+        node = node.parents[0] if node.parents is not None and len(node.parents) == 1 else None
+    return cell is not None and sys.getrefcount(cell) - 2 > holders
+
+
+def in_place(name: str, symbol: str = "") -> Callable:
+    who = symbol or f"{name}_"
+
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        return self.become(who, lambda x: getattr(x, name)(*inputs, **options))
+
+    change.__name__ = change.__qualname__ = who
+    change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
+    return change
+
+
+def _filled(name: str, values: Callable) -> Callable:
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        def fill(x: Tensor) -> Tensor:
+            y = values(x, *inputs, **options)
+            return y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+
+        return self.become(name, fill)
+
+    change.__name__ = change.__qualname__ = name
+    return change
+
+
+class InPlace:
+    """The part of Tensor that changes it."""
+
+    def become(self, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
+        """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
+
+        If that has to be recorded, it becomes what `make` gave, node and all. Raises RuntimeError for a leaf that
+        requires grad while ops are recorded, and where a view would not see what is recorded.
+        """
+        plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
+        if self.requires_grad and self.node is None and mode.recording:
+            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
+                               f"in a block of no_grad(), or {plain} for a new Tensor")
+        before = tensor.wrap(self._data)  # what records `make` must not itself become its result
+        before.node, before.requires_grad, before.version = self.node, self.requires_grad, self.version
+        y = make(before)
+        if y.shape != self.shape:
+            raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; {plain}")
+        if not np.can_cast(y.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
+        if y.dtype is not self.dtype:
+            y = ops.cast(y, dtype=self.dtype)
+        if not y.requires_grad:
+            if self.node is not None:
+                raise RuntimeError(f"{who}: this Tensor was computed by {self.node.op.name}, whose rule may need its values; "
+                                   f"{plain}, or change a clone()")
+            self._require_writable(who)
+            np.copyto(self._data, y._data)
+            self.touch()
+        else:
+            if _shown_elsewhere(self, before):
+                raise RuntimeError(f"{who}: another Tensor shows the memory of this one, as views and detach() do, and "
+                                   f"what is recorded cannot be written into it; {plain}, or start from a clone()")
+            self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, [tick()]
+        return self
+
+    if TYPE_CHECKING:  # what it uses of Tensor
+        _data: Any
+        node: Any
+        requires_grad: bool
+        version: Any
+        shape: tuple
+        dtype: Any
+        touch: Any
+        _require_writable: Any
+
+    add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
+    __iadd__, __isub__, __imul__ = in_place("add", "+="), in_place("sub", "-="), in_place("mul", "*=")
+    __itruediv__, __ifloordiv__ = in_place("div", "/="), in_place("__floordiv__", "//=")
+    __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
+    __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
+    zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
+    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, value, x.dtype))
+    copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
+        src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
+    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0: creation.Creation.normal(
+        *x.shape, mean=mean, std=std, dtype=x.dtype))
+    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0: creation.Creation.uniform(
+        *x.shape, low=low, high=high, dtype=x.dtype))
+    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5: creation.Creation.rand(*x.shape, dtype=FLOAT64).numpy() < p)
+    def detach_(self):
+        """Leave the graph: from here on a leaf that does not require grad."""
+        self.__dict__.pop("node", None)
+        self.requires_grad = False
+        return self

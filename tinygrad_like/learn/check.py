@@ -1,0 +1,308 @@
+"""Is an op's rule right, and if not, why? Full Jacobians against differences, then what explains the difference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd import setting
+from ..primitive import Fused, Primitive
+from . import diagnose, places
+from .measure import LARGEST, Point, close
+from .rule import Diagnosis, Rule
+from .source import Source, parameters, source
+from .special import wrong_at_special_points
+
+
+class Finding(NamedTuple):
+    """What is wrong with one rule: of which input, a kind in one word, the entry, a sentence, and the line."""
+
+    op: str
+    input: str
+    kind: str
+    entry: str
+    text: str
+    where: str
+    code: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.op}: the rule of input {self.input!r} is wrong" if self.input else f"{self.op}:"]
+        lines += [f"    {self.entry}"] if self.entry else []
+        lines += [f"    {self.kind}: {self.text}"]
+        lines += [f"    {self.where}"] if self.where else []
+        lines += [f"      {line}" for line in self.code.splitlines()[:8]]
+        return "\n".join(lines)
+
+
+def check(points: Sequence[Point]) -> list[Finding]:
+    """What is wrong with the rules of an op, at some of its points; nothing, if nothing is found.
+
+    In order: rules that are missing or raise; first order; points with kinks, ties and zeros; second order; float32.
+    """
+    points = [p for p in points if max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= LARGEST]
+    if not points:
+        return []
+    op: Any = points[0].op
+    if op.keep is None:
+        inputs = ", ".join(f"{n}=lambda g, {n}: ..." for n in op.inputs)
+        return [_finding(op, "", "no rule", "", f"{op.name} has no rules, so no gradient passes it; "
+                         f"add {op.name}.vjp({inputs})", None)]
+    try:
+        assert points[0].node is not None
+    except TypeError as error:  # a parameter that means nothing
+        return [_finding(op, "", "name", f"TypeError: {error}", _remedy(error), _naming(op, str(error)))]
+    found: list[Finding] = []
+    for i in points[0].vary:
+        there = [p for p in points if i in p.vary]
+        problem = _check_input(op, i, there)
+        if problem is not None:
+            found.append(problem)
+        if op.variadic and found:
+            break
+    return found or _special(points) or _second(points) or _single(points)
+
+
+def _finding(op: Any, name: str, kind: str, entry: str, text: str, at: Source | None,
+             line: int | None = None) -> Finding:
+    """A finding with its place: of a rule, or of the op itself."""
+    if at is None:
+        forward = source(op.__wrapped__)
+        at = forward._replace(tree=None, line=forward.tree.lineno) if forward.tree is not None else None
+    if at is None or not at.file:
+        return Finding(op.name, name, kind, entry, text, "", "")
+    at = at._replace(line=line or at.line)
+    return Finding(op.name, name, kind, entry, text, at.where(), at.text())
+
+
+def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
+    """The first thing wrong with the rule of input i, in first order."""
+    name = points[0].input_name(i)
+    if op.joint is None and (0 if op.variadic else i) not in op.rules:
+        if isinstance(op, Fused):
+            return _reference(op, i, points)
+        return _finding(op, name, "no rule", "", f"there is no rule for input {name!r}; add "
+                        f"{op.name}.vjp({op.inputs[i]}=lambda g, ...: ...); or, if none is meant, give it in an "
+                        "example(...) as a Tensor that does not require grad", None)
+    worst, error = _compare(points, i)
+    if worst is None and error is None:
+        return _reference(op, i, points) if isinstance(op, Fused) else None
+    rule = Rule(points, i)
+    if error is not None and not rule.running:
+        raw = _raw_error(rule, error)
+        if raw is not None:
+            return _finding(op, name, *raw, rule.source)
+    found = diagnose.first_order(rule)
+    if error is not None and found.kind in ("unknown", "zero"):
+        found = Diagnosis("error", _remedy(error), None)
+    entry = _entry(worst, i) if worst is not None else f"{type(error).__name__}: {error}"
+    return _finding(op, name, found.kind, entry, found.text, rule.source, found.line)
+
+
+def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception | None]:
+    """The first point at which rule and differences disagree, and the first error.
+
+    A rule that is right at the first point may raise at others of which nobody said that the op should take them.
+    """
+    worst = error = None
+    runs = False
+    for point in points:
+        try:
+            given, mixed = point.analytic(i), point.pull(point.g, i)[i]
+        except Exception as problem:
+            error = error or problem
+            continue
+        runs = runs or point is points[0]
+        if not (close(given, point.numeric(i), 2e-6) and close(mixed, point.wanted(i), 2e-6)):
+            worst = worst or point
+    return worst, None if runs and worst is None and points[0].tried else error
+
+
+def _entry(point: Point, i: int) -> str:
+    """The entry of the Jacobian that differs most; or of the gradient, if only those of several g differ."""
+    given, right = point.analytic(i), point.numeric(i)
+    if close(given, right, 2e-6):
+        mixed, wanted = point.pull(point.g, i)[i], point.wanted(i)
+        n = int(np.argmax(np.abs(mixed - wanted)))
+        x = _index(point.input_name(i), wanted.shape, n)
+        return (f"for a random g, entry {x}: the rule gives {mixed.reshape(-1)[n]:.6g}, "
+                f"differences give {wanted.reshape(-1)[n]:.6g}")
+    with np.errstate(all="ignore"):
+        off = np.abs(given - right)
+    off = np.where(np.isnan(off), np.inf, off)
+    j, k = np.unravel_index(int(np.argmax(off)), off.shape)
+    out = _index("out", point.out.shape, int(j))
+    x = _index(point.input_name(i), point.inputs[i].shape, int(k))
+    return f"d {out} / d {x}: the rule gives {given[j, k]:.6g}, differences give {right[j, k]:.6g}"
+
+
+def _index(name: str, shape: tuple, flat: int) -> str:
+    return f"{name}{[int(n) for n in np.unravel_index(flat, shape)]}" if shape else name
+
+
+def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
+    """kind, entry and sentence for a rule that gives nothing that fits at any point."""
+    entry = f"{type(error).__name__}: {error}"
+    for hypothesis in (diagnose.renamed, places.reordered_shape, places.summed, diagnose.edited):
+        found = hypothesis(rule)
+        if found is not None:
+            return found.kind, entry, found.text
+    return "error", entry, _remedy(error)
+
+
+def _remedy(error: Exception) -> str:
+    text = str(error)
+    if re.search(r"gave float\d+, but the input is", text):
+        return "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."
+    if "which is no array" in text:
+        return "the rule must return an array or a Tensor: one cotangent, of the shape of its input."
+    if match := re.search(r"gave shape (\(.*?\)), which is not (\(.*?\)) nor", text):
+        return (f"the gradient must have the shape of the input, {match[2]}, but the rule gives {match[1]}: transpose "
+                "it, reshape it, or sum or repeat it over the axes that are too many or missing.")
+    if "write it with operators and ops" in text or "ufunc" in text:
+        return ("the rule calls NumPy on what may be a Tensor; write it with operators and with functions of "
+                "tinygrad_like.ops, such as ops.cos(x), which work on both.")
+    if "which is no input, option or residual" in text:
+        return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
+                "Residuals; rename that parameter.")
+    if "broadcast" in text or "matmul" in text or "shape" in text or "axes" in text:
+        return ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
+                "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
+    return "the rule raises this error; run it by hand on small arrays."
+
+
+def _reference(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
+    """Whether the reference of a fused op computes the same, values and gradients."""
+    for point in points:
+        try:
+            xs, _ = point.record()
+            with setting("recording", True), np.errstate(all="ignore"):
+                y = op.reference(*xs, **point.options)
+                given = y.gradient(xs[i], gradient=point.g, materialize_grads=True)[0].data if y.requires_grad else \
+                    np.zeros(point.inputs[i].shape)
+        except Exception as error:
+            return _finding(op, point.input_name(i), "error", f"{type(error).__name__}: {error}",
+                            "the reference raises this error.", source(op.reference))
+        if not close(y.data, point.out):
+            return _finding(op, "", "reference", "", "the kernel and the reference give different values: the "
+                            f"largest difference is {np.abs(y.data - point.out).max():.3g}.", source(op.reference))
+        if not close(given, point.wanted(i), 2e-6):
+            return _finding(op, point.input_name(i), "reference", "", "the gradient through the reference is wrong; "
+                            "the rule itself is right. Does the reference leave the graph (detach, .data)?",
+                            source(op.reference))
+    return None
+
+
+def _rule_source(op: Any, i: int) -> Source | None:
+    entry = op.joint if op.joint is not None else op.rules.get(0 if op.variadic else i)
+    return source(entry[0]) if entry is not None else None
+
+
+def _special(points: Sequence[Point]) -> list[Finding]:
+    for point in points[:2]:
+        found = wrong_at_special_points(point)
+        if found is not None:
+            i, entry, text = found
+            return [_finding(point.op, point.input_name(i), "points", entry, text, _rule_source(point.op, i))]
+    return []
+
+
+def _second(points: Sequence[Point]) -> list[Finding]:
+    """The first-order gradient is right; is it itself differentiated right?"""
+    for point in points[:3]:
+        op: Any = point.op
+        if point.out.size * sum(point.inputs[i].size for i in point.vary) > 20_000:
+            continue
+        try:
+            parts = point.second(np.random.default_rng(0))
+        except Exception as error:
+            if point.tried and point is not points[0]:
+                continue
+            kind, text = "second order", _remedy(error)
+            if "NumPy" in text:
+                kind = "numpy"
+            return [_finding(op, point.input_name(point.vary[0]), kind, f"with create_graph=True: "
+                             f"{type(error).__name__}: {error}", text, _blamed(op, str(error), point.vary[0]))]
+        for name, given, right in parts:
+            if not close(given, right, 1e-5):
+                j = int(np.argmax(np.abs(given - right)))
+                entry = (f"second order, d / d {_index(name, right.shape, j)}: backward through the rule gives "
+                         f"{given.reshape(-1)[j]:.6g}, differences give {right.reshape(-1)[j]:.6g}")
+                i = next((i for i in point.vary if point.input_name(i) == name), point.vary[0])
+                return [_finding(op, name, "second order", entry, _detached(name, given), _suspect(op, point, i))]
+    return []
+
+
+def _detached(name: str, given: np.ndarray) -> str:
+    if not given.any():
+        return (f"the value is right, but the rule treats {name!r} as a constant: with create_graph=True a rule gets "
+                "Tensors, and detach(), .data, .numpy() or a NumPy function takes them off the graph.")
+    return ("the value is right, but its derivative is not: part of the rule is off the graph (detach(), .data, "
+            ".numpy()), or calls an op whose own rule is wrong.")
+
+
+def _suspect(op: Any, point: Point, i: int) -> Source | None:
+    """The rule that leaves the graph: the one whose source says so, else that of the input."""
+    for k in [i, *point.vary]:
+        at = _rule_source(op, k)
+        if at is not None and re.search(r"detach|\.data|numpy|np\.|no_grad", at.text()):
+            return at
+    return _rule_source(op, i)
+
+
+def _naming(op: Any, text: str) -> Source | None:
+    """The rule with the parameter that an error message names."""
+    match = re.search(r"names '(\w+)'", text)
+    rules = [op.joint[0]] if op.joint is not None else [rule for rule, _ in op.rules.values()]
+    return next((source(r) for r in rules if match and match[1] in parameters(r)), None)
+
+
+def _blamed(op: Any, text: str, i: int) -> Source | None:
+    match = re.search(r"for input '(\w+)'", text)
+    return _rule_source(op, op.inputs.index(match[1]) if match and match[1] in op.inputs else i)
+
+
+def _single(points: Sequence[Point]) -> list[Finding]:
+    """In float32 a rule must give float32, and nearly the same numbers."""
+    for point in points[:2]:
+        op: Any = point.op
+        try:
+            _, y = point.record(np.float32)
+        except Exception:
+            continue
+        if y.node is None or y.dtype != np.float32:
+            continue
+        try:
+            with setting("recording", False), np.errstate(all="ignore"):
+                raw = op.cotangents(y.node, point.g.astype(np.float32), y.node.parents)
+                given = op.pull(y.node, point.g.astype(np.float32), y.node.parents)
+        except Exception as error:
+            if point.tried and point is not points[0]:
+                continue
+            return [_finding(op, point.input_name(point.vary[0]), "dtype",
+                             f"in float32: {type(error).__name__}: {error}",
+                             "right in float64, but not in float32: " + _remedy(error),
+                             _blamed(op, str(error), point.vary[0]))]
+        for i in point.vary:
+            dtype = getattr(raw[i], "dtype", None)
+            if dtype is not None and dtype != np.float32:
+                return [_finding(op, point.input_name(i), "dtype", f"in float32 the rule gives {dtype}",
+                                 "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.",
+                                 _rule_source(op, i))]
+            wanted = point.wanted(i)
+            if not close(np.asarray(given[i], np.float64), wanted, 1e-2) and np.abs(wanted).max(initial=0) > 1e-3:
+                return [_finding(op, point.input_name(i), "dtype", "", "right in float64, but wrong in float32: "
+                                 "digits are lost (a difference of large numbers), or a kernel is wrong.",
+                                 _rule_source(op, i))]
+    return []
+
+
+def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
+    """`check`, with what the op draws at random or raises told as a finding."""
+    for point in points:
+        if not np.array_equal(point.out, point.forward(point.inputs), equal_nan=True):
+            return [_finding(op, "", "random", "", f"{op.name} gives two values for the same inputs; let the random "
+                             "numbers come in as an input or from an option `seed`.", None)]
+    return check(points)

@@ -1,0 +1,302 @@
+"""Why is a rule wrong? Hypotheses, each tested by what it predicts at every point, the most specific first."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from . import repair
+from .measure import Point, close, fitted
+from .places import reordered, summed
+from .rule import Array, Diagnosis, Rule
+
+_KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "ln 10", math.pi: "pi",
+          math.sqrt(2): "sqrt 2", math.sqrt(math.pi): "sqrt pi", math.sqrt(2 * math.pi): "sqrt(2 pi)",
+          2 / math.sqrt(math.pi): "2 / sqrt pi", math.e: "e"}
+
+
+def first_order(rule: Rule) -> Diagnosis:
+    """What is wrong with a rule whose gradient differs from differences."""
+    for hypothesis in (_sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
+                       _somewhere, _missing_entries):
+        found = hypothesis(rule)
+        if found is not None:
+            return found
+    return Diagnosis("unknown", "no single mistake that the checker knows explains all entries; compare the entry "
+                     "above with the derivation, one factor at a time.")
+
+
+# Hypotheses -----------------------------------------------------------------------------------------------------------
+
+
+def _linear(rule: Rule) -> Diagnosis | None:
+    """A rule is linear in g: twice g gives twice the gradient, and no g none."""
+    for point, c in rule.running:
+        if np.abs(c).max(initial=0) <= 1e-9 * np.abs(point.wanted(rule.i)).max(initial=0):
+            continue
+        none, twice = rule.raw(point, 0 * point.g), rule.raw(point, 2 * point.g)
+        if none is None or twice is None:
+            continue
+        none, twice = (fitted(x, c.shape) for x in (none, twice))
+        if none is None or twice is None or not np.isfinite(c).all():
+            continue
+        if close(c, none) and close(twice, none) and np.abs(c).max(initial=0) > 0:
+            return Diagnosis("g", "g is not used: a rule multiplies the slope by the cotangent g that arrives, and "
+                             "this one gives the same for every g.")
+        if np.abs(none).max(initial=0) > 1e-9 * (1 + np.abs(c).max(initial=0)):
+            return Diagnosis("g", "something is added that g does not multiply: with g = 0 the gradient must be 0, "
+                             "since then the loss does not depend on the output.")
+        if not close(twice, 2 * c):
+            return Diagnosis("g", "the rule is not linear in g: twice the g must give twice the gradient, so g stands "
+                             "in every term exactly once.")
+    return None
+
+
+def _zero(rule: Rule) -> Diagnosis | None:
+    if rule.running and all(not c.any() for _, c in rule.running):
+        found = edited(rule, (repair.comparisons,))
+        if found is not None:
+            return found
+        return Diagnosis("zero", "the rule gives 0 everywhere, as if the output did not depend on "
+                         f"{rule.input!r}.")
+    return None
+
+
+def _sign(rule: Rule) -> Diagnosis | None:
+    if rule.explains(lambda p: _negative(rule.raw(p))):
+        return Diagnosis("sign", "the rule gives minus what is right.")
+    return None
+
+
+def _negative(c: Array | None) -> Array | None:
+    return None if c is None else -c
+
+
+def _ratios(rule: Rule) -> list[tuple[Point, float]] | None:
+    """By how much the rule is too large at each point, if that is one number at each."""
+    found = []
+    for point, c in rule.running:
+        wanted = point.wanted(rule.i)
+        size = float(np.vdot(wanted, wanted))
+        if not np.isfinite(c).all():
+            return None
+        if not size:
+            continue
+        k = float(np.vdot(wanted, c)) / size
+        if k == 0 or not close(c, k * wanted):
+            return None
+        found.append((point, k))
+    entries = sum(point.numeric(rule.i).size for point, _ in found)  # a single number is always a factor
+    return found if entries > 1 and len(rule.running) == len(rule.points) else None
+
+
+def _constant(rule: Rule) -> Diagnosis | None:
+    ratios = _ratios(rule)
+    if not ratios or not np.allclose([k for _, k in ratios], ratios[0][1], rtol=1e-6) or \
+            math.isclose(ratios[0][1], 1, rel_tol=1e-6):
+        return None
+    if len(ratios) == 1 and (found := _size(rule, sure=True)) is not None:
+        return found
+    k = ratios[0][1]
+    point = ratios[0][0]
+    text = f"the rule gives {_number(k)} times what is right, everywhere"
+    for name, value in point.options.items():
+        if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
+            if math.isclose(k, value, rel_tol=1e-6) or math.isclose(1 / k, value, rel_tol=1e-6):
+                missing = math.isclose(1 / k, value, rel_tol=1e-6)
+                text += f"; that is the option {name!r}, which is {'missing' if missing else 'one too many'}"
+    return Diagnosis("factor", text + ".")
+
+
+def _number(k: float) -> str:
+    for sign in ("", "-"):
+        for value, name in _KNOWN.items():
+            v = -value if sign else value
+            if math.isclose(k, v, rel_tol=1e-6):
+                return f"{sign}{name}"
+            if math.isclose(k, 1 / v, rel_tol=1e-6):
+                return f"{sign}1 / ({name})" if " " in name else f"{sign}1/{name}"
+    return f"{k:.6g}"
+
+
+def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
+    """One factor at each point, but not the same: a size, as where a mean and a sum are confused.
+
+    sure: of sizes, take only that which a mean divides by; for a single point, where all factors are the same.
+    """
+    ratios = _ratios(rule)
+    if not ratios or all(math.isclose(k, 1, rel_tol=1e-6) for _, k in ratios):
+        return None
+    sizes: dict[str, Callable[..., float]] = {
+        "the number of elements that each output is made of": lambda p: p.inputs[rule.i].size / max(p.out.size, 1),
+        "the number of outputs that each element goes into": lambda p: p.out.size / max(p.inputs[rule.i].size, 1),
+        f"the size of {rule.input!r}": lambda p: p.inputs[rule.i].size,
+    }
+    if sure:
+        sizes = dict([next(iter(sizes.items()))])
+    for a in range(0 if sure else 4):
+        sizes[f"the size of axis {a} of {rule.input!r}"] = lambda p, a=a: p.inputs[rule.i].shape[a]
+    for name, size in sizes.items():
+        try:
+            values = [float(size(p)) for p, _ in ratios]
+        except IndexError:
+            continue
+        if any(v < 1 or v % 1 for v in values) or max(values) == 1:
+            continue
+        for power, told in (-1, "1 / "), (1, ""):
+            if all(math.isclose(k, v**power, rel_tol=1e-6) for (_, k), v in zip(ratios, values, strict=True)):
+                text = ("it is the rule of a mean where a sum is meant, or divides once too often" if power < 0 else
+                        "it is the rule of a sum where a mean is meant, or a division is missing")
+                return Diagnosis("mean", f"the rule gives {told}n times what is right, n being {name}: {text}.")
+    return None
+
+
+def renamed(rule: Rule) -> Diagnosis | None:
+    """One name for another, as x where out was meant."""
+    found = rule.repaired(repair.NAMES, 0.25)
+    if found is None:
+        return None
+    return Diagnosis("name", f"{found.old!r} stands where {found.new!r} is meant: with that name the rule is right.",
+                     found.line)
+
+
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "e^{}": np.exp, "cos {}": np.cos, "sin {}": np.sin, "tanh {}": np.tanh, "log {}": np.log,
+    "(1 + {})": lambda v: 1 + v, "(1 - {})": lambda v: 1 - v, "(1 + {}^2)": lambda v: 1 + v * v,
+    "(1 - {}^2)": lambda v: 1 - v * v,
+    "the sign of {}": np.sign, "cosh {}": np.cosh, "sinh {}": np.sinh, "(1 + e^{})": lambda v: 1 + np.exp(v),
+}
+
+
+def _function(rule: Rule) -> Diagnosis | None:
+    """What is right, divided by what the rule gives, is a power or another function of an input or of the output."""
+    if len(rule.running) < len(rule.points):
+        return None
+    tables = [_quotients(point, rule.i) for point, _ in rule.running]
+    if any(t is None for t in tables):
+        return None
+    names = set.intersection(*[set(t[1]) for t in tables if t is not None])
+    joined = {name: np.concatenate([t[1][name] for t in tables if t is not None]) for name in sorted(names)}
+    ratio = np.concatenate([t[0] for t in tables if t is not None])
+    if len(ratio) < 3:
+        return None
+    with np.errstate(all="ignore"):
+        for name, v in joined.items():
+            for power in (1, -1, 2, -2, 0.5, -0.5, 3, -3, 1.5, -1.5):
+                k = ratio / v**power
+                if np.isfinite(k).all() and np.allclose(k, k[0], rtol=1e-5):
+                    return _lacking(name if abs(power) == 1 else f"{name}^{abs(power):g}", power > 0, k[0])
+            for text, f in _FUNCTIONS.items():
+                for power in (1, -1):
+                    k = ratio / f(v) ** power
+                    if np.isfinite(k).all() and np.allclose(k, k[0], rtol=1e-5):
+                        return _lacking(text.format(name), power > 0, k[0])
+    return None
+
+
+def _lacking(what: str, missing: bool, k: float) -> Diagnosis:
+    also = "" if math.isclose(k, 1, rel_tol=1e-5) else f", and of {_number(k)}"
+    return Diagnosis("function", f"a factor of {what}{also} is {'missing' if missing else 'one too many'}.")
+
+
+def _quotients(point: Point, i: int) -> tuple[Array, dict[str, Array]] | None:
+    """Right divided by given for the entries of the Jacobian that are not 0, and there the inputs and the output."""
+    right, given = point.numeric(i), point.analytic(i)
+    shown = np.abs(right) > 1e-6 * (np.abs(right).max(initial=0) + 1e-300)
+    if not np.array_equal(shown, np.abs(given) > 1e-6 * (np.abs(given).max(initial=0) + 1e-300)):
+        return None
+    at: dict[str, Array] = {}
+    named = [(point.input_name(k), x) for k, x in enumerate(point.inputs) if k in point.vary]
+    for name, v in [*named, ("out", point.out)]:
+        try:
+            rows = np.broadcast_to(v, point.out.shape).reshape(-1, 1)
+        except ValueError:
+            continue
+        at[name] = np.broadcast_to(rows, right.shape)[shown]
+    own = point.input_name(i)
+    if own not in at:
+        at[own] = np.broadcast_to(point.inputs[i].reshape(1, -1), right.shape)[shown]
+    return right[shown] / given[shown], at
+
+
+_WHY = {
+    "sign": "the sign of that term is wrong", "operator": "the wrong operator", "condition": "the wrong condition",
+    "function": "the wrong function", "order": "the operands are in the wrong order", "option": "the wrong option",
+    "factor": "a factor is missing there", "constant": "a wrong number", "name": "the wrong name",
+    "extra term": "that term is one too many",
+    "extra factor": "that factor is one too many", "missing factor": "a factor is missing there",
+    "missing term": "a term is missing there", "transposed": "transposed or permuted there",
+    "extra transposed": "that reorders once too often", "missing sum": "a sum is missing there",
+    "extra sum": "that sum is one too many", "mean": "a mean and a sum are confused there",
+    "extra function": "that function is one too many",
+}
+
+
+def edited(rule: Rule, families: Sequence[Callable] = repair.REST) -> Diagnosis | None:
+    """One change in the rule's source makes it right."""
+    found = rule.repaired(families, 0.6)
+    if found is None:
+        return None
+    kind = found.kind.split()[-1]
+    if found.kind == "extra factor" and found.old in (f"{found.new} * g", f"g * {found.new}"):
+        return Diagnosis("g", f"g is in {found.old!r} once too often: the rule must be linear in g, so g stands in "
+                         "every term exactly once.", found.line)
+    new = found.new.replace("_ops.", "")
+    return Diagnosis(kind, f"{_WHY[found.kind]}: {found.old!r} should be {new!r}; with that the rule is right.",
+                     found.line)
+
+
+def _somewhere(rule: Rule) -> Diagnosis | None:
+    """Right on one side of a condition and wrong on the other."""
+    wrong: list[Array] = []
+    at: dict[str, list[Array]] = {}
+    for point, c in rule.running:
+        wanted = point.wanted(rule.i)
+        with np.errstate(all="ignore"):
+            off = ~(np.abs(c - wanted) <= 1e-6 * np.abs(wanted).max(initial=0) + 1e-8)
+        named = [(point.input_name(k), point.inputs[k]) for k in point.vary] + [("out", point.out), ("g", point.g)]
+        wrong.append(off.reshape(-1))
+        for name, v in named:
+            if v.shape == off.shape:
+                at.setdefault(name, []).append(v.reshape(-1))
+    if not wrong or all(w.all() for w in wrong):
+        return None
+    mask = np.concatenate(wrong)
+    conditions: dict[str, Callable[[Array], Array]] = {
+        "> 0": lambda v: v > 0, "< 0": lambda v: v < 0, "is 0": lambda v: v == 0, "is not 0": lambda v: v != 0,
+        "> 1": lambda v: v > 1, "< 1": lambda v: v < 1}
+    for name, parts in at.items():
+        v = np.concatenate(parts)
+        for text, test in conditions.items():
+            if v.shape == mask.shape and np.array_equal(test(v), mask):
+                return Diagnosis("points", f"wrong at some points only: where {name} {text}; elsewhere it is right.")
+    names = sorted(at)
+    for a, b in itertools.combinations(names, 2):
+        u, v = (np.concatenate(at[n]) for n in (a, b))
+        if not u.shape == v.shape == mask.shape:
+            continue
+        for text, holds in ("<", u < v), (">", u > v), ("=", u == v):
+            if np.array_equal(holds, mask):
+                return Diagnosis("points", f"wrong at some points only: where {a} {text} {b}; elsewhere it is right.")
+    return None
+
+
+def _missing_entries(rule: Rule) -> Diagnosis | None:
+    """Entries of the Jacobian that the rule leaves 0: it lacks what comes over another way."""
+    for point, _ in rule.running:
+        right, given = point.numeric(rule.i), point.analytic(rule.i)
+        small = 1e-8 + 1e-6 * np.abs(right).max(initial=0)
+        lost = (np.abs(right) > small) & (np.abs(given) <= small)
+        if lost.any():
+            share = lost.sum() / (np.abs(right) > small).sum()
+            return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
+                             "nothing from the rule; a sum over an axis is missing, or a way on which the input "
+                             "reaches the output.")
+        extra = (np.abs(right) <= small) & (np.abs(given) > small)
+        if extra.any():
+            return Diagnosis("sum", "the rule carries g to elements on which that output does not depend: a sum over "
+                             "an axis is one too many, or elements are mixed up.")
+    return None

@@ -1,0 +1,107 @@
+"""Checking all ops that a file declares, and watching files for changes."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..primitive import Primitive, declared
+from .check import Finding, check_op
+from .inputs import points
+from .source import source
+
+
+class Report:
+    """What was found in a file: lines to print, and whether all is right."""
+
+    def __init__(self, lines: list[str], findings: list[Finding], right: bool):
+        self.lines, self.findings, self.right = lines, findings, right
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def check_file(path: str | Path) -> Report:
+    """Check every op that a Python file declares with @primitive, @pointwise or @fused."""
+    path = Path(path).resolve()
+    if not path.is_file():
+        return Report([f"{path}: no such file"], [], False)
+    linecache.checkcache()
+    try:
+        module = load(path)
+    except Exception as error:
+        return Report(_broken(path, error), [], False)
+    ops = sorted((op for op in _declared_in(module)), key=lambda op: source(op.__wrapped__).line)
+    if not ops:
+        return Report([f"{path.name}: declares no op; write one with @primitive (see CONTRIBUTING.md, \"Add an op\")"],
+                      [], False)
+    lines, findings, right = [], [], True
+    for op in ops:
+        found, text = check_one(op)
+        lines.append(text)
+        findings += found
+        right &= text.endswith(": right") or "right in" in text
+    return Report(lines, findings, right)
+
+
+def check_one(op: Primitive) -> tuple[list[Finding], str]:
+    """What is wrong with an op, and that as text."""
+    try:
+        where = points(op)
+    except ValueError as error:
+        return [], f"{op.name}: not checked: {error}"
+    found = check_op(op, where)
+    if found:
+        return found, "\n".join(map(str, found))
+    shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
+    return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}"
+
+
+def load(path: Path) -> Any:
+    """The module in a file, executed anew."""
+    spec = importlib.util.spec_from_file_location(f"checked_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = sys.dont_write_bytecode, list(sys.path)
+    sys.dont_write_bytecode = True  # an edit within the same second would be missed by a cached file
+    sys.path.insert(0, str(path.parent))
+    try:
+        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+        exec(code, module.__dict__)
+    finally:
+        sys.dont_write_bytecode, sys.path[:] = before
+    return module
+
+
+def _declared_in(module: Any) -> list[Primitive]:
+    named = [v for v in vars(module).values() if isinstance(v, Primitive)]
+    return [op for op in {id(op): op for op in [*named, *declared]}.values()
+            if getattr(op, "__wrapped__", None) is not None and op.__wrapped__.__globals__ is vars(module)]
+
+
+def _broken(path: Path, error: Exception) -> list[str]:
+    """The error in one sentence, with the line of the file it came from."""
+    line = error.lineno if isinstance(error, SyntaxError) else next(
+        (frame.lineno for frame in reversed(traceback.extract_tb(error.__traceback__)) if frame.filename == str(path)),
+        None)
+    text = linecache.getline(str(path), line).rstrip() if line else ""
+    told = [f"{path.name}: cannot be run: {type(error).__name__}: {error}"]
+    return told + ([f"    {path.name}:{line}", f"      {text}"] if line else [])
+
+
+def changes(paths: Callable[[], list[Path]], pause: float = 0.3) -> Iterator[list[Path]]:
+    """The files that were saved since the last time, whenever there are some; the first time all of them."""
+    seen: dict[Path, int] = {}
+    while True:
+        now = {p: p.stat().st_mtime_ns for p in paths() if p.exists()}
+        new = [p for p, when in now.items() if seen.get(p) != when]
+        seen = now
+        if new:
+            yield new
+        time.sleep(pause)

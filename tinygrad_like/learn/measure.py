@@ -1,0 +1,201 @@
+"""One op at one point, in float64: what its rules give, and what differences of its forward give."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..autograd import setting
+from ..call import Op
+from ..tensor import Tensor
+
+STEP = 1e-5  # of five-point differences: truncation ~ STEP^4, rounding ~ 1e-16 / STEP
+LARGEST = 1500  # of an input or output; beyond that a Jacobian is no longer small
+
+
+class Point:
+    """A call of an op, op(*inputs, **options), in float64.
+
+    Floating arrays vary, and Tensors that require grad; Tensors that do not are constants.
+    """
+
+    tried = False  # whether the op was found to take these inputs, and nobody said that it should
+
+    def __init__(self, op: Op, inputs: Sequence[Any], options: dict[str, Any] | None = None):
+        self.op, self.options = op, dict(options or {})
+        fixed = [isinstance(x, Tensor) and not x.requires_grad for x in inputs]
+        self.inputs = [_plain(x) for x in inputs]
+        self.vary = [i for i, x in enumerate(self.inputs)
+                     if isinstance(x, np.ndarray) and x.dtype.kind == "f" and not fixed[i]]
+        self.out = self.forward(self.inputs)
+        rng = np.random.default_rng(len(self.inputs) + self.out.size)
+        self._analytic: dict[int, np.ndarray] = {}
+        self.g = rng.standard_normal(self.out.shape)  # a cotangent that sees every entry
+
+    def forward(self, inputs: Sequence[Any]) -> np.ndarray:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(self.op(*inputs, **self.options))
+
+    def like(self, inputs: Sequence[Any]) -> list:
+        """Other inputs, of which the same vary."""
+        return [x if i in self.vary or not isinstance(x, np.ndarray) else Tensor(x) for i, x in enumerate(inputs)]
+
+    def moved(self, i: int, change: np.ndarray) -> np.ndarray:
+        return self.forward([x + change if k == i else x for k, x in enumerate(self.inputs)])
+
+    def input_name(self, i: int) -> str:
+        return f"{self.op.inputs[0]}[{i}]" if self.op.variadic else self.op.inputs[i]
+
+    # Differences ----------------------------------------------------------------------------------------------------
+
+    def numeric(self, i: int) -> np.ndarray:
+        """The Jacobian for input i, from five-point differences: a row for each output entry."""
+        return self._numeric[i]
+
+    @cached_property
+    def _numeric(self) -> dict[int, np.ndarray]:
+        return {i: differences(lambda d, i=i: self.moved(i, d), self.inputs[i].shape) for i in self.vary}
+
+    def wanted(self, i: int) -> np.ndarray:
+        """What the rule of input i should give for the cotangent `self.g`."""
+        return (self.g.reshape(-1) @ self.numeric(i)).reshape(self.inputs[i].shape)
+
+    # Rules ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def node(self):
+        """The node of a recorded call; None if the op has no rules."""
+        return self.record()[1].node
+
+    def record(self, dtype=np.float64) -> tuple[list, Tensor]:
+        xs = [Tensor(x.astype(dtype), requires_grad=True) if i in self.vary else x for i, x in enumerate(self.inputs)]
+        with setting("recording", True), np.errstate(all="ignore"):
+            return xs, self.op(*xs, **self.options)
+
+    def pull(self, g: np.ndarray, only: int | None = None) -> list:
+        """The cotangents as backward gets them, in the shapes of the inputs; of one input, or of all that vary."""
+        parents = [p if only in (None, k) else None for k, p in enumerate(self.node.parents)]
+        with setting("recording", False), np.errstate(all="ignore"):
+            given = self.op.pull(self.node, g.copy(), parents)
+        return [None if c is None else np.asarray(c) for c in given]
+
+    def analytic(self, i: int) -> np.ndarray:
+        """The Jacobian for input i, as the rule gives it."""
+        if i not in self._analytic:
+            rows = []
+            for j in range(self.out.size):
+                g = np.zeros(self.out.shape)
+                g.reshape(-1)[j] = 1.0
+                rows.append(self.pull(g, i)[i].reshape(-1))
+            self._analytic[i] = np.array(rows).reshape(self.out.size, self.inputs[i].size)
+        return self._analytic[i]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """All that a rule may name, as arrays."""
+        op: Any = self.op
+        named = {**op.options, **self.options, "out": self.out}
+        if op.variadic:
+            named |= {op.inputs[0]: tuple(self.inputs), f"{op.inputs[0]}_shape": tuple(map(np.shape, self.inputs))}
+        else:
+            named |= dict(zip(op.inputs, self.inputs, strict=False))
+            named |= {f"{name}_shape": np.shape(x) for name, x in zip(op.inputs, self.inputs, strict=False)}
+        if self.node is not None and self.node.saved is not None:
+            with setting("recording", False):
+                named |= dict(zip(op.kept, op._saved(self.node), strict=False))
+        named["wanted"] = [i in self.vary for i in range(len(self.inputs))]
+        return named
+
+    def call_rule(self, rule: Callable, names: Sequence[str], i: int, g: np.ndarray, joint: bool) -> np.ndarray:
+        """What `rule` gives for input i, before the engine undoes broadcasting."""
+        values = self.values
+        with setting("recording", False), np.errstate(all="ignore"):
+            given = rule(g.copy(), *[i if n == "which" else values[n] for n in names])
+            return np.asarray(given[i] if joint else given)
+
+    # Second order ---------------------------------------------------------------------------------------------------
+
+    def second(self, rng: np.random.Generator) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """(name, analytic, numeric) for derivatives of <w, what the rules give for g> by inputs and g that differ."""
+        w = {i: rng.standard_normal(self.inputs[i].shape) for i in self.vary}
+        xs, y = self.record()
+        g = Tensor(self.g, requires_grad=True)
+        varied = [xs[i] for i in self.vary]
+        with setting("recording", True), np.errstate(all="ignore"):
+            given = y.gradient(*varied, gradient=g, create_graph=True, materialize_grads=True)
+            total = sum(((c * Tensor(w[i])).sum() for i, c in zip(self.vary, given, strict=True)), Tensor(np.zeros(())))
+        if total.requires_grad:
+            with np.errstate(all="ignore"):
+                found = [c.data for c in total.gradient(*varied, g, materialize_grads=True)]
+        else:
+            found = [np.zeros(x.shape) for x in (*varied, g)]
+
+        def paired(inputs: list, cotangent: np.ndarray) -> np.ndarray:
+            there = Point(self.op, self.like(inputs), self.options)
+            return np.array(sum(np.vdot(w[i], c) for i, c in enumerate(there.pull(cotangent)) if i in w))
+
+        moves: list[Callable[..., np.ndarray]] = []
+        for i in self.vary:
+            moves.append(lambda d, i=i: paired([x + d if k == i else x for k, x in enumerate(self.inputs)], self.g))
+        moves.append(lambda d: paired(self.inputs, self.g + d))
+        parts = []
+        for name, c, move in zip([*map(self.input_name, self.vary), "g"], found, moves, strict=True):
+            if along(c, move, rng):
+                continue
+            parts.append((name, c, differences(move, c.shape).reshape(c.shape)))
+        return parts
+
+
+def along(gradient: np.ndarray, f: Callable[..., np.ndarray], rng: np.random.Generator) -> bool:
+    """Whether a gradient agrees with differences of f in two random directions."""
+    for _ in range(2):
+        u = rng.standard_normal(gradient.shape)
+        numeric = differences(lambda t, u=u: f(t * u), ())[0, 0]
+        scale = np.abs(gradient).max(initial=0) * np.sqrt(gradient.size)
+        if not abs(np.vdot(gradient, u) - numeric) <= 1e-6 * max(scale, abs(numeric)) + 1e-8:
+            return False
+    return True
+
+
+def differences(f: Callable[..., np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """The Jacobian at 0 of f, which takes a change of this shape: five-point central differences."""
+    columns = []
+    for k in range(int(np.prod(shape))):
+        d = np.zeros(shape)
+        d.reshape(-1)[k] = STEP
+        with np.errstate(all="ignore"):
+            columns.append((8 * (f(d) - f(-d)) - (f(2 * d) - f(-2 * d))).reshape(-1) / (12 * STEP))
+    return np.array(columns).T if columns else np.zeros((f(np.zeros(shape)).size, 0))
+
+
+def close(a: np.ndarray, b: np.ndarray, rtol: float = 1e-6) -> bool:
+    """Whether a equals b up to the error of differences, by the scale of b."""
+    if a.shape != b.shape:
+        return False
+    scale = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.abs(a - b) <= rtol * scale + 1e-8))
+
+
+def fitted(c: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """c with broadcasting undone, as the engine does it; None if it does not fit."""
+    extra = c.ndim - len(shape)
+    if extra < 0 or any(n not in (1, c.shape[i + extra]) for i, n in enumerate(shape)):
+        return None
+    over = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1))
+    with np.errstate(all="ignore"):
+        return c.sum(over).reshape(shape) if over or extra else c
+
+
+def _plain(x: Any) -> Any:
+    """Tensors and float arrays as new float64 arrays, the rest as it is."""
+    if isinstance(x, Tensor):
+        x = x.data
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":
+        return np.array(x, np.float64)
+    return x

@@ -1,0 +1,92 @@
+"""A rule at some points, and what can be asked of it: would this be right instead?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import repair
+from .measure import Point, close, fitted
+from .source import Source, parameters, source
+
+Array = np.ndarray
+
+
+class Diagnosis(NamedTuple):
+    """A kind of mistake in one word, a sentence, and the line if it is known better than that of the rule."""
+
+    kind: str
+    text: str
+    line: int | None = None
+
+
+class Rule:
+    """The rule of one input of an op, at some points."""
+
+    def __init__(self, points: Sequence[Point], i: int):
+        self.points, self.i, self.op = list(points), i, points[0].op
+        op: Any = self.op
+        entry = op.joint if op.joint is not None else op.rules.get(0 if op.variadic else i)
+        self.joint = op.joint is not None
+        self.function: Callable = entry[0]
+        self.names = parameters(entry[0])[1:]
+        self.input = points[0].input_name(i)
+
+    @cached_property
+    def source(self) -> Source:
+        return source(self.function)
+
+    def raw(self, point: Point, g: Array | None = None) -> Array | None:
+        """What the rule gives, or None if it raises."""
+        try:
+            c = point.call_rule(self.function, self.names, self.i, point.g if g is None else g, self.joint)
+        except Exception:
+            return None
+        return c if c.dtype.kind in "fiub" else None
+
+    @cached_property
+    def running(self) -> list[tuple[Point, Array]]:
+        """The points at which the rule gives something that fits, with that."""
+        found = []
+        for point in self.points:
+            c = self.raw(point)
+            c = None if c is None or c.dtype.kind != "f" else fitted(c, point.inputs[self.i].shape)
+            if c is not None:
+                found.append((point, c))
+        return found
+
+    def explains(self, predict: Callable[..., Any]) -> bool:
+        """Whether `predict(point)` is what differences give, at every point."""
+        for point in self.points:
+            if not self._right(point, predict):
+                return False
+        return True
+
+    def explains_running(self, predict: Callable[..., Any]) -> bool:
+        """The same where the rule itself runs; its error elsewhere is then a consequence."""
+        return bool(self.running) and all(self._right(point, predict) for point, _ in self.running)
+
+    def _right(self, point: Point, predict: Callable) -> bool:
+        try:
+            c = predict(point)
+        except Exception:
+            return False
+        c = np.asarray(c)
+        if c.dtype.kind != "f":
+            return False
+        c = fitted(c, point.inputs[self.i].shape)
+        return c is not None and close(c, point.wanted(self.i))
+
+    def repaired(self, families: Sequence[Callable], seconds: float) -> repair.Repair | None:
+        """A change of the rule's source that makes it right at every point."""
+        def right(made: Callable, names: list[str]) -> bool:
+            if not self._right(self.points[0], lambda p: p.call_rule(made, names, self.i, p.g, self.joint)):
+                return False
+            return self.explains(lambda p: p.call_rule(made, names, self.i, p.g, self.joint))
+
+        values = self.points[0].values
+        arrays = [n for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+        return repair.find(self.function, self.source, self.names, list(values), arrays, right, families, seconds)

@@ -1,0 +1,103 @@
+"""Where a function has no derivative, its rule may choose; but only between what both sides say, and never NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .measure import Point
+
+_STEP = 1e-6
+
+
+def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
+    """(input, entry, sentence) if a rule is wrong where elements are 0, or equal, and the op goes on to both sides.
+
+    Along any direction u, what the rule says, J u, must lie between the slopes to both sides.
+    """
+    for what, i, x in _special(point):
+        try:
+            here = Point(point.op, point.like([x if k == i else v for k, v in enumerate(point.inputs)]),
+                         point.options)
+            if not np.isfinite(here.out).all():
+                continue
+            given = here.analytic(i)
+        except Exception:
+            continue
+        for u, text in _directions(x):
+            slopes = _both_sides(here, i, u)
+            if slopes is None:
+                continue
+            low, high, known = slopes
+            with np.errstate(all="ignore"):
+                along = (given @ u.reshape(-1)).reshape(here.out.shape)
+            slack = 1e-4 * (1 + np.abs(low) + np.abs(high))
+            wrong = known & ~((along >= low - slack) & (along <= high + slack))
+            if wrong.any():
+                j = np.unravel_index(int(np.argmax(wrong)), wrong.shape) if wrong.shape else ()
+                sides = f"{low[j]:.4g}" if abs(high[j] - low[j]) < 1e-3 else f"between {low[j]:.4g} and {high[j]:.4g}"
+                entry = f"{what}: along {text} the rule gives {along[j]:.4g}, differences give {sides}"
+                return i, entry, _sentence(what, point.input_name(i), float(along[j]))
+    return None
+
+
+def _sentence(what: str, name: str, along: float) -> str:
+    if not np.isfinite(along):
+        return (f"wrong at some points only: where {what} the rule gives {along}, as of 0 / 0 or 0 * inf; "
+                "replace the divisor there with ops.where before dividing.")
+    if "equal" in what:
+        return (f"wrong at some points only: where {what}; if several elements are the extreme, they must share g "
+                "(in equal parts), not each get all of it or none.")
+    return f"wrong at some points only: where {what}; elsewhere the rule is right. Which side does the condition take?"
+
+
+def _special(point: Point) -> Iterator[tuple[str, int, np.ndarray]]:
+    for i in point.vary:
+        x, name = point.inputs[i], point.input_name(i)
+        if not x.size:
+            continue
+        zero = x.copy()
+        zero.reshape(-1)[::2] = 0.0
+        yield f"elements of {name} are 0", i, zero
+        if x.size > 1:
+            tied = x.copy()
+            top = np.unravel_index(int(np.argmax(x)), x.shape)
+            for a in range(x.ndim):
+                other = tuple((n + 1) % x.shape[a] if b == a else n for b, n in enumerate(top))
+                tied[other] = x[top]
+            yield f"elements of {name} are equal", i, tied
+            low = x.copy()
+            bottom = np.unravel_index(int(np.argmin(x)), x.shape)
+            for a in range(x.ndim):
+                low[tuple((n + 1) % x.shape[a] if b == a else n for b, n in enumerate(bottom))] = x[bottom]
+            yield f"elements of {name} are equal", i, low
+        for k in point.vary:
+            if k > i and point.inputs[k].shape == x.shape:
+                equal = x.copy()
+                equal.reshape(-1)[::2] = point.inputs[k].reshape(-1)[::2]
+                yield f"{name} and {point.input_name(k)} are equal", i, equal
+
+
+def _directions(x: np.ndarray) -> Iterator[tuple[np.ndarray, str]]:
+    yield np.ones(x.shape), "a change of all elements by the same"
+    for k in range(min(x.size, 6)):
+        u = np.zeros(x.shape)
+        u.reshape(-1)[k] = 1.0
+        yield u, f"element {[int(n) for n in np.unravel_index(k, x.shape)]}" if x.shape else "it"
+    yield np.random.default_rng(0).standard_normal(x.shape), "a random direction"
+
+
+def _both_sides(point: Point, i: int, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The smaller and the larger slope along u, and where both are known: finite, and the op continuous."""
+    slopes = []
+    with np.errstate(all="ignore"):
+        for h in (_STEP, _STEP / 16):
+            slopes.append((point.moved(i, h * u) - point.out) / h)
+            slopes.append((point.out - point.moved(i, -h * u)) / h)
+        known: np.ndarray = np.asarray(np.isfinite(slopes).all(0))
+        if not known.any():
+            return None
+        for far, near in ((0, 2), (1, 3)):  # a jump, or an infinite slope, grows with 1 / h
+            known = known & ~(np.abs(slopes[near]) > 2 * np.abs(slopes[far]) + 1e-3)
+        return np.minimum(slopes[0], slopes[1]), np.maximum(slopes[0], slopes[1]), known

@@ -1,0 +1,284 @@
+"""The names that methods of Tensor and functions of the package have in PyTorch, NumPy and tinygrad besides ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import creation, ops, tensor
+from .autograd import no_grad
+from .habits import device, renamed, wanted_dtype
+from .in_place import in_place
+from .methods import Methods, plain_shape
+from .numpy_functions import norm
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+
+class Count(int):
+    """The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch."""
+
+    shape: tuple[int, ...]
+
+    def __new__(cls, x: np.ndarray) -> Count:
+        count = super().__new__(cls, x.size)
+        count.shape = x.shape
+        return count
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[ops.axes.one_axis("size", dim, len(self.shape))]
+
+    def __reduce__(self) -> tuple:
+        return int, (int(self),)
+
+
+def _of(x: Tensor, make: Callable) -> Callable:
+    """`make`, but of the dtype of x."""
+    return lambda *size, **options: make(*size, **{"dtype": x.dtype, **options})
+
+
+class Names:
+    """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
+
+    if TYPE_CHECKING:
+        shape: tuple[int, ...]
+        ndim: int
+        dtype: np.dtype
+        _data: np.ndarray
+
+    size = property(lambda self: Count(self._data), doc=Count.__doc__)
+    device = property(lambda self: device(), doc="Where it is: always the CPU.")
+    is_cuda = False
+    def dim(self): return self.ndim
+    def nelement(self): return self._data.size
+    def element_size(self): return self._data.itemsize
+    def cpu(self): return self
+    def to(self, *wanted, **others):
+        """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
+        dtype = wanted_dtype("to", *wanted, **others)
+        return self if dtype is None or dtype is self.dtype else ops.cast(self, dtype=dtype)
+    def type(self, dtype=None): return str(self.dtype) if dtype is None else self.to(dtype)
+    def type_as(self, other): return self.to(other.dtype)
+
+    def max(self, *place, axis=None, keepdim=False, **others):
+        if place or others:
+            return _extremum(ops.max, ops.maximum, self, place, axis, keepdim, others)
+        return ops.max(self, axis=axis, keepdim=keepdim)
+    def min(self, *place, axis=None, keepdim=False, **others):
+        if place or others:
+            return _extremum(ops.min, ops.minimum, self, place, axis, keepdim, others)
+        return ops.min(self, axis=axis, keepdim=keepdim)
+    def norm(self, p=2.0, axis=None, keepdim=False): return norm(self, p, axis, keepdim)
+    def __eq__(self, other): return False if other is None else ops.eq(self, other)
+    def __ne__(self, other): return True if other is None else ops.ne(self, other)
+    gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
+    multiply, subtract, divide, negative, absolute = Methods.mul, Methods.sub, Methods.div, Methods.neg, Methods.abs
+    greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
+    logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
+    mm = bmm = mv = Methods.matmul
+    def addmm(self, mat1, mat2, beta=1, alpha=1): return self * beta + ops.matmul(mat1, mat2) * alpha
+
+    def t(self):
+        """The transpose of a matrix; a vector stays as it is."""
+        if self.ndim > 2:
+            raise ValueError(f"t: takes a matrix, got shape {self.shape}; use x.transpose(-2, -1) or x.mT")
+        return self if self.ndim < 2 else ops.transpose(self)
+    def view_as(self, other): return ops.reshape(self, shape=other.shape)
+    reshape_as = view_as
+    def expand_as(self, other): return ops.expand(self, shape=other.shape)
+    broadcast_to = Methods.expand
+    def ravel(self): return ops.reshape(self, shape=(-1,))
+    def swapaxes(self, axis0, axis1): return ops.transpose(self, axis0, axis1)
+    swapdims = swapaxes
+    def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
+    def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
+    def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
+    def tile(self, *repeats):
+        """The whole Tensor repeated along each of its last axes."""
+        repeats = plain_shape(repeats)
+        return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
+
+    new_zeros = property(lambda self: _of(self, creation.Creation.zeros))
+    new_ones = property(lambda self: _of(self, creation.Creation.ones))
+    new_empty = property(lambda self: _of(self, creation.Creation.empty))
+    new_full = property(lambda self: _of(self, creation.Creation.full))
+    new_tensor = property(lambda self: _of(self, tensor.Tensor))
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            plain = name.rstrip("_")
+            if name.endswith("_") and name[0] != "_" and callable(getattr(type(self), plain, None)):
+                return in_place(plain).__get__(self)
+            hint = MISSING.get(name)
+            hint = f"; {hint}" if hint else f"; tinygrad_like.ops has {name}(x)" if hasattr(ops, name) else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
+
+def _before(who: str, x: Tensor, axis: int) -> tuple:
+    return (slice(None),) * ops.axes.one_axis(who, axis, x.ndim)
+
+
+def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
+    before = _before(who, x, axis)
+    start = int(start) + (x.shape[len(before)] if start < 0 else 0)
+    if not 0 <= start <= start + length <= x.shape[len(before)]:
+        raise IndexError(f"{who}: {length} elements from {start} on do not lie in axis {axis} of shape {x.shape}")
+    return (*before, slice(start, start + length))
+
+
+# What a Tensor does not have -> what to write instead.
+MISSING = {
+    "cuda": "there is only the CPU; leave it out", "half": "float32 and float64 are supported; leave it out",
+    "bfloat16": "float32 and float64 are supported; leave it out", "is_sparse": "every Tensor is dense",
+    "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
+    "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
+    "grad_fn": "the op that made it is x.node.op", "astype": "write x.cast(dtype)", "copy": "write x.clone()",
+    "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
+    "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
+    "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
+    "nansum": "write x.isnan().where(0, x).sum()", "nanmean": "average x[~x.isnan()]",
+}
+
+
+def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
+    """Values only, along the axis given by position, which `Extremum` marks; of two Tensors the larger or smaller."""
+    if place and isinstance(place[0], tensor.Tensor | np.ndarray):
+        return of_two(x, place[0])
+    if "dim" in others:
+        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write x.{op.name}"
+                        f"(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for the indices")
+    options = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+    y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
+    if place and isinstance(y, tensor.Tensor) and isinstance(place[0], int):
+        from .extremum import Extremum  # which needs the class of Tensors
+
+        y.__class__ = Extremum
+    return y
+
+# Functions of the package ---------------------------------------------------------------------------------------------
+
+
+def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`Tensor(data)`, a copy, as PyTorch's `torch.tensor`."""
+    renamed("tensor", {}, {}, {"device": device})
+    return tensor.Tensor(data, requires_grad, dtype)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a Tensor, which shares the memory of an array or is the Tensor itself, unless its dtype differs."""
+    renamed("as_tensor", {}, {}, {"device": device})
+    if isinstance(data, np.ndarray):
+        data = tensor.Tensor.from_numpy(data)
+    return data.to(dtype) if isinstance(data, tensor.Tensor) else tensor.Tensor(data, dtype=dtype)
+
+
+def randint(*bounds: Any, low: int = 0, high: int | None = None, size: Any = None, **options: Any) -> Tensor:
+    """Integers, uniform on low, ..., high - 1: `randint(high, size)` or `randint(low, high, size)`, as in PyTorch."""
+    if bounds and isinstance(bounds[-1], tuple | list):
+        *numbers, size = bounds
+    else:
+        numbers = list(bounds)
+    if numbers:
+        low, high = numbers if len(numbers) == 2 else (low, numbers[0])
+    if high is None or size is None:
+        raise TypeError("randint: takes (high, size) or (low, high, size), with the size a tuple")
+    return creation.Creation.randint(*size, low=low, high=high, **options)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Tensor:
+    """Normal numbers: of the given size, or of that of mean and std, if those are Tensors."""
+    if size is None:
+        size = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        with no_grad():
+            return mean + std * creation.Creation.randn(*size, **options)
+    return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
+
+
+def bernoulli(x: Any) -> Tensor:
+    """1 with probability x, else 0, element by element."""
+    with no_grad():
+        return (creation.Creation.rand(*x.shape, dtype=x.dtype) < x).cast(x.dtype)
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False) -> tuple:
+    """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
+
+    grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
+    an error. `Tensor.gradient` is the same for one output.
+    """
+    outputs, inputs = (tuple(x) if isinstance(x, list | tuple) else (x,) for x in (outputs, inputs))
+    given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
+    y, g = outputs[0], given[0]
+    if len(outputs) > 1:
+        parts = [o if g is None else o * g for o, g in zip(outputs, given, strict=True)]
+        for o, g in zip(outputs, given, strict=True):
+            if g is None:
+                o._seed("grad", None, False)
+        y, g = sum((ops.sum(p) for p in parts[1:]), ops.sum(parts[0])), None
+    reached = _reached(y) if allow_unused and not materialize_grads else None
+    wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
+    found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
+                       materialize_grads=materialize_grads)
+    by_input = dict(zip(wanted, found, strict=True))
+    return tuple([by_input.get(x) for x in inputs])
+
+
+def _reached(y: Tensor) -> set:
+    """All nodes and leaves that y was computed from."""
+    stack: list = [y.node or y]
+    seen = set(stack)
+    while stack:
+        for parent in getattr(stack.pop(), "parents", None) or ():
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return seen
+
+
+_absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
+                          manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
+_NAMES: dict[str, Any] = {
+    "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
+    "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
+    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": tuple, "inf": float("inf"),
+    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": np.finfo, "iinfo": np.iinfo,
+    "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
+    "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
+    "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
+    "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),
+}
+# What the package does not have -> what to write instead.
+_NO_FUNCTIONS = {
+    "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
+    "load": "use tinygrad_like.training.load_weights or load_checkpoint", "jit": "ops have kernels already; leave it out",
+    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`", "compile": "ops have kernels already; leave it out",
+    "float16": "use float32", "half": "use float32", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
+    "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
+    "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
+    "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",
+}
+
+
+def function(name: str) -> Any:
+    """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    found = _NAMES.get(name)
+    if isinstance(found, str):
+        name, found = found, None
+    if found is None and name[0] != "_" and (name in vars(Methods) or name in vars(Names) or
+                                             name in vars(creation.Creation)):
+        found = getattr(tensor.Tensor, name)
+    if found is None or isinstance(found, property):
+        found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
+    if found is None:
+        hint = f"; {_NO_FUNCTIONS[name]}" if name in _NO_FUNCTIONS else ""
+        raise AttributeError(f"module 'tinygrad_like' has no attribute {name!r}{hint}")
+    return found
+

@@ -1,0 +1,207 @@
+"""A program: a tape made ready to be played; see `capture.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .random import get_rng_state, set_rng_state
+from .tape import Refused, Step, Tape, memory
+from .tensor import Tensor, wrap
+
+
+class Program:
+    """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
+
+    def __init__(self, owner: Any, tape: Tape, inputs: list[Tensor], result: Any):
+        self.tape, self.name, self.fuse = tape, owner.name, owner.fuse
+        self.inputs = [x._data for x in inputs]
+        self.input_of = {id(x): i for i, x in enumerate(inputs)}
+        self.result = result
+        self.outputs: list[Tensor] = []
+        structure(result, self.outputs)
+        for t in self.outputs:
+            if t.node is not None and t.node.parents is not None and t.requires_grad:
+                raise Refused("its result stands on a graph, for which backward may be called outside; capture the "
+                              "whole step, or wrap it in no_grad")
+            if id(memory(t._data)) not in tape.known:
+                raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
+        self.steps = tape.steps
+        self.grads = [(leaf, leaf.grad) for leaf in self._leaves()]
+        self.parts = self._packed()
+
+    def _leaves(self) -> list[Tensor]:
+        found = dict(self.tape.leaves)
+        for update in self.tape.updates:
+            found.update((id(p), p) for p, _, _ in update.before)
+        return list(found.values())
+
+    def _packed(self) -> list[Any]:
+        """Runs of kernel calls as one row of records each, and what Python does between them."""
+        parts: list[Any] = []
+        for step in self.steps:
+            if not hasattr(step.call, "kernel"):
+                parts.append(step)
+            elif parts and type(parts[-1]) is Calls:
+                parts[-1].add(step)
+            else:
+                parts.append(Calls(step))
+        for part in parts:
+            if type(part) is Calls:
+                part.close()
+        return parts
+
+    # Playing it -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, tensors: list[Tensor]) -> Any:
+        for x, t in zip(self.inputs, tensors, strict=True):
+            x[...] = t._data
+        for leaf, grad in self.tape.accumulated.values():
+            if leaf.grad is not grad:
+                grad._data[...] = leaf.grad._data
+        for leaf, grad in self.grads:
+            self._own(leaf, tensors).grad = grad
+        self.play()
+        return self.copied()
+
+    def copied(self) -> Any:
+        """What the function returns, in memory of its own."""
+        values = iter(self.outputs)
+        return structure(self.result, replace=lambda _: wrap(np.array(next(values)._data)))
+
+    def _own(self, leaf: Tensor, tensors: list[Tensor]) -> Tensor:
+        i = self.input_of.get(id(leaf))
+        return leaf if i is None else tensors[i]
+
+    def play(self) -> None:
+        tape = self.tape
+        for draw in tape.draws:
+            draw()
+        for update in tape.updates:
+            update.begin()
+        try:
+            for part in self.parts:
+                part.run()
+        except BaseException:
+            for update in tape.updates:
+                update.end() if update.begun() else update.undo()
+            raise
+        for update in tape.updates:
+            update.end()
+
+    # Proving it -----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def saved(tape: Tape) -> Saved:
+        return Saved(tape)
+
+    def prove(self, before: Saved, inputs: list[Tensor]) -> None:
+        """Play the tape from what was there before it was recorded, and compare with what is there now.
+
+        Raises Refused, with all as it is now, if a bit differs.
+        """
+        tape = self.tape
+        results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
+        after, ends = Saved(tape), [t._data.copy() for t in results]
+        for m in tape.made.values():
+            _bytes(m)[...] = 255  # NaN, and -1
+        before.restore()
+        try:
+            self.play()
+            wrong = after.differ() or next((f"a result of shape {a.shape}" for a, t in zip(ends, results, strict=True)
+                                            if _bytes(a).tobytes() != t._data.tobytes()), "")
+        finally:
+            after.restore()
+            for a, t in zip(ends, results, strict=True):
+                t._data[...] = a
+        if wrong:
+            raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such "
+                          "as NumPy on a Tensor's data")
+
+    def __repr__(self) -> str:
+        calls = sum(type(part) is Calls and len(part.steps) for part in self.parts)
+        return f"{calls} calls of kernels, {len(self.parts)} parts"
+
+
+class Calls:
+    """Calls of kernels that follow one another: one row of records, for one call of compiled code."""
+
+    def __init__(self, first: Step):
+        self.steps = [first]
+        self.changing: list[tuple] = []
+
+    def add(self, step: Step) -> None:
+        self.steps.append(step)
+
+    def close(self) -> None:
+        from .kernels import program
+
+        records = [step.call.record for step in self.steps]
+        self.offsets = np.cumsum([0, *map(len, records)]).tolist()
+        self.records = np.frombuffer(b"".join(records), np.uint8).copy()
+        self.address, self.play = self.records.ctypes.data, program.play_records
+        for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
+            if step.renew is not None:
+                self.changing.append((step, step.call.kernel.pack, step.call.beside, self.records[a:b]))
+
+    def run(self) -> None:
+        for step, pack, beside, record in self.changing:
+            record[...] = np.frombuffer(pack(*step.renew(), beside=beside), np.uint8)
+        done = self.play(self.address, self.offsets)
+        if done != len(self.steps):
+            raise self.steps[done].call.misfit()
+
+
+class Saved:
+    """All that lasts from call to call and that a tape changes, as it is now."""
+
+    def __init__(self, tape: Tape):
+        self.arrays = {key: (x, x.copy()) for key, x in tape.state().items()}
+        self.random = get_rng_state()
+        objects = [u.optimizer for u in tape.updates]
+        objects += [getattr(step.function, "__self__", None) for step in tape.steps]
+        holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
+        holders += [state for u in tape.updates for _, state, _ in u.before]
+        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float)}) for d in holders]
+
+    def restore(self) -> None:
+        for x, values in self.arrays.values():
+            x[...] = values
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
+        set_rng_state(self.random)
+
+    def differ(self) -> str:
+        """The first thing that is not as it was, or nothing."""
+        for x, values in self.arrays.values():
+            if x.tobytes() != values.tobytes():
+                return f"an array of shape {x.shape} that lasts from call to call"
+        return "the state of the random numbers" if get_rng_state() != self.random else ""
+
+
+def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
+    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
+    replaced. The Tensors are added to `tensors`."""
+    if isinstance(value, Tensor):
+        if replace is not None:
+            return replace(value)
+        if tensors is not None:
+            tensors.append(value)
+        return Tensor, value.shape, value.dtype, value.requires_grad
+    if type(value) in (tuple, list):
+        parts = [structure(v, tensors, replace) for v in value]
+        return type(value)(parts) if replace is not None else (type(value), *parts)
+    if type(value) is dict:
+        if replace is not None:
+            return {k: structure(v, tensors, replace) for k, v in value.items()}
+        return dict, *[(k, structure(v, tensors)) for k, v in value.items()]
+    if replace is not None:
+        return value
+    return value if type(value) in (int, float, bool, str, type(None)) else (type(value), id(value))
+
+
+def _bytes(x: np.ndarray) -> np.ndarray:
+    """The memory of an array that owns it."""
+    return x.reshape(-1).view(np.uint8) if x.flags.c_contiguous else x.T.reshape(-1).view(np.uint8)

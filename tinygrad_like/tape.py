@@ -1,0 +1,347 @@
+"""A tape: what a function does, noted while it does it, so that it can be done again without Python.
+
+While a tape is open in `mode.tape`, every op that is called on Tensors is noted as one of three things:
+
+    a view      its result shows memory that the tape knows: nothing needs to be done again
+    calls       its result was written by kernels, which read nothing but memory that the tape knows
+    Python      anything else: the forward is called again, and its result copied to where it was
+
+VJP rules run on Tensors meanwhile, as they do for the graph of a gradient; so a rule is noted as the ops it is made of.
+Known is memory that was there before, and memory that a step on the tape has written. So whatever a step reads is, when
+the tape is played, what it was when it was noted: by induction the result of every step is the one that eager code
+would compute, as long as Python would take the same path again. Of that `capture.py` makes sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .anomaly import user_line
+from .autograd import mode
+from .tensor import Tensor, wrap
+
+_RESULTS = ("stats",)  # options that are arrays to write to
+
+
+class Refused(RuntimeError):
+    """What a function does cannot be done again without Python."""
+
+
+class Drawn(int):
+    """A random number that is drawn anew whenever the tape is played."""
+
+    value: int
+
+
+class Step:
+    """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
+
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "numbers", "line", "changes")
+
+    def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
+                 options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
+        self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
+        self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
+        self.renew: Callable[[], tuple] | None = None  # gives the arguments of the call, if they change
+        self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
+
+    def reads(self) -> list[np.ndarray]:
+        return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]
+
+    def writes(self) -> list[np.ndarray]:
+        return self.call.writes() if self.call else [*self.outputs, *self.changes]
+
+
+    def run(self) -> None:
+        """Do again what Python did."""
+        if self.call:
+            self.call.target[...] = self.call.source
+            return
+        assert self.function is not None
+        result = _as_arrays(self.function(*map(_now, self.arguments), **{n: _now(x) for n, x in self.options.items()}))
+        for old, new in zip(self.outputs, arrays_in(result), strict=True):
+            if old.shape != new.shape:
+                raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
+            old[...] = new
+
+
+class Tape:
+    """What was done since it was opened, by this thread; see this module's docstring.
+
+    inputs: arrays that will hold other numbers when it is played. before: an earlier tape of the same function; what it
+    knew and this one meets again has lasted from one call to the next.
+    """
+
+    def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None):
+        from .kernels import program  # which takes longer to import than most programs need
+
+        self.program, self.before = program, before
+        self.steps: list[Step] = []
+        self.calls: list = []  # of kernels, not yet in steps
+        self.made: dict[int, np.ndarray] = {}  # memory that steps have written
+        self.known: dict[int, np.ndarray] = {id(m): m for m in map(memory, inputs)}
+        self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
+        self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
+        self.log: list[tuple] = []  # what was done, for comparison with another tape
+        self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
+        self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
+        self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
+        self.updates: list[Any] = []  # steps of optimizers
+        self.draws: list[Callable[[], None]] = []
+        self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
+        self.inside = False
+
+    def __enter__(self) -> Tape:
+        mode.tape = self
+        self.program.open_tape(self.calls)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        mode.tape = None
+        self.program.close_tape()
+        self.flush()
+
+    def state(self) -> dict[int, np.ndarray]:
+        """What lasts from call to call and is written to: memory that was there before."""
+        written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
+        return {key: m for key, m in written.items() if key not in self.made and key not in self.flags}
+
+    def differs(self, other: Tape) -> str:
+        """What this tape notes that the other one does not; nothing if they are alike."""
+        for mine, theirs in zip(self.log, other.log, strict=False):
+            if len(mine) != len(theirs) or mine[0] != theirs[0]:
+                return f"it calls {mine[0]} where it called {theirs[0]} before"
+            for a, b in zip(mine, theirs, strict=True):
+                if reason := self._differ(a, b):
+                    return f"{mine[0]} gets {reason}"
+        if len(self.log) != len(other.log):
+            return f"it calls {len(self.log)} ops where it called {len(other.log)} before"
+        return ""
+
+    def _differ(self, a: Any, b: Any) -> str:
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            if a.shape != b.shape or a.dtype is not b.dtype:
+                return f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
+            if a is not b and id(memory(a)) in self.lasting and a.tobytes() != b.tobytes():
+                return f"an array {a.dtype} {a.shape} from outside, another one in each call; make it an argument"
+            return ""
+        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+            return next(filter(None, (self._differ(x, y) for x, y in zip(a, b, strict=True))), "")
+        return "" if type(a) is type(b) and (a == b or a != a) else f"{a!r} that was {b!r} before; make it a Tensor"
+
+    # Ops --------------------------------------------------------------------------------------------------------------
+
+    def forward(self, op: Any, inputs: Sequence, arrays: Sequence, options: dict) -> Any:
+        """op.forward(*arrays, **options), noted."""
+        for t in inputs:
+            if hasattr(t, "_data") and id(memory(t._data)) not in self.known:
+                self._from_outside(t)
+        return self.unit(op.name, op.forward, arrays, options)
+
+    def rule(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
+        """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
+        with self._apart() as calls:
+            c = rule(*map(_array, (g, *values)))
+        if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
+            self.log.append((f"the VJP of {op.name}",))
+            self._add(calls, f"the VJP of {op.name}")
+            return wrap(c)
+        return rule(g, *values)
+
+    def leaf(self, leaf: Any) -> None:
+        """Note that a Tensor gets a gradient, or more of it."""
+        self.leaves[id(leaf)] = leaf
+        if leaf.grad is not None and id(memory(leaf.grad._data)) not in self.known:
+            self.accumulated[id(leaf)] = leaf, leaf.grad
+            self.known[id(memory(leaf.grad._data))] = memory(leaf.grad._data)
+
+    def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
+        """The cotangents that a joint rule gives, which is code for arrays."""
+        given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))))
+        return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
+
+    def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
+        """function(*arguments, **options), which gives an array, several, or None, noted."""
+        options = options or {}
+        if self.inside:
+            return function(*arguments, **options)
+        with self._apart() as calls:
+            result = _as_arrays(function(*arguments, **options))
+        plain = {n: x for n, x in options.items() if n not in _RESULTS}
+        outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
+        self.log.append((name, *map(_noted, arguments), *[(n, _noted(x)) for n, x in sorted(plain.items())]))
+        for x in arrays_in([*arguments, *plain.values()]):
+            self._know(x)
+        if self._suffices(calls, [*outputs, *given]):
+            self._add(calls, name)
+        else:
+            step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
+            step.line = user_line()
+            self.steps.append(step)
+        for x in [*outputs, *given]:
+            self._write(x)
+        return result
+
+    @contextmanager
+    def _apart(self) -> Iterator[list]:
+        """A list that gets the calls of kernels in a `with` block."""
+        self.flush()
+        calls: list = []
+        self.inside = True
+        try:
+            yield calls
+        finally:
+            self.inside = False
+            calls[:], self.calls[:] = self.calls[:], []
+
+    def python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
+        """Do function(*arguments), and whenever the tape is played. changes: the arrays that it writes to."""
+        with self._apart():
+            function(*arguments)
+        self.note_python(name, function, *arguments, changes=changes)
+
+    def note_python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
+        """Do function(*arguments) whenever the tape is played, as was just done."""
+        self.log.append((name,))
+        for x in arrays_in(arguments):
+            if not any(x is y for y in changes):
+                self._know(x)
+        for x in changes:
+            self._write(x)
+        self.steps.append(Step(name, function=function, arguments=arguments, changes=changes))
+
+    def flush(self) -> None:
+        """Note calls that no op made, such as an optimizer's."""
+        calls, self.calls[:] = self.calls[:], []
+        for call in calls:
+            self.log.append((call.kernel.name,) if hasattr(call, "kernel") else ("copy",))
+            for x in call.reads():
+                self._know(x)
+            self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
+
+    def _add(self, calls: Sequence, name: str) -> None:
+        for flag in [call.flag for call in calls if type(call) is self.program.Check and call.flag is not None]:
+            self.known[id(memory(flag))] = self.flags[id(memory(flag))] = memory(flag)
+        for call in calls:
+            if type(call) is self.program.Check:
+                self.steps.append(Step(name, function=call.function, arguments=call.arguments))
+                continue
+            step = Step(name, call=call)
+            drawn = [x for x in call.arguments if type(x) is Drawn]
+            if drawn:
+                step.renew = lambda call=call: tuple([x.value if type(x) is Drawn else x for x in call.arguments])
+            self.steps.append(step)
+            for x in call.writes():
+                self._write(x)
+
+    # What is known ----------------------------------------------------------------------------------------------------
+
+    def _know(self, x: np.ndarray) -> None:
+        """Take memory that was not seen before for something that lasts; `compared` finds out whether it does."""
+        m = memory(x)
+        if id(m) not in self.known:
+            self.known[id(m)] = m
+            self.lasting[id(m)] = x
+
+    def _write(self, x: np.ndarray) -> None:
+        m = memory(x)
+        if id(m) not in self.known:
+            self.known[id(m)] = m
+            if self.before is None or id(m) not in self.before.known:
+                self.made[id(m)] = m
+
+    def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
+        """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
+        written, enough = set(self.known), True
+        for call in calls:
+            for x in [] if type(call) is self.program.Check else call.reads():
+                if id(memory(x)) not in written:
+                    self.met[id(memory(x))] = memory(x)
+                    if self.before is not None and id(memory(x)) in self.before.met:
+                        self._know(x)
+                    else:
+                        enough = False
+            written.update(id(memory(x)) for x in call.writes())
+        return enough and all(id(memory(out)) in written for out in outputs)
+
+    def _from_outside(self, t: Any) -> None:
+        self.tensors[id(t)] = (t, t._data)
+        self._know(t._data)
+
+    # What Python would do ---------------------------------------------------------------------------------------------
+
+    def drawn(self, draw: Callable[[], Any]) -> Any:
+        """A number or an array drawn now, and anew whenever the tape is played."""
+        value = draw()
+        if isinstance(value, np.ndarray):
+            self.known[id(memory(value))] = memory(value)
+            self.log.append(("draw", value.shape))
+
+            def again() -> None:
+                value[...] = draw()
+
+            self.draws.append(again)
+            return value
+        number = Drawn(value)
+        number.value = int(value)
+
+        def another() -> None:
+            number.value = draw()
+
+        self.draws.append(another)
+        return number
+
+    def refuse(self, what: str, remedy: str) -> None:
+        """Raise Refused, if an op is not what asks."""
+        if not self.inside:
+            raise Refused(f"capture: {what} inside a captured function, at {user_line()}; {remedy}")
+
+
+def memory(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while type(x.base) is np.ndarray:
+        x = x.base
+    return x
+
+
+def arrays_in(value: Any) -> Iterable[np.ndarray]:
+    """The arrays in nested tuples, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from arrays_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from arrays_in(part)
+
+
+def _array(x: Any) -> Any:
+    """The array of a Tensor, those of a tuple of them; anything else as it is."""
+    return tuple(map(_array, x)) if type(x) is tuple else x._data if isinstance(x, Tensor) else x
+
+
+def _now(x: Any) -> Any:
+    return x.value if type(x) is Drawn else x
+
+
+def _as_arrays(result: Any) -> Any:
+    """Results of NumPy's are numbers where arrays were 0-d; as arrays they can be written to."""
+    if isinstance(result, np.generic):
+        return np.asarray(result)
+    if type(result) in (tuple, list):
+        return type(result)(map(_as_arrays, result))
+    return result
+
+
+def _noted(x: Any) -> Any:
+    """What a call of the same function must have in the same place."""
+    if isinstance(x, np.ndarray):
+        return x
+    if type(x) is Drawn:
+        return "drawn"
+    return tuple(map(_noted, x)) if isinstance(x, tuple | list) else x

@@ -1,0 +1,72 @@
+"""What `fit` does when it runs on several ranks of an MPI job."""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import optim
+from nn import Module, convert_sync_batchnorm
+
+from .. import distributed, random
+from ..data import DataLoader
+
+
+def join(model: Module, loader: Any, criterion: Any, optimizer: optim.Optimizer, parts: Mapping[str, Any],
+          options: Mapping[str, Any]) -> None:
+    """Make the ranks of an MPI job one run: check that they agree, and give them rank 0's state."""
+    distributed.check_same({
+        "the code": distributed.code_version(),
+        "the model": distributed.layout(distributed.tensors_of(model)),
+        "the optimizer": repr(optimizer),
+        "the options": "\n".join(f"{name}={_told(value)}" for name, value in sorted(options.items())),
+        "the loss": _told(criterion),
+        "the data": _described(loader),
+    })
+    convert_sync_batchnorm(model)
+    distributed.broadcast(*parts.values())
+
+
+def _told(value: Any) -> str:
+    """What a value is, without the address that a repr may have."""
+    if callable(value) and not isinstance(value, Module):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return ", ".join(map(_told, value)) if isinstance(value, list | tuple | dict | set) else repr(value)
+
+
+def _described(loader: Any) -> str:
+    """Number of steps, options, and a checksum of some of the data."""
+    lines = [f"{len(loader)} batches"] if hasattr(loader, "__len__") else []
+    if isinstance(loader, DataLoader):
+        lines += [f"{name} {getattr(loader, name)}" for name in ("batch_size", "shuffle", "drop_last")]
+        lines += [f"transform {_told(loader.transform)}, mix {_told(loader.mix)}"]
+        for x in loader.arrays:
+            some = np.ascontiguousarray(x[::max(1, len(x) // 1000)])
+            lines.append(f"array {x.shape} {x.dtype}, checksum {zlib.crc32(some):08x}")
+    return "\n".join(lines)
+
+
+def parts_of(loader: Iterable) -> Iterable:
+    """The loader, or this rank's parts of its batches if there are several ranks and it does not share them out."""
+    shard = distributed.rank, distributed.size
+    if shard[1] == 1 or getattr(loader, "shard", None) is not None:
+        return loader
+    if not isinstance(loader, DataLoader):
+        return _cut(loader, *shard)
+    loader = copy.copy(loader)
+    loader.shard = shard
+    return loader
+
+
+def _cut(batches: Iterable, rank: int, size: int) -> Iterator[tuple]:
+    try:
+        for x, y in batches:
+            random.rows = rows = random.Rows.of(rank, size, len(y))
+            part = slice(rows.first, rows.first + rows.count)
+            yield x[part], y[part]
+    finally:
+        random.rows = None
