@@ -241,6 +241,7 @@ class Methods:
     def float(self): return ops.cast(self, dtype=FLOAT32)
     def double(self): return ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))
+    def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
     def clone(self): return ops.clone(self)
@@ -263,7 +264,7 @@ class Methods:
 
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
-    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift isclose allclose celu selu softsign mish
+    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu softsign mish
     quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
     normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
     nll_loss qr svd det slogdet cholesky inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift

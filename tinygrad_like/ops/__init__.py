@@ -28,7 +28,7 @@ from .activation import (
 )
 from .functions import (
     asinh, acosh, atanh, hypot, atan2, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift,
-    isclose, allclose,
+    bitcast, isclose, allclose,
 )
 from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
 from .compare import eq
@@ -135,6 +136,15 @@ def lshift(a, b):
 def rshift(a, b):
     """floor(a / 2^b), for integers."""
     return np.right_shift(a, b)
+
+
+@primitive
+def bitcast(x, *, dtype):
+    """The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
+    dtype = as_dtype(dtype, "bitcast")
+    if not x.ndim and dtype.itemsize != x.itemsize:
+        raise ValueError(f"bitcast: a 0-d Tensor of {x.dtype} has not the size of {dtype}")
+    return np.ascontiguousarray(x).view(dtype) if x.ndim else x.view(dtype)
 
 
 @primitive
