@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ops
-from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_dtype
+from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype
 from .errors import named
 from .habits import taught
 
@@ -241,6 +241,7 @@ class Methods:
     def float(self): return ops.cast(self, dtype=FLOAT32)
     def double(self): return ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))
+    def half(self): return ops.cast(self, dtype=FLOAT16)
     def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
@@ -264,8 +265,8 @@ class Methods:
 
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
-    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu softsign mish
-    quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
+    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
     normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
     nll_loss qr svd det slogdet cholesky inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
