@@ -136,9 +136,8 @@ ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 NOT_COMPARED = set("""
     randn rand randint randn_like rand_like normal uniform multinomial empty nn.functional.dropout
     nn.functional.dropout2d gradient to bool double float int long item logical_not logical_and logical_or logical_xor
-    nn.functional.softplus svd
-""".split())  # random numbers, other functions of that name, logic, which is of booleans and bits here, samples
-# with a threshold, the older of two svds
+    nn.functional.softplus svd new_zeros new_ones new_empty new_full zero_
+""".split())  # random, made of nothing, another function of that name, or (softplus, svd) for other arguments
 VARIANTS = {"nn.functional.silu complex", "nn.functional.batch_norm without_cudnn"}  # for other devices and dtypes
 NAMES_OF_CASES = {id(op): f"{op.name} {op.variant_test_name}".strip() for op in op_db}
 CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name not in NOT_COMPARED
