@@ -14,12 +14,14 @@ import numpy as np
 from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
-from .dtypes import FLOAT32, as_array, result_dtype
+from .dtypes import FLOAT16, FLOAT32, as_array, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
 _SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
+_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute put reshape roll stack surround "
+                   "take tril triu".split())  # what leaves numbers as they are
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 _new = Tensor.__new__
 
@@ -106,10 +108,17 @@ class Op:
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
-        if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
-            out, dtype = _astype(out, ours), ours
-            if differentiable:
-                inputs = _without_integers(inputs, ours)
+        if dtype is not FLOAT32:
+            if dtype.kind == "f" and self.name not in _MOVES:  # of float16? or float16, as NumPy's exp of uint8 is?
+                narrow = [getattr(x, "dtype", None) is FLOAT16 for x in arrays]
+                if dtype is FLOAT16 or True in narrow:
+                    narrow = narrow if True in narrow else [isinstance(x, Tensor) for x in inputs]
+                    return self(*[ops.cast(x, dtype=FLOAT32) if half else x
+                                  for x, half in zip(inputs, narrow, strict=True)], **options)
+            if dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
+                out, dtype = _astype(out, ours), ours
+                if differentiable:
+                    inputs = _without_integers(inputs, ours)
         y = _new(Tensor)  # wrap(out), without the call
         y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):

@@ -42,6 +42,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
     **dict.fromkeys(("exp", "expm1", "log"), ("formula", 2048)),
+    **dict.fromkeys(("celu", "selu", "softsign", "quick_gelu", "mish", "hardswish"), ("formula", 64)),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),

@@ -46,7 +46,10 @@ def plus(total, c, owned: bool):
         return total
     if owned and type(total) is np.ndarray:
         return accumulate(total, c)
-    return add.forward(total, c) if type(total) is np.ndarray is type(c) else total + c
+    if type(total) is np.ndarray is type(c):
+        return add.forward(total, c)
+    y = total + c
+    return y if y.dtype is total.dtype else cast(y, dtype=total.dtype)  # of float16 it is float32
 
 
 @accelerated
