@@ -188,11 +188,14 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
 }
 
 
-def lowered(tape: Tape) -> list[Step]:
-    """The steps of a tape, with compiled code in place of what Python did, as far as there is any."""
+def lowered(tape: Tape, kernels: bool) -> list[Step]:
+    """The steps of a tape, with compiled code in place of what Python did, as far as there is any.
+
+    kernels: also those that add up numbers in another order than NumPy.
+    """
     made: list[Step] = []
     for step in tape.steps:
-        made.extend(_loops(step) or _kernels(step, tape) or [step])
+        made.extend(_loops(step) or kernels and _kernels(step, tape) or [step])
     return made
 
 

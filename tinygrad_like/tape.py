@@ -115,6 +115,12 @@ class Tape:
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
         return {key: m for key, m in written.items() if key not in self.made and key not in self.flags}
 
+    def forget(self) -> None:
+        """Let go of all arrays but those that it is played on."""
+        self.steps, self.calls, self.log, self.before = [], [], [], None
+        for held in (self.made, self.known, self.lasting, self.met, self.tensors):
+            held.clear()
+
     def differs(self, other: Tape) -> str:
         """What this tape notes that the other one does not; nothing if they are alike."""
         for mine, theirs in zip(self.log, other.log, strict=False):
