@@ -42,7 +42,8 @@ def test_an_error_ends_the_job_and_is_told_once(job, tmp_path, what, message):
 ])
 def test_ranks_that_disagree_are_told_so_before_the_first_step(job, tmp_path, what, message):
     status, _, err = job(2, "endings.py", what, tmp_path)
-    assert status == 1 and len(re.findall(f"^ValueError: the ranks of this job do not agree on {message}", err, re.M)) == 1
+    told = re.findall(f"^ValueError: the ranks of this job do not agree on {message}", err, re.M)
+    assert status == 1 and len(told) == 1, err
     assert not (tmp_path / "run.ckpt").exists()
 
 

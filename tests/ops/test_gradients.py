@@ -261,6 +261,11 @@ CASES |= {
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=(2, 3)), real(1, 2, 3, 2)),
     "interpolate to a size": (lambda x: ops.interpolate(x, size=(5, 2)), real(1, 2, 3, 3)),
     "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
+    # over all ranks, of which there is one here; see tests/distributed
+    "all_sum": (ops.all_sum, real(3, 4)),
+    "sync_batch_norm": (ops.sync_batch_norm, real(5, 3), real(3), real(3)),
+    "sync_batch_norm of images": (lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=np.ones(3), eps=1e-3),
+                                  real(2, 3, 2, 3), real(3), real(3)),
     # dropout
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),

@@ -33,8 +33,8 @@ class DataLoader:
     from it the order and a generator for each batch. So batches depend only on `manual_seed`, not on prefetch or on
     what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
 
-    Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank of no shard; in the loop, TypeError for a
-    batch of a dtype that a Tensor cannot have.
+    Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank outside its shard; in
+    the loop, TypeError for a batch of a dtype that a Tensor cannot have.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
@@ -81,8 +81,7 @@ class DataLoader:
 
     def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
         indices = order[i * self.batch_size:(i + 1) * self.batch_size]
-        first, count, _ = self.rows(i)
-        mine = slice(first, first + count)
+        mine = self.rows(i).part
         if self.transform is None and self.mix is None:
             return tuple(_tensor(x[indices[mine]]) for x in self.arrays)
         batch, generator = [x[indices] for x in self.arrays], np.random.default_rng((seed, i))

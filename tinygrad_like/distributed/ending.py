@@ -85,7 +85,7 @@ def _met(error: int, seconds: float) -> bool:
 
 
 def _end() -> None:
-    """At exit: wait for the others, which may still be busy, or abort if this rank leaves in the midst with a status."""
+    """At exit: wait for the others, which may be busy, or abort if this rank leaves with a status of its own."""
     from mpi4py import MPI
 
     if MPI.Is_finalized():

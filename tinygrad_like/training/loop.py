@@ -89,7 +89,8 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
-    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log, begun)
+    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
+                  begun)
 
 
 def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -148,7 +149,7 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
     if len(y):
         output = model(x)
         loss = criterion(output, y)
-    else:  # no row is this rank's; one that does not count keeps its random state and SyncBatchNorms in step with others
+    else:  # no row is this rank's: one that does not count keeps it in step with what the others draw and reduce
         output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
         loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
     (loss if weight is None else loss * weight).backward()
