@@ -51,7 +51,7 @@ def test_command_works(command, tmp_path, tmp_path_factory):
     elif words[0] == "python":
         subprocess.run([sys.executable, *words[1:]], cwd=tmp_path, env=env, check=True, capture_output=True,
                        timeout=300)
-    elif words[0] == "mpiexec":  # of the environment; the folder is shared, as the second command goes on from the first
+    elif words[0] == "mpiexec":  # the second command goes on from the first, in a folder that they share
         mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         words[0], words[words.index("python")] = mpiexec, sys.executable
         subprocess.run(words, cwd=tmp_path_factory.getbasetemp(), env=env, check=True, capture_output=True, timeout=300)

@@ -8,7 +8,16 @@ import pytest
 import nn
 import optim
 from tinygrad_like import Tensor, distributed, get_rng_state, manual_seed, ops, random
-from tinygrad_like.data import DataLoader, MixUp, RandomShift
+from tinygrad_like.data import (
+    Compose,
+    DataLoader,
+    GaussianNoise,
+    MixUp,
+    RandAugment,
+    RandomCrop,
+    RandomShift,
+    StandardScaler,
+)
 from tinygrad_like.training import train_epoch
 
 rng = np.random.default_rng(0)
@@ -18,6 +27,8 @@ X, Y = rng.standard_normal((23, 1, 4, 4)).astype(np.float32), np.arange(23) % 3
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("options", [
     {}, {"drop_last": True}, {"prefetch": 2}, {"transform": RandomShift(1)}, {"mix": MixUp(3), "prefetch": 1},
+    {"transform": Compose([RandomCrop(4, padding=1), RandAugment(), GaussianNoise(p=0.5), StandardScaler().fit(X)])},
+    {"transform": lambda images, generator: images + generator.random(images.shape, np.float32)},
 ])
 def test_parts_make_up_the_batches_in_order(size, options):
     """Also of a last batch that has fewer rows than there are ranks."""

@@ -63,9 +63,9 @@ def _joined() -> Group:
     expected = max(int(os.environ.get(name, 1)) for name in SIZES)
     if comm.size == 1 < expected:
         version = MPI.Get_library_version().split("\n")[0].strip()
-        raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec is not that "
-                           f"of mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build mpi4py "
-                           "with the cluster's MPI")
+        raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec does not "
+                           f"belong to mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build "
+                           "mpi4py with the cluster's MPI")
     from .ending import watch
 
     watch(comm)
