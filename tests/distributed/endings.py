@@ -35,6 +35,8 @@ def happen(output, y):
             raise ValueError("something is wrong")
         if last and what == "exit":
             sys.exit(3)
+        if last and what == "SystemExit":
+            raise SystemExit(4)
         if last and what == "nan":
             output = output * float("nan")
         if last and what in ("SIGINT", "SIGKILL", "SIGTERM"):

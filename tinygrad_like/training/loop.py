@@ -216,7 +216,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     save = None if checkpoint is None else partial(_save, checkpoint, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
-    with _CtrlC() as ctrl_c:
+    with distributed.inseparable(), _CtrlC() as ctrl_c:
         while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
