@@ -22,8 +22,8 @@ def weights(folder, name):
 
 
 @pytest.mark.parametrize("what, message", [
-    ("error", "ValueError: something is wrong"), ("error on all", "ValueError: all have it"), ("exit", "this process has ended, with status 3"),
-    ("SystemExit", "this process has ended, with status 4"),
+    ("error", "ValueError: something is wrong"), ("error on all", "ValueError: all have it"),
+    ("exit", "this process has ended, with status 3"), ("SystemExit", "this process has ended, with status 4"),
     ("nan", "FloatingPointError: train_epoch: the loss is nan"), ("before", "No space left on device"),
     ("after", "ValueError: after training"),
 ])
