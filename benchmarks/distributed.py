@@ -137,13 +137,17 @@ def least(a: Any, b: Any) -> Any:
     return min(a, b)
 
 
-def measure(rounds: int) -> dict:
-    """The shortest of the times of all rounds: what else the machine does only adds to them."""
+def measure(rounds: int, path: Path) -> None:
+    """Write the shortest of the times of all rounds, after each: what else the machine does only adds to them."""
     found: dict = {"alone": {}, "silent": {}}
     steps = {(name, batch): training_step(name, batch, os.cpu_count() or 1)
              for name, batches in BATCHES.items() for batch in batches}
     for name in NETS:
         found["alone"][name], found["silent"][name] = {}, {}
+    a, b = np.ones((2, 1 << 22), np.float32)
+    found["add"] = min(timed(lambda: np.add(a, b, out=a)) for _ in range(30)) / a.nbytes  # seconds per byte
+    found["parameters"] = {name: sum(p.size for p in steps[name, BATCHES[name][0]].model.parameters())
+                           for name in NETS}
     for turn in range(rounds):
         if turn % 5 == 0:
             found["ranks 2"] = least(found.get("ranks 2"), job(2))
@@ -152,11 +156,7 @@ def measure(rounds: int) -> dict:
                 for key, comm in (("alone", None), ("silent", Counting())):
                     known = found[key][name].get(batch, math.inf)
                     found[key][name][batch] = min(known, timed(step, comm))
-    a, b = np.ones((2, 1 << 22), np.float32)
-    found["add"] = min(timed(lambda: np.add(a, b, out=a)) for _ in range(30)) / a.nbytes  # seconds per byte
-    found["parameters"] = {name: sum(p.size for p in steps[name, BATCHES[name][0]].model.parameters())
-                           for name in NETS}
-    return found
+        path.write_text(json.dumps(found, indent=1))
 
 
 # What is predicted ----------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "distributed.json"
     if not args.again:
-        path.write_text(json.dumps(measure(args.rounds), indent=1))
+        measure(args.rounds, path)
     found = json.loads(path.read_text())
     print(tables(found))
     chart(found, args.out / "distributed.png")
