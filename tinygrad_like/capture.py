@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import mode
+from .autograd import Switch, mode
 from .random import get_rng_state, set_rng_state
 from .replay import Program, structure
 from .tape import Refused, Tape
@@ -42,6 +42,17 @@ from .watch import Watch
 
 _TRIES = 4  # recordings of one kind of call until two are alike
 _KINDS = 8  # of calls
+
+
+class eager(Switch):
+    """Run captured functions without capture, for this thread: `with eager(): ...` or `@eager()`."""
+
+    def on(self):
+        before, mode.eager = mode.eager, True
+        return before
+
+    def off(self, before):
+        mode.eager = before
 
 
 class _Kind:
@@ -81,7 +92,7 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
+        if mode.eager or mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         key = structure((args, options), tensors), mode.recording
@@ -161,6 +172,9 @@ class capture:
         warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
         return result
 
+    def __reduce__(self) -> tuple:
+        return _again, (self.function, self.fuse, self.strict)  # of programs there are no copies
+
     @property
     def programs(self) -> list[Any]:
         """What was made so far, one for each kind of call."""
@@ -171,3 +185,7 @@ class capture:
             return f"{self.name}: not captured, since {self.gave_up}"
         return "\n\n".join([f"{self.name}: {program.described()}" for program in self.programs]) or (
             f"{self.name}: not yet captured")
+
+
+def _again(function: Callable, fuse: bool, strict: bool) -> capture:
+    return capture(function, fuse=fuse, strict=strict)
