@@ -31,7 +31,8 @@ _keep_freed_memory()
 _complete()
 tensor = _new  # as in PyTorch; the module of that name is found by import
 __all__ = [
-    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager", "enable_grad",
+    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager",
+    "enable_grad",
     "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
     "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",

@@ -35,8 +35,7 @@ import numpy as np
 
 from .autograd import Switch, mode
 from .random import get_rng_state, set_rng_state
-from .replay import Program, structure
-from .tape import Refused, Tape
+from .tape import Refused, Tape, structure
 from .tensor import Tensor, wrap
 from .watch import Watch
 
@@ -73,7 +72,8 @@ class capture:
     """Decorate a function, such as a training step, so that its calls are played without Python (see above).
 
     fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
-    strict: whether to raise where a Tensor's value is looked at; otherwise the function then runs without capture.
+    strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
+        otherwise the function runs without capture then.
 
     Its arguments are Tensors, alone or in tuples, lists and dicts, or what tells one kind of call from another:
     numbers, strings, modules. It may return the same. `print(step)` shows its programs.
@@ -112,9 +112,7 @@ class capture:
             return self._record(kind, tensors, args, options)
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.gave_up = why
-        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
-        return self.function(*args, **options)
+        return self._stop(why, None) or self.function(*args, **options)
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
@@ -169,7 +167,9 @@ class capture:
 
     def _stop(self, why: str, result: Any) -> Any:
         self.gave_up = why
-        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
+        self.kinds.clear()
+        if self.strict:
+            warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
         return result
 
     def __reduce__(self) -> tuple:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from .plan import joined, placed, without_copies
 from .random import get_rng_state, set_rng_state
 from .tape import Refused, Step, Tape, memory, structure
 from .tensor import Tensor, wrap
-
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 
@@ -41,6 +39,10 @@ class Program:
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
         self.grads = [(leaf, leaf.grad) for leaf in self._leaves()]
+        used = {id(x) for step in tape.steps for x in (
+            *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
+        if any(id(number) not in used for number in tape.numbers):
+            raise Refused("what becomes of a random number that it draws is not on the tape")
         steps = tape.steps if level == PLAIN else self._planned()
         self.parts = self._packed(steps)
 
@@ -134,12 +136,16 @@ class Program:
         for m in (*tape.made.values(), self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()
+        for key, (_, grad) in tape.accumulated.items():
+            grad._data[...] = before.gradients[key]
         try:
             self.play()
             wrong = after.differ(self.level == FUSED) or next((f"a result of shape {a.shape}" for a, t in zip(
                 ends, results, strict=True) if _differ(a, t._data, self.level == FUSED)), "")
         finally:
             after.restore()
+            for key, (_, grad) in tape.accumulated.items():
+                grad._data[...] = after.gradients[key]
             for a, t in zip(ends, results, strict=True):
                 t._data[...] = a
         if wrong and strict:
@@ -228,6 +234,7 @@ class Saved:
 
     def __init__(self, tape: Tape):
         self.arrays = {key: (x, x.copy()) for key, x in tape.state().items()}
+        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items() if leaf.grad is not None}
         self.random = get_rng_state()
         objects = [u.optimizer for u in tape.updates]
         objects += [getattr(step.function, "__self__", None) for step in tape.steps]

@@ -17,7 +17,8 @@ def drop(x, *, p, seed):
 
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
-    return _drop(x, p=p, seed=operator.index(seed))
+    operator.index(seed)  # which raises for what is no integer
+    return _drop(x, p=p, seed=seed)
 
 
 @kernels.accelerated
