@@ -2,7 +2,7 @@
 
     python -m benchmarks.run                                 every workload, against PyTorch eager
     python -m benchmarks.run --workloads mlp resnet_s --rounds 9
-    python -m benchmarks.run --against torch.compile
+    python -m benchmarks.run --capture --against torch.compile
     python -m benchmarks.run --against jax --workloads tiny mlp_small mlp resnet_s      (pip install jax)
 
 Each framework runs in a process of its own. In a round each does steps for about `--seconds`, one after the other;
@@ -22,8 +22,8 @@ from .process import Worker
 from .workloads import WORKLOADS
 
 
-def measure(workload: str, against: str, threads: int, rounds: int, seconds: float) -> dict:
-    workers = {name: Worker("benchmarks.worker", name, workload, str(threads)) for name in (against, "ours")}
+def measure(workload: str, against: str, threads: int, rounds: int, seconds: float, ours: str = "ours") -> dict:
+    workers = {name: Worker("benchmarks.worker", name, workload, str(threads)) for name in (against, ours)}
 
     def run(name: str, steps: int) -> dict:
         return json.loads(workers[name].ask(str(steps)))
@@ -38,11 +38,11 @@ def measure(workload: str, against: str, threads: int, rounds: int, seconds: flo
     for worker in workers.values():
         worker.close()
     ms = {name: [r["ms"] for r in results[1:]] for name, results in found.items()}
-    ratios = [a / b for a, b in zip(ms[against], ms["ours"], strict=True)]
+    ratios = [a / b for a, b in zip(ms[against], ms[ours], strict=True)]
     return {"workload": workload, "text": WORKLOADS[workload].text, "rounds": rounds,
-            "theirs_ms": statistics.median(ms[against]), "ours_ms": statistics.median(ms["ours"]),
+            "theirs_ms": statistics.median(ms[against]), "ours_ms": statistics.median(ms[ours]),
             "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
-            "theirs_peak_mib": found[against][-1]["peak"], "ours_peak_mib": found["ours"][-1]["peak"]}
+            "theirs_peak_mib": found[against][-1]["peak"], "ours_peak_mib": found[ours][-1]["peak"]}
 
 
 def table(results: list[dict], against: str) -> str:
@@ -79,6 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
     parser.add_argument("--against", choices=["torch", "torch.compile", "jax"], default="torch")
+    parser.add_argument("--capture", action="store_true", help="our steps captured")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds that count (default 7)")
     parser.add_argument("--seconds", type=float, default=1.0,
                         help="length of one framework's part of a round (default 1)")
@@ -88,7 +89,8 @@ def main() -> None:
     args = parser.parse_args()
     results = []
     for name in args.workloads:
-        results.append(measure(name, args.against, args.threads, args.rounds, args.seconds))
+        results.append(measure(name, args.against, args.threads, args.rounds, args.seconds,
+                               "captured" if args.capture else "ours"))
         print(table(results[-1:], args.against).splitlines()[2], flush=True)
     text = table(results, args.against)
     args.out.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from . import workloads
 
 def main() -> None:
     framework, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    make = {"ours": workloads.ours, "torch": workloads.torch, "jax": workloads.jax,
+    make = {"ours": workloads.ours, "captured": partial(workloads.ours, captured=True), "torch": workloads.torch, "jax": workloads.jax,
             "torch.compile": partial(workloads.torch, compiled=True)}[framework]
     step = make(name, threads)
     for line in sys.stdin:

@@ -49,10 +49,10 @@ def _data(name: str):
     return x, rng.integers(0, w.sizes[-1], w.batch)
 
 
-def ours(name: str, threads: int) -> Callable[[], float]:
+def ours(name: str, threads: int, captured: bool = False) -> Callable[[], float]:
     import nn
     import optim
-    from tinygrad_like import Tensor, manual_seed, set_num_threads
+    from tinygrad_like import Tensor, capture, manual_seed, set_num_threads
 
     set_num_threads(threads)
     manual_seed(0)
@@ -74,13 +74,18 @@ def ours(name: str, threads: int) -> Callable[[], float]:
                  "momentum": lambda: optim.SGD(parameters, lr=0.01, momentum=0.9),
                  "adamw": lambda: optim.AdamW(parameters, lr=1e-3)}[w.optimizer]()
 
-    def step() -> float:
+    def train(x, y):
         optimizer.zero_grad()
         scores = model(x)
         loss = loss_function(scores.reshape(-1, scores.shape[-1]), y)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss
+
+    train = capture(train) if captured else train
+
+    def step() -> float:
+        return train(x, y).item()
 
     step.parts = model, optimizer, x, y  # type: ignore[attr-defined]
     return step

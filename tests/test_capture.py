@@ -125,6 +125,24 @@ def test_ema_and_groups():
     check(make)
 
 
+@pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.RMSProp])
+def test_float64(optimizer):
+    def make():
+        model = net().double()
+        opt = optimizer(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            opt.zero_grad()
+            loss = nn.functional.cross_entropy(model(x.double()), y)
+            loss.backward()
+            opt.step()
+            return loss
+
+        return step, model, opt
+
+    check(make)
+
+
 def test_accumulation_over_two_calls():
     def make():
         model = net()

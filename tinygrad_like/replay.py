@@ -240,11 +240,16 @@ class Saved:
         objects += [getattr(step.function, "__self__", None) for step in tape.steps]
         holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
         holders += [state for u in tape.updates for _, state, _ in u.before]
+        self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
+                       for u in tape.updates for _, state, _ in u.by_formula]
         self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float)}) for d in holders]
 
     def restore(self) -> None:
         for x, values in self.arrays.values():
             x[...] = values
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                state[name][...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
         set_rng_state(self.random)
@@ -254,6 +259,10 @@ class Saved:
         for x, values in self.arrays.values():
             if _differ(x, values, rounded):
                 return f"an array of shape {x.shape} that lasts from call to call"
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                if _differ(state[name], values, rounded):
+                    return f"{name} of an optimizer"
         return "the state of the random numbers" if get_rng_state() != self.random else ""
 
 

@@ -2,6 +2,7 @@
 
     python -m benchmarks.programs                                 every program
     python -m benchmarks.programs --only pinn --seconds 2         those whose name contains this
+    python -m benchmarks.programs --capture                       our steps captured
 
 Each library runs in a process of its own, and in each round both do steps for about `--seconds`, one after the other.
 The ratio is PyTorch's time / ours, so bigger is better for us: of the medians, and of the fastest steps of all, which
@@ -27,10 +28,11 @@ def serve(library: str, name: str, threads: int) -> None:
 
         torch.set_num_threads(threads)
     else:
-        from tinygrad_like import set_num_threads
+        from tinygrad_like import capture, set_num_threads
 
         set_num_threads(threads)
-    step, inputs, _ = programs()[name].make(library)
+    step, inputs, _ = programs()[name].make("torch" if library == "torch" else "ours")
+    step = capture(step) if library == "captured" else step
     for _ in range(5):  # compile, fill caches
         step(*inputs)
     for line in sys.stdin:
@@ -42,10 +44,10 @@ def serve(library: str, name: str, threads: int) -> None:
         print(statistics.median(times), min(times), flush=True)
 
 
-def measure(name: str, threads: int, rounds: int, seconds: float) -> dict[str, list[tuple[float, ...]]]:
+def measure(name: str, threads: int, rounds: int, seconds: float, ours: str) -> dict[str, list[tuple[float, ...]]]:
     """For each library the median and the least seconds of a step in every round."""
     workers = {library: Worker("benchmarks.programs", "--serve", library, "--only", name, "--threads", str(threads))
-               for library in ("torch", "ours")}
+               for library in ("torch", ours)}
     found: dict[str, list] = {library: [] for library in workers}
     for _ in range(rounds + 1):
         for library, worker in workers.items():
@@ -60,10 +62,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      prog="python -m benchmarks.programs")
     parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--capture", action="store_true", help="our steps captured")
     parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
-    parser.add_argument("--serve", choices=["ours", "torch"], help=argparse.SUPPRESS)
+    parser.add_argument("--serve", choices=["ours", "captured", "torch"], help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
         serve(args.serve, args.only, args.threads)
@@ -75,11 +78,12 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     ratios, best = [], []
     for name, program in chosen.items():
-        found = measure(name, args.threads, args.rounds, args.seconds)
-        theirs, ours = ([median for median, _ in found[library]] for library in ("torch", "ours"))
+        mine = "captured" if args.capture else "ours"
+        found = measure(name, args.threads, args.rounds, args.seconds, mine)
+        theirs, ours = ([median for median, _ in found[library]] for library in ("torch", mine))
         each = [a / b for a, b in zip(theirs, ours, strict=True)]
         ratios.append(statistics.median(each))
-        best.append(min(least for _, least in found["torch"]) / min(least for _, least in found["ours"]))
+        best.append(min(least for _, least in found["torch"]) / min(least for _, least in found[mine]))
         print(f"| {name}: {program.text} | {statistics.median(theirs) * 1e3:.2f} | {statistics.median(ours) * 1e3:.2f} "
               f"| **{ratios[-1]:.2f}** ({min(each):.2f}-{max(each):.2f}) | {best[-1]:.2f} |", flush=True)
     print(f"| geometric mean | | | **{statistics.geometric_mean(ratios):.2f}** "
