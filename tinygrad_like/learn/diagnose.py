@@ -179,7 +179,8 @@ def _function(rule: Rule) -> Diagnosis | None:
     if any(t is None for t in tables):
         return None
     names = set.intersection(*[set(t[1]) for t in tables if t is not None])
-    joined = {name: np.concatenate([t[1][name] for t in tables if t is not None]) for name in sorted(names)}
+    joined = {name: np.concatenate([t[1][name] for t in tables if t is not None])
+              for name in sorted(names, key=lambda n: (n == "out", n))}
     ratio = np.concatenate([t[0] for t in tables if t is not None])
     if len(ratio) < 3:
         return None
@@ -257,21 +258,24 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
         wanted = point.wanted(rule.i)
         with np.errstate(all="ignore"):
             off = ~(np.abs(c - wanted) <= 1e-6 * np.abs(wanted).max(initial=0) + 1e-8)
-        named = [(point.input_name(k), point.inputs[k]) for k in point.vary] + [("out", point.out), ("g", point.g)]
+        named = [(point.input_name(k), x) for k, x in enumerate(point.inputs) if isinstance(x, np.ndarray)]
+        named.append(("out", point.out))
         wrong.append(off.reshape(-1))
         for name, v in named:
             if v.shape == off.shape:
                 at.setdefault(name, []).append(v.reshape(-1))
-    if not wrong or all(w.all() for w in wrong):
+    if not wrong or all(w.all() for w in wrong) or not any(w.any() for w in wrong):
         return None
     mask = np.concatenate(wrong)
     conditions: dict[str, Callable[[Array], Array]] = {
         "> 0": lambda v: v > 0, "< 0": lambda v: v < 0, "is 0": lambda v: v == 0, "is not 0": lambda v: v != 0,
-        "> 1": lambda v: v > 1, "< 1": lambda v: v < 1}
+        "> 1": lambda v: v > 1, "< 1": lambda v: v < 1,
+        "is true": lambda v: v, "is false": lambda v: ~v}
     for name, parts in at.items():
         v = np.concatenate(parts)
         for text, test in conditions.items():
-            if v.shape == mask.shape and np.array_equal(test(v), mask):
+            if v.shape == mask.shape and (v.dtype == bool) == text.startswith(("is t", "is f")) and \
+                    np.array_equal(test(v), mask):
                 return Diagnosis("points", f"wrong at some points only: where {name} {text}; elsewhere it is right.")
     names = sorted(at)
     for a, b in itertools.combinations(names, 2):

@@ -38,11 +38,40 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
                 j = np.unravel_index(int(np.argmax(wrong)), wrong.shape) if wrong.shape else ()
                 sides = f"{low[j]:.4g}" if abs(high[j] - low[j]) < 1e-3 else f"between {low[j]:.4g} and {high[j]:.4g}"
                 entry = f"{what}: along {text} the rule gives {along[j]:.4g}, differences give {sides}"
-                return i, entry, _sentence(what, point.input_name(i), float(along[j]))
+                return i, entry, _sentence(what, float(along[j]))
+    return _shared(point)
+
+
+def _shared(point: Point) -> tuple[int, str, str] | None:
+    """Where two inputs are equal: a change of both by the same must be carried by both rules together."""
+    for i in point.vary:
+        for k in point.vary:
+            if k <= i or point.inputs[k].shape != point.inputs[i].shape:
+                continue
+            same = [point.inputs[i] if n == k else x for n, x in enumerate(point.inputs)]
+            here = Point(point.op, point.like(same), point.options)
+            if not np.isfinite(here.out).all():
+                continue
+            sides = []
+            for h in (_STEP, -_STEP):
+                moved = [x + h if n in (i, k) else x for n, x in enumerate(here.inputs)]
+                sides.append((here.forward(moved) - here.out) / h)
+            along = (here.analytic(i).sum(1) + here.analytic(k).sum(1)).reshape(here.out.shape)
+            low, high = np.minimum(*sides), np.maximum(*sides)
+            slack = 1e-4 * (1 + np.abs(low) + np.abs(high))
+            wrong = np.isfinite(sides).all(0) & ~((along >= low - slack) & (along <= high + slack))
+            wrong &= np.abs(sides[0] - sides[1]) < 1 / np.sqrt(_STEP)  # no jump
+            if wrong.any():
+                a, b = point.input_name(i), point.input_name(k)
+                j = np.unravel_index(int(np.argmax(wrong)), wrong.shape) if wrong.shape else ()
+                return i, (f"{a} and {b} are equal: along a change of both by the same the rules together give "
+                           f"{along[j]:.4g}, differences give {low[j]:.4g}"), (
+                    f"wrong at some points only: where {a} and {b} are equal; together the rules must pass all of g, "
+                    "for instance half to each.")
     return None
 
 
-def _sentence(what: str, name: str, along: float) -> str:
+def _sentence(what: str, along: float) -> str:
     if not np.isfinite(along):
         return (f"wrong at some points only: where {what} the rule gives {along}, as of 0 / 0 or 0 * inf; "
                 "replace the divisor there with ops.where before dividing.")
