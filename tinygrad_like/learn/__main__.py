@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from .examples import explore_file, write
 from .files import check_file
 from .puzzles import make, status, watch
 
@@ -18,7 +19,14 @@ def main(arguments: list[str] | None = None) -> int:
     puzzles = commands.add_parser("puzzles", help="make a folder of ops without their rules, to be found by you")
     puzzles.add_argument("folder", nargs="?", type=Path, default=Path("puzzles"), help="default: puzzles")
     puzzles.add_argument("--watch", action="store_true", help="check every file when it is saved")
+    explore = commands.add_parser("explore", help="make a page that steps through a graph, forward and backward")
+    explore.add_argument("file", nargs="?", type=Path, metavar="FILE.py",
+                         help="a program; what it first calls backward() on is explored, else its variable `loss`. "
+                              "Without a file: an MLP, a ResNet-S and a block of a GPT")
+    explore.add_argument("--out", type=Path, help="the page, default FILE.html; without a file a folder, default .")
     options = parser.parse_args(arguments)
+    if options.command == "explore":
+        return _explore(options)
     if options.command == "puzzles":
         return _puzzles(options)
     reports = [check_file(path) for path in options.files]
@@ -35,6 +43,20 @@ def _puzzles(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             return 0
     print(status(paths))
+    return 0
+
+
+def _explore(options: argparse.Namespace) -> int:
+    if options.file is None:
+        paths = write(options.out or Path("."))
+    else:
+        try:
+            paths = [explore_file(options.file, options.out or options.file.with_suffix(".html"))]
+        except (ValueError, OSError) as error:
+            print(error)
+            return 1
+    for path in paths:
+        print(f"{path}: open it in a browser")
     return 0
 
 
