@@ -144,6 +144,18 @@ def test_the_entry_that_differs_most():
                              "d out[1, 2] / d x[1, 2]: the rule gives 5, differences give 3")
 
 
+def test_an_op_that_is_right_only_at_some_shapes():
+    """np.outer flattens: of matrices it makes something that these rules do not mean."""
+    def outer(a, b):
+        return np.outer(a, b)
+
+    op = declare(outer, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a, g))
+    findings, told = check_one(op)
+    assert findings and "It is right at inputs of shape (4,), (4,); (4,), (3,)." in told
+    example(op, (4,), (3,))
+    assert check_one(op)[0] == []
+
+
 FILE = '''
 import numpy as np
 from tinygrad_like import ops, primitive
