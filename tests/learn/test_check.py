@@ -144,6 +144,13 @@ def test_the_entry_that_differs_most():
                              "d out[1, 2] / d x[1, 2]: the rule gives 5, differences give 3")
 
 
+def test_a_joint_rule_that_ignores_what_is_wanted():
+    op = primitive(lambda a, b: a * b)
+    op.joint_vjp(lambda g, a, b, wanted: [g * b, g * a] if all(wanted) else [g * b, g * b])
+    (finding,), _ = check_one(op)
+    assert finding.kind == "wanted" and finding.input == "b"
+
+
 def test_an_op_that_is_right_only_at_some_shapes():
     """np.outer flattens: of matrices it makes something that these rules do not mean."""
     def outer(a, b):

@@ -61,8 +61,8 @@ def check(points: Sequence[Point]) -> list[Finding]:
         problem = _check_input(op, i, there)
         if problem is not None:
             found.append(problem)
-        if op.variadic and found:
-            break
+        if found and (op.variadic or op.joint is not None):
+            break  # one rule for all
     return found or _special(points) or _second(points) or _single(points)
 
 

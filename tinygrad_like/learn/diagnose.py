@@ -20,7 +20,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
-    for hypothesis in (_sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
+    for hypothesis in (_alone, _sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
                        _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
@@ -30,6 +30,14 @@ def first_order(rule: Rule) -> Diagnosis:
 
 
 # Hypotheses -----------------------------------------------------------------------------------------------------------
+
+
+def _alone(rule: Rule) -> Diagnosis | None:
+    """A joint rule that is right if all inputs are wanted, and wrong if only this one is."""
+    if rule.joint and rule.explains(rule.raw):
+        return Diagnosis("wanted", "the rule is right if the gradients of all inputs are wanted, but not if only that "
+                         f"of {rule.input!r} is: each must be computed by itself where `wanted` says so.")
+    return None
 
 
 def _linear(rule: Rule) -> Diagnosis | None:
@@ -238,7 +246,7 @@ _WHY = {
 
 def edited(rule: Rule, families: Sequence[Callable] = repair.REST) -> Diagnosis | None:
     """One change in the rule's source makes it right."""
-    found = rule.repaired(families, 0.6)
+    found = rule.repaired(families, 0.7)
     if found is None:
         return None
     kind = found.kind.split()[-1]

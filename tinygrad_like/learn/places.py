@@ -42,7 +42,7 @@ def reordered(rule: Rule) -> Diagnosis | None:
     if rule.running and len(rule.running) == len(rule.points) and all(_forward(p, rule.i) for p in rule.points):
         return Diagnosis("transposed", "the rule multiplies by the Jacobian, not by its transpose: it carries a change "
                          "of the input forward, where g has to be carried back.")
-    if all(_permuted(p, rule) for p in rule.points):
+    if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
                          "must put back the order that the forward changed.")
     if len(rule.running) == len(rule.points) and all(_same_numbers(p, rule.i) for p, _ in rule.running):
@@ -56,7 +56,7 @@ def reordered_shape(rule: Rule) -> Diagnosis | None:
     for text, order in _orders(max((c.ndim for p in rule.points if (c := rule.raw(p)) is not None), default=0)):
         if rule.explains(lambda p, order=order: order(rule.raw(p))):
             return Diagnosis("transposed", f"the gradient is {text}, so it has not the shape of {rule.input!r}.")
-    if all(_permuted(p, rule) for p in rule.points):
+    if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
                          "must put back the order that the forward changed.")
     return None
