@@ -54,9 +54,9 @@ def test_the_first_diagnosis_of_mutants_is_right():
     chosen = random.Random(0).sample(list(mutants(CASES)), 400)
     wrong = []
     for label, expected, op, points in chosen:
-        start = time.perf_counter()
+        start = time.thread_time()
         found = check_op(op, points)
-        assert time.perf_counter() - start < 1, label
+        assert time.thread_time() - start < 1, label
         if not found or found[0].kind not in expected:
             wrong.append(f"{label}: {found[0].kind if found else 'nothing'}")
     assert len(wrong) <= 20, "\n".join(wrong)

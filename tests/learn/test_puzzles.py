@@ -130,7 +130,7 @@ ANSWERS = {
                     "takes off the mean"),
                    ("g.sum(over)]", "g.mean(over)]", "mean", "1 / n times")],
     "conv2d": [("weight.reshape(weight.shape[0], -1).T @ pixels", "weight.reshape(weight.shape[0], -1) @ pixels",
-                "error", "shapes inside the rule do not fit")],
+                "transposed", "should be 'transpose\\(weight.reshape")],
 }
 
 

@@ -41,7 +41,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
     """
     if where.tree is None:
         return None
-    seen, until = {ast.dump(where.tree)}, time.perf_counter() + seconds
+    seen, until = {ast.dump(where.tree)}, time.thread_time() + seconds  # of its own: others may be busy
     space = {**namespace(rule), "_ops": ops}
     shapes, known = [n for n in available if n.endswith("_shape")], [*arrays]
     tree: Any = ast.parse(ast.unparse(where.tree)).body[0]  # a copy
@@ -55,7 +55,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
                 return Repair("name", *found, where.line)
         for parent, field, k, node in list(_slots(tree)):
             for kind, new in family(node, available if family in (functions, sums) else known, space):
-                if time.perf_counter() > until:
+                if time.thread_time() > until:
                     return None
                 _put(parent, field, k, new)
                 key = ast.dump(tree)
