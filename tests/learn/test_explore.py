@@ -105,7 +105,7 @@ def test_models_with_their_references_opened(name):
     told = Data(Trace(y, None, calls), model, name).json()
     y.backward()
     for parameter, p in model.named_parameters():
-        node, = named(told, parameter)
+        node, *_ = named(told, parameter)  # the others are in the views of references
         shown = told["values"][node["g"]]
         if "values" in shown:
             np.testing.assert_allclose(np.reshape(shown["values"], p.shape), p.grad.numpy(), rtol=2e-3, atol=1e-5)
@@ -118,8 +118,11 @@ def test_models_with_their_references_opened(name):
         inner = told["views"][n["opens"]]
         leaves = {told["nodes"][number]["op"]: told["nodes"][number] for kind, number, *_ in inner["boxes"]
                   if kind == "leaf"}
-        for (input_name, _, _), pair in zip(n["in"], n["given"], strict=True):
-            if pair and input_name in leaves and "mean" in told["values"][pair[1]]:
+        for (input_name, outer, _), pair in zip(n["in"], n["given"], strict=True):
+            outer_leaf = outer >= 0 and told["nodes"][outer].get("leaf")
+            input_name = told["nodes"][outer]["op"] if outer_leaf else input_name
+            assert not pair or input_name in leaves
+            if pair and "mean" in told["values"][pair[1]]:
                 mine, theirs = told["values"][pair[1]], told["values"][leaves[input_name]["g"]]
                 assert mine["std"] == pytest.approx(theirs["std"], rel=1e-2, abs=1e-6)
 
@@ -209,7 +212,7 @@ def test_the_command(tmp_path):
     done = subprocess.run([*command, program], capture_output=True, text=True, check=True)
     assert "train.html: open it in a browser" in done.stdout
     told = data(tmp_path / "train.html")
-    assert named(told, "head.weight") and named(told, "cross_entropy")[0]["out"] >= 0
+    assert named(told, "head.weight")[0]["g"] >= 0 and named(told, "cross_entropy")[0]["out"] >= 0
     program.write_text("x = 1")
     done = subprocess.run([*command, program], capture_output=True, text=True)
     assert done.returncode == 1 and "no recorded Tensor named `loss`" in done.stdout
@@ -376,10 +379,10 @@ def test_two_thousand_nodes(tmp_path):
     assert path.stat().st_size < 3e6
     with Page(path.as_uri()) as page:
         assert page.run("data.nodes.length") == 2002
-        assert page.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 3000  # 0.4 s if undisturbed
+        assert page.run("performance.getEntriesByType('navigation')[0].loadEventEnd") < 5000  # 0.4 s if undisturbed
         assert page.run("drawn.size") < 60  # what is out of sight is not in the document
         page.key("End")
         assert page.run("inSight(now().i)") and page.run(STATUS).startswith("backward 2002 of 2002")
         page.key("0")
-        assert not page.run("$('map').hidden") and page.run("drawn.size") == 0
+        page.wait("!$('map').hidden && drawn.size === 0")
         assert page.problems() == []

@@ -107,7 +107,7 @@ class Data:
             self.nodes.append({})
         when = {node: n for n, node in enumerate(trace.order)}
         after: dict[Key, int] = {node: n for n, node in enumerate(trace.forward)}
-        paths = dict(zip(trace.forward, self.paths(trace), strict=True))
+        paths = dict(zip(trace.forward, self.paths(trace, depth > 0), strict=True))
         for node in trace.parents:
             self.nodes[self.number[node]] = self.node(trace, node) | {
                 "f": after.get(node, -1), "b": when.get(node, -1)} | (
@@ -120,12 +120,16 @@ class Data:
             for node in trace.forward:
                 inner = trace.inside(node)
                 if inner is not None:
-                    given = [_input_name(node, i) for i in range(len(inner.aliases))]
-                    self.names |= {id(x): given[i] for i, x in enumerate(inner.aliases) if isinstance(x, Tensor)}
+                    self.names |= {id(x): self.name_inside(trace, node, i)
+                                   for i, x in enumerate(inner.aliases) if isinstance(x, Tensor)}
                     self.kept.append(inner)
                     where = self.nodes[self.number[node]]["view"]
                     self.nodes[self.number[node]]["opens"] = self.add(inner, where, _name(node), depth + 1)
         return view
+
+    def name_inside(self, trace: Trace, node: Node, i: int) -> str:
+        """What an input is called in the view of the reference: as the leaf that it is, or as the op calls it."""
+        return self.names.get(id(trace.parents[node][i]), _input_name(node, i))
 
     def node(self, trace: Trace, node: Key) -> dict:
         step, shape = trace.steps.get(node), list(node.shape)
@@ -174,7 +178,7 @@ class Data:
     def rule(self, op: Any) -> list[int]:
         """The numbers of the rules of an op, each once; notes its formula too."""
         name = op.name.lstrip("_")
-        if name in pages():
+        if name in pages() and name not in self.formulas:
             self.formulas[name] = plain(pages()[name]["formula"])
         joint = getattr(op, "joint", None)
         found = [("all inputs", joint[0])] if joint is not None else [
@@ -193,9 +197,11 @@ class Data:
 
     # Groups and views -----------------------------------------------------------------------------------------------
 
-    def paths(self, trace: Trace) -> list[tuple[str, ...]]:
+    def paths(self, trace: Trace, inner: bool) -> list[tuple[str, ...]]:
         """The modules around each node: those that called it, or else those whose parameters it uses."""
-        if trace.calls and any(c.module for c in trace.calls.values()):
+        if inner:  # a reference is short, and no module's
+            return [()] * len(trace.forward)
+        if any(c.module for c in trace.calls.values()):
             found = []
             for n in trace.forward:
                 called = trace.calls[n].module if n in trace.calls else ()
@@ -205,17 +211,9 @@ class Data:
         for node in trace.forward:
             owners = [_owners(self.names[id(p)]) for p in trace.parents[node]
                       if isinstance(p, Tensor) and id(p) in self.names]
-            used.append(_common(owners) if owners else None)
-        before, known = [], None
-        for path in used:  # what uses no parameter is where both its neighbours are
-            known = path if path is not None else known
-            before.append(known or ())
-        found = []
-        known = None
-        for path, left in zip(reversed(used), reversed(before), strict=True):
-            known = path if path is not None else known
-            found.append(path if path is not None else _common([left, known or ()]))
-        return found[::-1]
+            used.append(_common(owners) if any(owners) else None)
+        left, right = _carried(used), _carried(used[::-1])[::-1]  # what uses none is where both its neighbours are
+        return [path if path is not None else _common([a, b]) for path, a, b in zip(used, left, right, strict=True)]
 
     def hidden(self, trace: Trace, p: Key, group: Group) -> bool:
         """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
@@ -333,6 +331,16 @@ def _owners(name: str) -> tuple[str, ...]:
     """The modules around a parameter: those of "layers.0.weight" are ("layers", "layers.0")."""
     path = name.split(".")[:-1]
     return tuple(".".join(path[: k + 1]) for k in range(len(path)))
+
+
+def _carried(paths: list[tuple[str, ...] | None]) -> list[tuple[str, ...]]:
+    """For each the last before it that is known."""
+    found: list[tuple[str, ...]] = []
+    known: tuple[str, ...] = ()
+    for path in paths:
+        found.append(known)
+        known = path if path is not None else known
+    return found
 
 
 def _common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
