@@ -23,7 +23,7 @@ def test_there_are_24_of_rising_difficulty():
 
 
 def test_the_pages_are_those_of_the_docs():
-    assert pages() == extracted()  # if not: python -m tinygrad_like.learn.pages
+    assert pages() == extracted()  # if not: python -m tinygrad_like.learn pages
 
 
 def test_formulas_in_letters():
@@ -83,7 +83,6 @@ ANSWERS = {
     "square": [("g * (2 * x)", "g * x", "factor", "1/2 times"), ("g * (2 * x)", "2 * x", "g", "g is not used")],
     "exp": [("lambda g, out: g * out", "lambda g, out, x: g * out * x", "function", "a factor of x is one too many"),
             ("g * out", "g * out * x", "name", "'x' is not among the rule's parameters.*lambda g, out, x: ..."),
-            ("lambda g, out: g * out", "lambda g, x: g * np.exp(x)", "numpy", "NumPy"),
             ("lambda g, out: g * out", "lambda g, x: g * x", "name", "'x' stands where 'out'")],
     "log": [("g / x", "g * x", "function", "x\\^2 is one too many"),
             ("g / x", "g / x ** 2", "function", "a factor of x is missing"),
@@ -99,7 +98,8 @@ ANSWERS = {
              ("1 - out * out", "1 + out * out", "sign", "1 - out"),
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
               "'x' stands where 'out'")],
-    "relu": [("out <= 0", "out > 0", "condition", "should be 'where\\(out > 0, g, 0.0\\)'"),
+    "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * np.heaviside(x, 0.0)", "numpy", "NumPy"),
+             ("out <= 0", "out > 0", "condition", "should be 'where\\(out > 0, g, 0.0\\)'"),
              ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)"),
              ("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * relu(x)", "function",
               "a factor of x is one")],
@@ -118,8 +118,7 @@ ANSWERS = {
     "cumsum": [("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "cumsum(g, axis=axis)", "transposed",
                 "by the Jacobian, not by its transpose"),
                ("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "g", "sum", "lost")],
-    "batched_matmul": [("fresh(lambda g, b: batched_matmul(g, transpose(b, -1, -2)))",
-                        "lambda g, b: batched_matmul(g, b)", "transposed", "'transpose\\(b, -1, -2\\)'"),
+    "batched_matmul": [("batched_matmul(g, transpose(b, -1, -2))", "batched_matmul(g, b)", "transposed", "'transpose\\(b, -1, -2\\)'"),
                        ("batched_matmul(transpose(a, -1, -2), g)", "batched_matmul(g, transpose(a, -1, -2))", "order",
                         "wrong order")],
     "softmax": [(" - sum(g * out, axis=axis, keepdim=True)", "", "sum", "lost"),

@@ -2,7 +2,7 @@
 
 The package is installed without its docs, so an extract lies in pages.json. To make it anew after a page has changed:
 
-    python -m tinygrad_like.learn.pages
+    python -m tinygrad_like.learn pages
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLAIN = [
     (r"\\(?:le|leq)(?![a-z])", "<="), (r"\\(?:ge|geq)(?![a-z])", ">="), (r"\\ne(?![a-z])", "!="),
     (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
     (r"\\(?:dots|ldots)", "..."),
-    (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\ ", " "),
+    (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
     (r"\\([{}\[\]])", r"\1"),
 ]
 
@@ -75,5 +75,8 @@ def extracted() -> dict[str, dict]:
             for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
 
 
-if __name__ == "__main__":
-    (HERE / "pages.json").write_text(json.dumps(extracted(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+def renew() -> Path:
+    """Write pages.json anew from docs/ops."""
+    path = HERE / "pages.json"
+    path.write_text(json.dumps(extracted(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path

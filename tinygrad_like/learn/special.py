@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .measure import Point
+from .measure import Point, symmetric
 
 _STEP = 1e-6
 
@@ -84,7 +84,7 @@ def _sentence(what: str, along: float) -> str:
 def _special(point: Point) -> Iterator[tuple[str, int, np.ndarray]]:
     for i in point.vary:
         x, name = point.inputs[i], point.input_name(i)
-        if not x.size:
+        if not x.size or symmetric(x):
             continue
         zero = x.copy()
         zero.reshape(-1)[::2] = 0.0
