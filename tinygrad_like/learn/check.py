@@ -306,7 +306,8 @@ def _single(points: Sequence[Point]) -> list[Finding]:
                                  "the rule changes the dtype; use Python numbers, not NumPy's, or cast back.",
                                  _rule_source(op, i))]
             wanted = point.wanted(i)
-            if not close(point.projected(i, np.asarray(given[i], np.float64)), wanted, 1e-2) and np.abs(wanted).max(initial=0) > 1e-3:
+            single = point.projected(i, np.asarray(given[i], np.float64))
+            if not close(single, wanted, 1e-2) and np.abs(wanted).max(initial=0) > 1e-3:
                 return [_finding(op, point.input_name(i), "dtype", "", "right in float64, but wrong in float32: "
                                  "digits are lost (a difference of large numbers), or a kernel is wrong.",
                                  _rule_source(op, i))]
