@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .autograd import Node, setting
-from .capture import capture
 from .tensor import Tensor, wrap
 
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
@@ -67,6 +66,8 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
+    from .capture import capture  # here, since what it captures knows Box
+
     if isinstance(y, capture):
         if not y.programs:
             raise ValueError(f"graph: {y.name} has not been captured{', since ' + y.gave_up if y.gave_up else ' yet'}")
