@@ -329,4 +329,4 @@ function choose(i) {
 }
 if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
 show(0);
-document.documentElement.dataset.ready = "yes";
+requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; });  // after the first picture
