@@ -105,7 +105,7 @@ function moved() {
   world.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
   if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; cull(); }); }
 }
-const FAR = 0.3;  // smaller than this no text can be read: boxes are then only painted, thousands in a few milliseconds
+const FAR = 0.45;  // smaller than this no text can be read: boxes are then only painted, thousands in a few milliseconds
 function far() {
   const map = $("map"), { width, height } = svg.getBoundingClientRect(), pen = map.getContext("2d");
   const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name);
