@@ -3,7 +3,8 @@ OUT ?= runs
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos test bench lint clean
+.PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test \
+        bench lint clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -45,6 +46,12 @@ demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.uncertainty --out $(OUT)/uncertainty.png
 	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
 	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
+
+explore: $(STAMP)  ## pages to step through the graphs of an MLP, a ResNet-S and a small GPT block, in runs/explore
+	$(BIN)/python -m tinygrad_like.learn explore --out $(OUT)/explore
+
+puzzles: $(STAMP)  ## make 24 ops without their rules in runs/puzzles, and check each when it is saved
+	$(BIN)/python -m tinygrad_like.learn puzzles $(OUT)/puzzles --watch
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
 	$(BIN)/python -m pytest

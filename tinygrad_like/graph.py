@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .autograd import Node
-from .capture import capture
-from .tensor import Tensor
+import numpy as np
+
+from .autograd import Node, setting
+from .tensor import Tensor, wrap
 
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
 _LETTER, _HEIGHT, _GAP, _BEND, _MARGIN = 7.4, 38, 18, 34, 12
@@ -56,14 +57,17 @@ class Picture:
     _repr_svg_ = svg  # what Jupyter asks for
 
 
-def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = ()) -> Picture:
+def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] = (), expand: bool = False) -> Picture:
     """The graph behind y: every op that was recorded, with the shape of its result, and the leaves it stands on.
 
     names: of leaves, such as `model.named_parameters()` or `{"x": x}`; others are called "leaf". What needs no gradient
     is not recorded, and so not drawn.
+    expand: draw a fused op as the ops of its reference, so that a whole MLP shows its layers, sums and skips.
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
+    from .capture import capture  # here, since what it captures knows Box
+
     if isinstance(y, capture):
         if not y.programs:
             raise ValueError(f"graph: {y.name} has not been captured{', since ' + y.gave_up if y.gave_up else ' yet'}")
@@ -73,31 +77,78 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
     if not y.requires_grad:
         raise ValueError("graph: nothing was recorded for this Tensor, since it depends on nothing that requires grad")
     known = {id(x): name for name, x in (names.items() if isinstance(names, Mapping) else names)}
-    number: dict[Node | Tensor, int] = {}
-    stack: list[Node | Tensor] = [y.node or y]
-    while stack:
-        node = stack.pop()
-        if node in number:
-            continue
-        number[node] = len(number)
-        if isinstance(node, Node):
-            if node.parents is None:
-                raise RuntimeError(f"graph: backward has freed the graph through {node.op.name}; draw it before, or "
-                                   "pass retain_graph=True to backward")
-            stack += [p for p in node.parents if p is not None]
-    # By creation, so that an op comes after what it is computed from; leaves first, as they were met.
-    order = sorted(number, key=lambda n: (n.order, 0) if isinstance(n, Node) else (0, -number[n]))
+    parents = behind(y, expand)
+    order = list(parents)
     place = {n: i for i, n in enumerate(order)}
     boxes = [Box(n.op.name.strip("_"), n.shape, False) if isinstance(n, Node) else
              Box(known.get(id(n), "leaf"), n.shape, True) for n in order]
-    arrows = [(place[p], place[n]) for n in order if isinstance(n, Node) for p in n.parents if p is not None]
+    arrows = [(place[p], place[n]) for n in order for p in parents[n] if p is not None]
     return Picture(boxes, arrows)
+
+
+def behind(y: Tensor, expand: bool = False) -> dict[Node | Tensor, list]:
+    """Every node and leaf behind y with the parents of each (None for what needs no gradient); after its parents.
+
+    expand: put in place of a fused op the nodes of its reference. Raises RuntimeError if backward has freed the graph.
+    """
+    parents: dict[Node | Tensor, list] = {}
+    when: dict[Node | Tensor, tuple] = {}  # by creation: nodes of a reference where the fused op was
+    instead: dict[Node | Tensor, Node | Tensor] = {}
+    stack: list[tuple[Node | Tensor, tuple]] = [(y.node or y, ())]
+    while stack:
+        node, inside = stack.pop()
+        if node in parents or node in instead:
+            continue
+        if not isinstance(node, Node):
+            parents[node], when[node] = [], (0, -len(when))  # leaves first, as they were met
+            continue
+        if node.parents is None:
+            raise RuntimeError(f"graph: backward has freed the graph through {node.op.name}; draw it before, or "
+                               "pass retain_graph=True to backward")
+        stamp = (*inside, node.order)
+        found = opened(node) if expand else None
+        if found is not None:
+            result, aliases = found
+            instead[node] = result
+            stack.append((result, stamp))
+            instead |= {a: p for a, p in zip(aliases, node.parents, strict=True) if a is not None}
+        else:
+            parents[node], when[node] = list(node.parents), stamp
+        stack += [(p, inside) for p in node.parents if p is not None]
+
+    def real(node):
+        while node in instead:
+            node = instead[node]
+        return node
+
+    order = sorted(parents, key=lambda n: when[n])
+    return {n: [p if p is None else real(p) for p in parents[n]] for n in order}
+
+
+def opened(node: Node) -> tuple[Node | Tensor, list] | None:
+    """The graph of a fused op's reference, at what the node saved: its result, and a leaf for each input (or None).
+
+    None if the op has no reference, or its result stands on no input.
+    """
+    op: Any = node.op
+    if getattr(op, "reference", None) is None or node.saved is None or node.parents is None:
+        return None
+    with setting("recording", False):
+        saved = op._saved(node)
+    given = saved[0] if op.variadic else saved[: len(op.inputs)]
+    options = dict(zip(op.options, saved[len(op.inputs):], strict=False))
+    with setting("recording", True):
+        leaves = [x if p is None else Tensor(x, requires_grad=True) for x, p in zip(given, node.parents, strict=True)]
+        result = op.reference(*[wrap(x) if isinstance(x, np.ndarray) else x for x in leaves], **options)
+    if result.node is None:
+        return None
+    return result.node, [None if p is None else x for x, p in zip(leaves, node.parents, strict=True)]
 
 
 # Layout (Sugiyama et al., Methods for visual understanding of hierarchical system structures, 1981) -------------------
 
 
-class _Layout:
+class Layout:
     """Places of boxes: ops near their neighbours, leaves where there is room beside them.
 
     An arrow across several rows bends in each, at a point that is placed like a narrow box.
@@ -163,7 +214,7 @@ class _Layout:
 def _drawn(picture: Picture) -> str:
     from html import escape  # here, not at the top: it takes 4 ms, and few programs draw
 
-    at = _Layout(picture)
+    at = Layout(picture)
     right = max(x + w / 2 for x, w in zip(at.x, at.width, strict=True)) + _MARGIN
     bottom = len(at.rows) * (_HEIGHT + _BEND) - _BEND + 2 * _MARGIN
     lines = [

@@ -54,9 +54,9 @@ def test_the_first_diagnosis_of_mutants_is_right():
     chosen = random.Random(0).sample(list(mutants(CASES)), 400)
     wrong = []
     for label, expected, op, points in chosen:
-        start = time.perf_counter()
+        start = time.thread_time()
         found = check_op(op, points)
-        assert time.perf_counter() - start < 1, label
+        assert time.thread_time() - start < 1, label
         if not found or found[0].kind not in expected:
             wrong.append(f"{label}: {found[0].kind if found else 'nothing'}")
     assert len(wrong) <= 20, "\n".join(wrong)
@@ -109,10 +109,11 @@ WRONG = {
     "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "a sum is missing there: 'g \\* out'"),
     "transposed": (declare(product, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a.transpose(), g)),
                    "transposed", "'b' should be 'transpose\\(b, -1, -2\\)'"),
-    "shape": (declare(mean, x=lambda g, x_shape: g / x_shape[0]), "sum", "g must be repeated along axis 0"),
+    "shape": (declare(mean, x=lambda g, x_shape: g / x_shape[0]), "sum", "g must be repeated along the axes"),
     "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
     "ties": (declare(top, x=lambda g, x, out: ops.where(ops.eq(x, out), g, 0.0)), "points", "must share g"),
-    "numpy": (declare(sine, x=lambda g, x: g * np.cos(x)), "numpy", "calls NumPy on what may be a Tensor"),
+    "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.heaviside(x, 0.0)), "numpy",
+              "calls NumPy on what may be a Tensor"),
     "second": (declare(sine, x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x)), "second order",
                "treats 'x' as a constant"),
     "dtype": (declare(sine, x=lambda g, x: g * ops.cos(x) * np.float64(1)), "dtype", "not NumPy's"),
@@ -142,6 +143,25 @@ def test_the_entry_that_differs_most():
     (finding,), _ = check_one(scaled)
     assert finding.entry in ("d out[0, 2] / d x[0, 2]: the rule gives 5, differences give 3",
                              "d out[1, 2] / d x[1, 2]: the rule gives 5, differences give 3")
+
+
+def test_a_joint_rule_that_ignores_what_is_wanted():
+    op = primitive(lambda a, b: a * b)
+    op.joint_vjp(lambda g, a, b, wanted: [g * b, g * a] if all(wanted) else [g * b, g * b])
+    (finding,), _ = check_one(op)
+    assert finding.kind == "wanted" and finding.input == "b"
+
+
+def test_an_op_that_is_right_only_at_some_shapes():
+    """np.outer flattens: of matrices it makes something that these rules do not mean."""
+    def outer(a, b):
+        return np.outer(a, b)
+
+    op = declare(outer, a=lambda g, b: ops.matmul(g, b), b=lambda g, a: ops.matmul(a, g))
+    findings, told = check_one(op)
+    assert findings and "It is right at inputs of shape (4,), (4,); (4,), (3,)." in told
+    example(op, (4,), (3,))
+    assert check_one(op)[0] == []
 
 
 FILE = '''

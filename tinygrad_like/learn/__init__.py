@@ -5,6 +5,7 @@
     python -m tinygrad_like.learn explore my_model.py
 """
 
+from .explore import explore
 from .inputs import example
 
-__all__ = ["example"]
+__all__ = ["example", "explore"]

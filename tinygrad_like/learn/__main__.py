@@ -6,7 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from .examples import explore_file, write
 from .files import check_file
+from .pages import renew
+from .puzzles import make, status, watch
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -14,11 +17,52 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="say of every op in a file whether its rules are right, and if not, why")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.py")
+    puzzles = commands.add_parser("puzzles", help="make a folder of ops without their rules, to be found by you")
+    puzzles.add_argument("folder", nargs="?", type=Path, default=Path("puzzles"), help="default: puzzles")
+    puzzles.add_argument("--watch", action="store_true", help="check every file when it is saved")
+    explore = commands.add_parser("explore", help="make a page that steps through a graph, forward and backward")
+    explore.add_argument("file", nargs="?", type=Path, metavar="FILE.py",
+                         help="a program; what it first calls backward() on is explored, else its variable `loss`. "
+                              "Without a file: an MLP, a ResNet-S and a block of a GPT")
+    explore.add_argument("--out", type=Path, help="the page, default FILE.html; without a file a folder, default .")
+    commands.add_parser("pages", help="take what the tools say of ops from docs/ops anew, after a page has changed")
     options = parser.parse_args(arguments)
+    if options.command == "pages":
+        print(renew())
+        return 0
+    if options.command == "explore":
+        return _explore(options)
+    if options.command == "puzzles":
+        return _puzzles(options)
     reports = [check_file(path) for path in options.files]
     for report in reports:
         print(report)
     return 0 if all(report.right for report in reports) else 1
+
+
+def _puzzles(options: argparse.Namespace) -> int:
+    paths = make(options.folder)
+    if options.watch:
+        try:
+            watch(paths)
+        except KeyboardInterrupt:
+            return 0
+    print(status(paths))
+    return 0
+
+
+def _explore(options: argparse.Namespace) -> int:
+    if options.file is None:
+        paths = write(options.out or Path("."))
+    else:
+        try:
+            paths = [explore_file(options.file, options.out or options.file.with_suffix(".html"))]
+        except (ValueError, OSError) as error:
+            print(error)
+            return 1
+    for path in paths:
+        print(f"{path}: open it in a browser")
+    return 0
 
 
 if __name__ == "__main__":

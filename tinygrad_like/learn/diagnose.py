@@ -20,7 +20,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
-    for hypothesis in (_sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
+    for hypothesis in (_alone, _sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
                        _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
@@ -30,6 +30,14 @@ def first_order(rule: Rule) -> Diagnosis:
 
 
 # Hypotheses -----------------------------------------------------------------------------------------------------------
+
+
+def _alone(rule: Rule) -> Diagnosis | None:
+    """A joint rule that is right if all inputs are wanted, and wrong if only this one is."""
+    if rule.joint and rule.explains(rule.raw):
+        return Diagnosis("wanted", "the rule is right if the gradients of all inputs are wanted, but not if only that "
+                         f"of {rule.input!r} is: each must be computed by itself where `wanted` says so.")
+    return None
 
 
 def _linear(rule: Rule) -> Diagnosis | None:
@@ -179,7 +187,8 @@ def _function(rule: Rule) -> Diagnosis | None:
     if any(t is None for t in tables):
         return None
     names = set.intersection(*[set(t[1]) for t in tables if t is not None])
-    joined = {name: np.concatenate([t[1][name] for t in tables if t is not None]) for name in sorted(names)}
+    joined = {name: np.concatenate([t[1][name] for t in tables if t is not None])
+              for name in sorted(names, key=lambda n: (n == "out", n))}
     ratio = np.concatenate([t[0] for t in tables if t is not None])
     if len(ratio) < 3:
         return None
@@ -237,7 +246,7 @@ _WHY = {
 
 def edited(rule: Rule, families: Sequence[Callable] = repair.REST) -> Diagnosis | None:
     """One change in the rule's source makes it right."""
-    found = rule.repaired(families, 0.6)
+    found = rule.repaired(families, 0.7)
     if found is None:
         return None
     kind = found.kind.split()[-1]
@@ -257,21 +266,24 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
         wanted = point.wanted(rule.i)
         with np.errstate(all="ignore"):
             off = ~(np.abs(c - wanted) <= 1e-6 * np.abs(wanted).max(initial=0) + 1e-8)
-        named = [(point.input_name(k), point.inputs[k]) for k in point.vary] + [("out", point.out), ("g", point.g)]
+        named = [(point.input_name(k), x) for k, x in enumerate(point.inputs) if isinstance(x, np.ndarray)]
+        named.append(("out", point.out))
         wrong.append(off.reshape(-1))
         for name, v in named:
             if v.shape == off.shape:
                 at.setdefault(name, []).append(v.reshape(-1))
-    if not wrong or all(w.all() for w in wrong):
+    if not wrong or all(w.all() for w in wrong) or not any(w.any() for w in wrong):
         return None
     mask = np.concatenate(wrong)
     conditions: dict[str, Callable[[Array], Array]] = {
         "> 0": lambda v: v > 0, "< 0": lambda v: v < 0, "is 0": lambda v: v == 0, "is not 0": lambda v: v != 0,
-        "> 1": lambda v: v > 1, "< 1": lambda v: v < 1}
+        "> 1": lambda v: v > 1, "< 1": lambda v: v < 1,
+        "is true": lambda v: v, "is false": lambda v: ~v}
     for name, parts in at.items():
         v = np.concatenate(parts)
         for text, test in conditions.items():
-            if v.shape == mask.shape and np.array_equal(test(v), mask):
+            if v.shape == mask.shape and (v.dtype == bool) == text.startswith(("is t", "is f")) and \
+                    np.array_equal(test(v), mask):
                 return Diagnosis("points", f"wrong at some points only: where {name} {text}; elsewhere it is right.")
     names = sorted(at)
     for a, b in itertools.combinations(names, 2):

@@ -33,10 +33,10 @@ def explain(f: Callable, inputs: Sequence[Any]) -> str:
     xs = [Tensor(x, requires_grad=True) if _floating(x) else x for x in inputs]
     with setting("watchers", (*mode.watchers, watch)), setting("recording", True):
         f(*xs)
-    until = time.perf_counter() + _SECONDS
+    until = time.thread_time() + _SECONDS
     for op, found in calls.items():
         points = _points(op, found)
-        if points and time.perf_counter() < until:
+        if points and time.thread_time() < until:
             findings = check_op(op, points)
             if findings:
                 return str(findings[0])

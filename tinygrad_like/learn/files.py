@@ -13,7 +13,7 @@ from typing import Any
 
 from ..primitive import Primitive, declared
 from .check import Finding, check_op
-from .inputs import points
+from .inputs import others, points
 from .source import source
 
 
@@ -58,9 +58,18 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
         return [], f"{op.name}: not checked: {error}"
     found = check_op(op, where)
     if found:
-        return found, "\n".join(map(str, found))
+        return found, "\n".join([*map(str, found), *_elsewhere(op)])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
     return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}"
+
+
+def _elsewhere(op: Primitive) -> list[str]:
+    """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
+    shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in others(op) if not check_op(op, [p])]
+    if not shapes:
+        return []
+    return [f"    It is right at inputs of shape {'; '.join(shapes[:3])}. If it is meant for such only, say so: "
+            f"example({op.name}, {shapes[0]})"]
 
 
 def load(path: Path) -> Any:

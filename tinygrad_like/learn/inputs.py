@@ -61,6 +61,15 @@ def points(op: Primitive) -> list[Point]:
     return found
 
 
+def others(op: Primitive) -> list[Point]:
+    """All inputs that were tried and that the op takes, if nobody named any."""
+    if op in _examples:
+        return []
+    count = 2 if op.variadic else len(op.inputs)
+    shapes = dict.fromkeys(shapes for family in _SHAPES.get(count, []) for shapes in family if any(shapes))
+    return [point for s in shapes if (point := _filled(op, s, next(_options(op)))) is not None]
+
+
 def _options(op: Primitive) -> Iterator[dict]:
     """Values for options without a default."""
     fills: list[dict] = [{}]

@@ -59,7 +59,19 @@ class Point:
 
     @cached_property
     def _numeric(self) -> dict[int, np.ndarray]:
-        return {i: differences(lambda d, i=i: self.moved(i, d), self.inputs[i].shape) for i in self.vary}
+        return {i: self.projected(i, differences(lambda d, i=i: self.moved(i, d), self.inputs[i].shape))
+                for i in self.vary}
+
+    def projected(self, i: int, rows: np.ndarray) -> np.ndarray:
+        """Gradients for input i, one a row, as far as they can be told: of symmetric matrices, their symmetric part.
+
+        A function of such, as a Cholesky factor, may read one half of them only; its rule then gives both the same.
+        """
+        x = self.inputs[i]
+        if not symmetric(x):
+            return rows
+        parts = rows.reshape(-1, *x.shape)
+        return (0.5 * (parts + parts.swapaxes(-1, -2))).reshape(rows.shape)
 
     def wanted(self, i: int) -> np.ndarray:
         """What the rule of input i should give for the cotangent `self.g`."""
@@ -92,7 +104,7 @@ class Point:
                 g = np.zeros(self.out.shape)
                 g.reshape(-1)[j] = 1.0
                 rows.append(self.pull(g, i)[i].reshape(-1))
-            self._analytic[i] = np.array(rows).reshape(self.out.size, self.inputs[i].size)
+            self._analytic[i] = self.projected(i, np.array(rows).reshape(self.out.size, self.inputs[i].size))
         return self._analytic[i]
 
     @cached_property
@@ -144,17 +156,24 @@ class Point:
             moves.append(lambda d, i=i: paired([x + d if k == i else x for k, x in enumerate(self.inputs)], self.g))
         moves.append(lambda d: paired(self.inputs, self.g + d))
         parts = []
-        for name, c, move in zip([*map(self.input_name, self.vary), "g"], found, moves, strict=True):
-            if along(c, move, rng):
+        inputs = [*(self.inputs[i] for i in self.vary), self.g]
+        for name, x, c, move in zip([*map(self.input_name, self.vary), "g"], inputs, found, moves, strict=True):
+            if along(c, move, rng, x is not self.g and symmetric(x)):
                 continue
             parts.append((name, c, differences(move, c.shape).reshape(c.shape)))
         return parts
 
 
-def along(gradient: np.ndarray, f: Callable[..., np.ndarray], rng: np.random.Generator) -> bool:
-    """Whether a gradient agrees with differences of f in two random directions."""
+def symmetric(x: np.ndarray) -> bool:
+    """Whether x is symmetric matrices, which then are to stay so."""
+    return x.ndim > 1 and x.shape[-1] == x.shape[-2] > 1 and np.allclose(x, x.swapaxes(-1, -2), rtol=1e-12, atol=0)
+
+
+def along(gradient: np.ndarray, f: Callable[..., np.ndarray], rng: np.random.Generator, stays: bool) -> bool:
+    """Whether a gradient agrees with differences of f in two random directions; symmetric ones, if x stays so."""
     for _ in range(2):
         u = rng.standard_normal(gradient.shape)
+        u = u + u.swapaxes(-1, -2) if stays else u
         numeric = differences(lambda t, u=u: f(t * u), ())[0, 0]
         scale = np.abs(gradient).max(initial=0) * np.sqrt(gradient.size)
         if not abs(np.vdot(gradient, u) - numeric) <= 1e-6 * max(scale, abs(numeric)) + 1e-8:

@@ -39,6 +39,12 @@ def reordered(rule: Rule) -> Diagnosis | None:
         if rule.explains_running(lambda p, order=order: order(rule.raw(p))):
             return Diagnosis("transposed", f"the gradient is {text}: where the sizes differ, that is an error; "
                              "where they agree, the right numbers stand in other places.")
+    if rule.running and len(rule.running) == len(rule.points) and all(_forward(p, rule.i) for p in rule.points):
+        return Diagnosis("transposed", "the rule multiplies by the Jacobian, not by its transpose: it carries a change "
+                         "of the input forward, where g has to be carried back.")
+    if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
+        return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
+                         "must put back the order that the forward changed.")
     if len(rule.running) == len(rule.points) and all(_same_numbers(p, rule.i) for p, _ in rule.running):
         return Diagnosis("transposed", "the gradient is permuted: every row of the Jacobian has the right numbers, in "
                          "other places.")
@@ -50,7 +56,23 @@ def reordered_shape(rule: Rule) -> Diagnosis | None:
     for text, order in _orders(max((c.ndim for p in rule.points if (c := rule.raw(p)) is not None), default=0)):
         if rule.explains(lambda p, order=order: order(rule.raw(p))):
             return Diagnosis("transposed", f"the gradient is {text}, so it has not the shape of {rule.input!r}.")
+    if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
+        return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
+                         "must put back the order that the forward changed.")
     return None
+
+
+def _forward(point: Point, i: int) -> bool:
+    right = point.numeric(i)
+    return right.shape[0] == right.shape[1] and not close(right.T, right) and close(point.analytic(i), right.T)
+
+
+def _permuted(point: Point, rule: Rule) -> bool:
+    """Whether some order of the axes makes it right at this point."""
+    c, wanted = rule.raw(point), point.wanted(rule.i)
+    if c is None or sorted(c.shape) != sorted(wanted.shape) or not 1 < c.ndim < 5:
+        return False
+    return any(close(c.transpose(axes), wanted) for axes in itertools.permutations(range(c.ndim)))
 
 
 def _same_numbers(point: Point, i: int) -> bool:
@@ -68,15 +90,13 @@ def _sums(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 def summed(rule: Rule) -> Diagnosis | None:
     """A sum over axes that is missing or one too many, of the result or of g; or a missing repetition."""
     ndim, first = rule.points[0].inputs[rule.i].ndim, rule.points[0]
-    raw = rule.raw(first)
-    if raw is not None and raw.ndim < ndim:
-        for over in itertools.combinations(range(ndim), ndim - raw.ndim):
-            def repeated(p, over=over):
-                return np.broadcast_to(np.expand_dims(rule.raw(p), over), p.inputs[rule.i].shape)
-            axes = " and ".join(map(str, over))
-            if rule.explains(repeated):
-                return Diagnosis("sum", f"g must be repeated along axis {axes}: the output has lost it, the gradient "
-                                 "must have the shape of the input again (`spread`, `expand` or `unsqueeze`).")
+    if all(_repeatable(p, rule) for p in rule.points) and any(
+            (c := rule.raw(p)) is not None and c.size < p.inputs[rule.i].size for p in rule.points):
+        return Diagnosis("sum", "g must be repeated along the axes that the output has lost: the gradient must have "
+                         "the shape of the input again (`spread`, `expand` or `unsqueeze`).")
+    if all(_off_by_mean(p, rule) for p in rule.points):
+        return Diagnosis("term", "a term is missing that takes off the mean of the gradient: the output does not "
+                         "change when all elements are shifted by the same, so the gradient adds up to 0.")
     for text, over in _sums(ndim):
         if rule.explains(lambda p, over=over: _spread(rule.raw(p), over)):
             return Diagnosis("sum", f"a sum over {text} of the gradient is missing.")
@@ -88,6 +108,26 @@ def summed(rule: Rule) -> Diagnosis | None:
         if rule.explains(lambda p, over=over: rule.raw(p, _spread(p.g, over))):
             return Diagnosis("sum", f"a sum of g over {text} is missing.")
     return None
+
+
+def _repeatable(point: Point, rule: Rule) -> bool:
+    """Whether the rule's result, repeated along some axes, is right at this point."""
+    c, wanted = rule.raw(point), point.wanted(rule.i)
+    if c is None or c.ndim > wanted.ndim:
+        return False
+    for over in itertools.combinations(range(wanted.ndim), wanted.ndim - c.ndim):
+        try:
+            if close(np.broadcast_to(np.expand_dims(c, over), wanted.shape), wanted):
+                return True
+        except ValueError:
+            continue
+    return False
+
+
+def _off_by_mean(point: Point, rule: Rule) -> bool:
+    c, wanted = rule.raw(point), point.wanted(rule.i)
+    return c is not None and c.shape == wanted.shape and any(
+        close(c - c.mean(over, keepdims=True), wanted) for _, over in _sums(c.ndim))
 
 
 def _spread(c: Array | None, over: tuple[int, ...]) -> Array | None:

@@ -41,7 +41,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
     """
     if where.tree is None:
         return None
-    seen, until = {ast.dump(where.tree)}, time.perf_counter() + seconds
+    seen, until = {ast.dump(where.tree)}, time.thread_time() + seconds  # of its own: others may be busy
     space = {**namespace(rule), "_ops": ops}
     shapes, known = [n for n in available if n.endswith("_shape")], [*arrays]
     tree: Any = ast.parse(ast.unparse(where.tree)).body[0]  # a copy
@@ -49,9 +49,13 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
     lines = [(a.lineno, b) for a, b in zip(_expressions(where.tree), _expressions(tree), strict=True)]
     line_of = {id(b): n for n, b in lines}
     for family in families:
+        if family is other_names:
+            found = _everywhere(tree, known, lambda: _made(tree, space, names, [*available, *shapes]), right)
+            if found is not None:
+                return Repair("name", *found, where.line)
         for parent, field, k, node in list(_slots(tree)):
             for kind, new in family(node, available if family in (functions, sums) else known, space):
-                if time.perf_counter() > until:
+                if time.thread_time() > until:
                     return None
                 _put(parent, field, k, new)
                 key = ast.dump(tree)
@@ -61,6 +65,23 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
                     if made is not None and right(*made):
                         return Repair(kind, ast.unparse(node), ast.unparse(new), line_of.get(id(node), where.line))
                 _put(parent, field, k, node)
+    return None
+
+
+def _everywhere(tree: Any, known: Sequence[str], made: Callable, right: Callable) -> tuple[str, str] | None:
+    """A name, and the one that should stand in all places where it stands."""
+    places = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    for old in dict.fromkeys(n.id for n in places if n.id in known):
+        here = [n for n in places if n.id == old]
+        for new in known if len(here) > 1 else ():
+            for n in here:
+                n.id = new
+            changed = made()
+            fits = new != old and changed is not None and right(*changed)
+            for n in here:
+                n.id = old
+            if fits:
+                return old, new
     return None
 
 
@@ -181,6 +202,10 @@ def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[st
             yield kind, part
         if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name):
             yield kind, node.func.value
+        if name in _SUMS and not any(k.arg in ("keepdim", "keepdims") for k in node.keywords):
+            for option in ("keepdim", "keepdims"):
+                kept = ast.keyword(option, ast.Constant(True))
+                yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
         for i, keyword in enumerate(node.keywords):
             for value in _options(keyword, known):
                 changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]

@@ -54,8 +54,13 @@ class Rule:
         for point in self.points:
             c = self.raw(point)
             c = None if c is None or c.dtype.kind != "f" else fitted(c, point.inputs[self.i].shape)
-            if c is not None:
-                found.append((point, c))
+            if c is None:
+                continue
+            try:
+                point.analytic(self.i)
+            except Exception:  # what it gives for other inputs may be what is wrong
+                continue
+            found.append((point, c))
         return found
 
     def explains(self, predict: Callable[..., Any]) -> bool:
@@ -69,7 +74,7 @@ class Rule:
         """The same where the rule itself runs; its error elsewhere is then a consequence."""
         return bool(self.running) and all(self._right(point, predict) for point, _ in self.running)
 
-    def _right(self, point: Point, predict: Callable) -> bool:
+    def _right(self, point: Point, predict: Callable[..., Any]) -> bool:
         try:
             c = predict(point)
         except Exception:
@@ -83,9 +88,12 @@ class Rule:
     def repaired(self, families: Sequence[Callable], seconds: float) -> repair.Repair | None:
         """A change of the rule's source that makes it right at every point."""
         def right(made: Callable, names: list[str]) -> bool:
-            if not self._right(self.points[0], lambda p: p.call_rule(made, names, self.i, p.g, self.joint)):
-                return False
-            return self.explains(lambda p: p.call_rule(made, names, self.i, p.g, self.joint))
+            for point in self.points:
+                for i in point.vary if self.joint else [self.i]:
+                    if not Rule(self.points, i)._right(
+                            point, lambda p, i=i: p.call_rule(made, names, i, p.g, self.joint)):
+                        return False
+            return True
 
         values = self.points[0].values
         arrays = [n for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]

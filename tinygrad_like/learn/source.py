@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import os
+import textwrap
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -24,6 +25,13 @@ class Source(NamedTuple):
             return linecache.getline(self.file, self.line).rstrip()
         first = min([self.tree.lineno, *(d.lineno for d in getattr(self.tree, "decorator_list", []))])
         return "".join(linecache.getline(self.file, n) for n in range(first, self.tree.end_lineno + 1)).rstrip()
+
+    def own_text(self) -> str:
+        """Of a lambda only itself, without what stands around it in its line."""
+        if not isinstance(self.tree, ast.Lambda):
+            return textwrap.dedent(self.text())
+        whole = "".join(linecache.getlines(self.file))
+        return textwrap.dedent(ast.get_source_segment(whole, self.tree, padded=True) or "").strip()
 
     def where(self) -> str:
         short = os.path.relpath(self.file) if os.path.exists(self.file) else self.file

@@ -1,0 +1,192 @@
+"""The puzzles: every solution passes, is the shipped op's rule, and the common wrong answers are told apart."""
+
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, ops
+from tinygrad_like.learn.files import check_file, load
+from tinygrad_like.learn.pages import extracted, pages, plain
+from tinygrad_like.learn.puzzles import PUZZLES, TEXTBOOK, file_name, make, status, text, watch
+
+BY_NAME = {puzzle.name: puzzle for puzzle in PUZZLES}
+
+
+def test_there_are_24_of_rising_difficulty():
+    assert len(PUZZLES) == len(BY_NAME) == 24
+    assert PUZZLES[0].name == "add" and {"softmax", "batch_norm", "conv2d"} <= set(BY_NAME)
+
+
+def test_the_pages_are_those_of_the_docs():
+    assert pages() == extracted()  # if not: python -m tinygrad_like.learn pages
+
+
+def test_formulas_in_letters():
+    assert plain(r"\bar x = \frac{1}{\sqrt{v + \varepsilon}}\,\big( u - \mathrm{E}[u] \big)") == \
+        "x_bar = 1 / (sqrt(v + eps)) ( u - E[u] )"
+    assert plain(r"\langle g B^\top, dA \rangle_{ij}") == "<g B^T, dA>[ij]"
+    for page in pages().values():
+        assert len(page["hints"]) == 3 and all(page["hints"])
+        assert "\\" not in plain(page["formula"] + "".join(page["hints"]))
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_solution_passes_and_no_blank_does(name, tmp_path):
+    path = tmp_path / file_name(BY_NAME[name])
+    path.write_text(text(BY_NAME[name], solved=True))
+    assert check_file(path).right, check_file(path)
+    path.write_text(text(BY_NAME[name]))
+    report = check_file(path)
+    assert not report.right and {f.kind for f in report.findings} == {"open"}
+    assert path.read_text().count("# Hint ") == 3 and compile(path.read_text(), "", "exec")
+
+
+@pytest.mark.parametrize("name", [n for n in BY_NAME if n not in TEXTBOOK and n != "softmax"])
+def test_a_solution_is_the_source(name):
+    answer = re.search(rf"^{name}\.vjp\(.*?^example", text(BY_NAME[name], solved=True), re.M | re.S)[0]
+    rule = answer.removesuffix("example").rstrip()
+    module = sys.modules[getattr(ops, name).__wrapped__.__module__]
+    with open(module.__file__) as file:
+        assert rule in file.read()
+
+
+def test_what_is_written_for_the_puzzles_is_the_shipped_op(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, shapes in ("softmax", [(3, 4)]), ("batch_norm", [(2, 3, 2, 4), (3,), (3,)]), (
+            "conv2d", [(2, 3, 5, 4), (2, 3, 2, 3)]):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text(BY_NAME[name], solved=True))
+        xs = [Tensor(rng.standard_normal(shape), requires_grad=True) for shape in shapes]
+        mine, ours = getattr(load(path), name)(*xs), getattr(ops, name)(*xs)
+        np.testing.assert_allclose(mine.numpy(), ours.numpy(), rtol=1e-10, atol=1e-12)
+        g = rng.standard_normal(ours.shape)
+        for a, b in zip(mine.gradient(*xs, gradient=g), ours.gradient(*xs, gradient=g), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-12)
+
+
+# What many write first: op -> [(what stands in the solution, what is written instead, kind, what is said)]
+ANSWERS = {
+    "add": [("b=lambda g: g", "b=lambda g: -g", "sign", "minus what is right"),
+            ("a=lambda g: g", "a=lambda g, b: g * b", "function", "a factor of b"),
+            ("a=lambda g: g", "a=lambda g: 1.0", "error", "must return an array")],
+    "sub": [("b=lambda g: -g", "b=lambda g: g", "sign", "minus what is right")],
+    "mul": [("a=lambda g, b: g * b", "a=lambda g, a: g * a", "name", "'a' stands where 'b'"),
+            ("b=lambda g, a: g * a", "b=lambda g, a: a", "g", "g is not used"),
+            ("b=lambda g, a: g * a", "b=lambda g: g", "function", "a factor of a is missing")],
+    "div": [("-g * out / b", "g * out / b", "sign", "minus"), ("-g * out / b", "-g * out", "function", "a factor of b"),
+            ("g / b,", "g * b,", "function", "b\\^2 is one too many")],
+    "square": [("g * (2 * x)", "g * x", "factor", "1/2 times"), ("g * (2 * x)", "2 * x", "g", "g is not used")],
+    "exp": [("lambda g, out: g * out", "lambda g, out, x: g * out * x", "function", "a factor of x is one too many"),
+            ("g * out", "g * out * x", "name", "'x' is not among the rule's parameters.*lambda g, out, x: ..."),
+            ("lambda g, out: g * out", "lambda g, x: g * x", "name", "'x' stands where 'out'")],
+    "log": [("g / x", "g * x", "function", "x\\^2 is one too many"),
+            ("g / x", "g / x ** 2", "function", "a factor of x is missing"),
+            ("lambda g, x: g / x", "lambda g, out: g / out", "name", "'out' stands where 'x'")],
+    "cos": [("-g * sin(x)", "g * sin(x)", "sign", "minus"), ("-g * sin(x)", "-g * cos(x)", "function", "sin")],
+    "sqrt": [("lambda g, out: where(eq(out, 0), 0.0, g * 0.5 / where(eq(out, 0), 1.0, out))",
+              "lambda g, out: g * 2 / out", "factor", "4 times"),
+             ("g * 0.5 /", "g /", "factor", "2 times"), ("g * 0.5 /", "-g * 0.5 /", "sign", "minus")],
+    "sigmoid": [("(out * (1 - out))", "(out * (1 + out))", "sign", "'1 \\+ out' should be '1 - out'"),
+                ("lambda g, out: g * (out * (1 - out))", "lambda g, x: g * (x * (1 - x))", "name",
+                 "'x' stands where 'out'")],
+    "tanh": [("1 - out * out", "1 - out", "function", "\\(1 \\+ out\\) is missing"),
+             ("1 - out * out", "1 + out * out", "sign", "1 - out"),
+             ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
+              "'x' stands where 'out'")],
+    "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * np.heaviside(x, 0.0)", "numpy", "NumPy"),
+             ("out <= 0", "out > 0", "condition", "should be 'where\\(out > 0, g, 0.0\\)'"),
+             ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)"),
+             ("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * relu(x)", "function",
+              "a factor of x is one")],
+    "maximum": [("share(a, b, out)", "share(b, a, out)", "order", "share\\(a, b, out\\)"),
+                ("g * share(a, b, out)", "where(ge(a, b), g, 0.0)", "points", "equal")],
+    "where": [("a=lambda g, condition: where(condition, g, 0.0)", "a=lambda g: g", "points",
+               "where condition is false"),
+              ("where(condition, 0.0, g)", "where(condition, g, 0.0)", "condition", "should be")],
+    "permute": [("inverse(axes)", "axes", "transposed", "axes in another order")],
+    "expand": [("lambda g: g", "lambda g, x: g * x", "function", "of x is one too many"),
+               ("lambda g: g", "lambda g: g / 3", "factor", "1/3 times")],
+    "sum": [("spread(g, shape=x_shape, axis=axis, keepdim=keepdim)", "g", "sum", "repeated along"),
+            ("spread(g, shape", "0.5 * spread(g, shape", "factor", "1/2 times")],
+    "mean": [(", divisor=_count(x_shape, axis)", "", "mean", "rule of a sum where a mean is meant")],
+    "max": [(" * weights", "", "sum", "on which that output does not depend")],
+    "cumsum": [("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "cumsum(g, axis=axis)", "transposed",
+                "by the Jacobian, not by its transpose"),
+               ("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "g", "sum", "lost")],
+    "batched_matmul": [("batched_matmul(g, transpose(b, -1, -2))", "batched_matmul(g, b)", "transposed",
+                        "'transpose\\(b, -1, -2\\)'"),
+                       ("batched_matmul(transpose(a, -1, -2), g)", "batched_matmul(g, transpose(a, -1, -2))", "order",
+                        "wrong order")],
+    "softmax": [(" - sum(g * out, axis=axis, keepdim=True)", "", "sum", "lost"),
+                ("out * (g - sum(g * out, axis=axis, keepdim=True))", "g * out * (1 - out)", "sum", "lost"),
+                ("sum(g * out", "mean(g * out", "mean", "mean and a sum"),
+                (", keepdim=True)", ")", "option", "keepdim=True")],
+    "batch_norm": [("(u - u.mean(over, keepdims=True) - xhat", "(u - xhat", "term",
+                    "takes off the mean"),
+                   ("g.sum(over)]", "g.mean(over)]", "mean", "1 / n times")],
+    "conv2d": [("weight.reshape(weight.shape[0], -1).T @ pixels", "weight.reshape(weight.shape[0], -1) @ pixels",
+                "transposed", "should be 'transpose\\(weight.reshape")],
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_common_wrong_answers_are_told_apart(name, tmp_path):
+    path = tmp_path / "answer.py"
+    for right, wrong, kind, said in ANSWERS[name]:
+        solution = text(BY_NAME[name], solved=True)
+        assert right in solution, right
+        path.write_text(solution.replace(right, wrong))
+        report = check_file(path)
+        assert not report.right and report.findings, f"{wrong} passes"
+        finding = report.findings[0]
+        assert re.fullmatch(kind, finding.kind) and re.search(said, finding.text), f"{wrong}\n{report}"
+
+
+def test_a_folder_is_made_once(tmp_path):
+    paths = make(tmp_path / "puzzles")
+    assert len(paths) == 24 and "0 of 24 solved" in status(paths)
+    paths[0].write_text(text(PUZZLES[0], solved=True))
+    paths[1].unlink()
+    assert make(tmp_path / "puzzles") == paths
+    told = status(paths)
+    assert "1 of 24 solved" in told and re.search("01_add.py +solved\n +02_sub.py +open", told)
+    assert f"Next: open {paths[1]}" in told
+
+
+def test_watching(tmp_path):
+    paths, seen = make(tmp_path), []
+
+    class Enough(Exception):
+        pass
+
+    def show(told):
+        seen.append(told)
+        if "Solved." in told:
+            raise Enough
+
+    def solve():
+        while not seen:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        paths[2].write_text(text(PUZZLES[2], solved=True).replace("g * b", "-g * b"))
+        while len(seen) < 2:
+            time.sleep(0.01)
+        paths[2].write_text(text(PUZZLES[2], solved=True))
+
+    thread = threading.Thread(target=solve)
+    thread.start()
+    with pytest.raises(Enough):
+        watch(paths, show, pause=0.02)
+    thread.join()
+    assert "sign: the rule gives minus what is right" in seen[1] and len(seen) == 3
+
+
+def test_the_command(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "tinygrad_like.learn", "puzzles", tmp_path / "mine"],
+                          capture_output=True, text=True, check=True)
+    assert "0 of 24 solved" in done.stdout and len(list((tmp_path / "mine").glob("*.py"))) == 24

@@ -1,0 +1,87 @@
+"""What the command explores: a program's loss; or an MLP, a ResNet-S and a block of a GPT on a few examples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..random import manual_seed
+from ..tensor import Tensor
+from .explore import explore, page
+from .trace import Trace, Watch
+
+
+def examples() -> dict[str, tuple[Any, Callable[[], Tensor]]]:
+    """name -> (model, a function that computes the loss)."""
+    import nn  # only here: the tools themselves need no layers
+    import nn.functional as F
+
+    manual_seed(0)
+    x, labels = Tensor.randn(4, 6), Tensor([0, 2, 1, 2])
+    mlp, resnet = nn.MLP([6, 8, 3]), nn.ResNetS(6, width=8, blocks=2, num_classes=3)
+    block, words = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, norm_first=True), Tensor.randn(2, 5, 8)
+    return {
+        "mlp": (mlp, lambda: F.cross_entropy(mlp(x), labels)),
+        "resnet_s": (resnet, lambda: F.cross_entropy(resnet(x), labels)),
+        "gpt_block": (block, lambda: (block(words) ** 2).mean()),
+    }
+
+
+def write(folder: Path) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return [explore(loss, folder / f"{name}.html", model, title=name) for name, (model, loss) in examples().items()]
+
+
+class _Reached(BaseException):
+    """A program has come to its first backward()."""
+
+
+def explore_file(file: Path, out: Path) -> Path:
+    """Run a program up to its first `backward()`, and write the page of what that was called on; else of `loss`.
+
+    Raises ValueError if there is neither, and what the program raises.
+    """
+    space: dict[str, Any] = {"__name__": "__main__", "__file__": str(file)}
+    reached: list[tuple[Tensor, Any]] = []
+
+    def catch(self: Tensor, gradient: Any = None, *args: Any, **options: Any) -> None:
+        reached.append((self, gradient))
+        raise _Reached
+
+    code = compile(file.read_text(encoding="utf-8"), str(file), "exec")
+    before, path = Tensor.backward, list(sys.path)
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        Tensor.backward = catch  # type: ignore[method-assign]
+        with Watch() as watch:
+            exec(code, space)
+    except _Reached:
+        pass
+    finally:
+        Tensor.backward, sys.path[:] = before, path  # type: ignore[method-assign]
+    loss, gradient = reached[0] if reached else (space.get("loss"), None)
+    if not isinstance(loss, Tensor) or not loss.requires_grad:
+        raise ValueError(f"{file}: calls backward() on nothing, and has no recorded Tensor named `loss`")
+    gradient = gradient.data if isinstance(gradient, Tensor) else gradient
+    out.write_text(page(Trace(loss, gradient, watch.calls), _Named(space), file.stem), encoding="utf-8")
+    return out
+
+
+class _Named:
+    """The models and leaves among a program's variables, by their names."""
+
+    def __init__(self, space: dict[str, Any]):
+        self.models = [(name, v) for name, v in space.items() if hasattr(type(v), "named_modules")]
+        self.leaves = [(name, v) for name, v in space.items() if isinstance(v, Tensor)]
+
+    def named_modules(self) -> Iterator[tuple[str, Any]]:
+        for name, model in self.models:
+            for inner, module in model.named_modules():
+                yield inner or ("" if len(self.models) == 1 else name), module
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        yield from self.leaves
+        for _, model in self.models:
+            yield from model.named_parameters()

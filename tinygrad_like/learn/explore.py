@@ -1,0 +1,358 @@
+"""A page to step through a recorded graph, forward and backward: one HTML file, which asks nothing of any server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..autograd import Node
+from ..graph import Box, Layout, Picture
+from ..tensor import Tensor
+from .pages import pages, plain
+from .source import parameters, source
+from .summary import summary
+from .trace import Called, Key, Trace, watched
+
+HERE = Path(__file__).parent
+_MOST = 4000  # nodes: beyond that fused ops are not opened
+_DEEP = 3  # references within references
+
+
+def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html", names: Any = (), *,
+            gradient: Any = None, title: str = "") -> Path:
+    """Write a page that steps through the graph behind `loss`, forward and backward; returns its path.
+
+    loss: a recorded Tensor, or a function that computes it. Of a Tensor only those values are shown that the graph
+    has saved; a function is watched as it runs, which shows all, and by which module and line each op was called.
+    names: a model, or names of leaves, such as `model.named_parameters()` or `{"x": x}`.
+    gradient: the cotangent of loss, if it is not a single number; ones if left out.
+
+    Backward runs on the side: no `.grad` changes, and the graph is not freed. Raises TypeError if loss is no Tensor,
+    ValueError if nothing was recorded, RuntimeError if backward has freed the graph.
+    """
+    path = Path(path)
+    calls: dict[Key, Called] = {}
+    if not isinstance(loss, Tensor) and callable(loss):
+        loss, calls = watched(loss)
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"explore: takes a Tensor or a function that gives one, got {type(loss).__name__}")
+    if not loss.requires_grad:
+        raise ValueError("explore: nothing was recorded for this Tensor, since it depends on nothing that requires "
+                         "grad")
+    path.write_text(page(Trace(loss, gradient, calls), names, title or path.stem), encoding="utf-8")
+    return path
+
+
+def leaves_by_id(names: Any) -> dict[int, str]:
+    """The names of leaves, from a model, a mapping, or pairs."""
+    pairs: Iterable = names.named_parameters() if hasattr(names, "named_parameters") else (
+        names.items() if isinstance(names, Mapping) else names)
+    return {id(x): name for name, x in pairs}
+
+
+def page(trace: Trace, names: Any, title: str) -> str:
+    """The page itself."""
+    data = json.dumps(Data(trace, names, title).json(), separators=(",", ":")).replace("<", "\\u003c")
+    text, style, panel, script = ((HERE / f"explorer{name}").read_text(encoding="utf-8")
+                                  for name in (".html", ".css", "_panel.js", ".js"))
+    for mark, part in (("/*style*/", style), ("/*panel*/", panel), ("/*script*/", script), ("/*data*/", data),
+                       ("<!--title-->", title.replace("&", "&amp;").replace("<", "&lt;"))):
+        text = text.replace(mark, part)
+    return text
+
+
+class Group:
+    """Some nodes that follow each other, called by one module; its parts are nodes and groups."""
+
+    def __init__(self, name: str, nodes: list[Node]):
+        self.name, self.nodes = name, nodes
+        self.parts: list[Any] = []
+        self.view = -1
+
+
+class Data:
+    """All that the page shows, in tables that refer to each other by number."""
+
+    def __init__(self, trace: Trace, names: Any, title: str):
+        self.title, self.names = title, leaves_by_id(names)
+        self.modules = {id(m): name for name, m in names.named_modules()} if hasattr(names, "named_modules") else {}
+        self.users: dict[Key, set[Node]] = {}
+        self.values: list[dict] = []
+        self.value_of: dict[int, int] = {}
+        self.kept: list[Any] = []  # keeps ids from being used twice
+        self.rules: list[dict] = []
+        self.rule_of: dict[Any, int] = {}
+        self.formulas: dict[str, str] = {}
+        self.nodes: list[dict] = []
+        self.number: dict[Key, int] = {}
+        self.views: list[dict] = []
+        count = len(trace.parents)
+        self.side = 24 if count < 250 else 14 if count < 900 else 8
+        self.add(trace, -1, title, 0)
+
+    def json(self) -> dict:
+        return {"title": self.title, "values": self.values, "rules": self.rules, "formulas": self.formulas,
+                "nodes": self.nodes, "views": self.views}
+
+    # Nodes ----------------------------------------------------------------------------------------------------------
+
+    def add(self, trace: Trace, parent: int, title: str, depth: int) -> int:
+        """The nodes and views of a trace; the number of the view that has them all."""
+        for node in trace.parents:
+            self.number[node] = len(self.nodes)
+            self.nodes.append({})
+        when = {node: n for n, node in enumerate(trace.order)}
+        after: dict[Key, int] = {node: n for n, node in enumerate(trace.forward)}
+        paths = dict(zip(trace.forward, self.paths(trace, depth > 0), strict=True))
+        for node in trace.parents:
+            self.nodes[self.number[node]] = self.node(trace, node) | {
+                "f": after.get(node, -1), "b": when.get(node, -1)} | (
+                {"module": paths[node][-1]} if isinstance(node, Node) and paths[node] else {})
+        top = Group(title, trace.forward)
+        top.parts = parts(trace.forward, paths, 0)
+        self.users = users(trace)
+        view = self.view(trace, top, parent)
+        if depth < _DEEP and len(self.nodes) < _MOST:
+            for node in trace.forward:
+                inner = trace.inside(node)
+                if inner is not None:
+                    self.names |= {id(x): self.name_inside(trace, node, i)
+                                   for i, x in enumerate(inner.aliases) if isinstance(x, Tensor)}
+                    self.kept.append(inner)
+                    where = self.nodes[self.number[node]]["view"]
+                    self.nodes[self.number[node]]["opens"] = self.add(inner, where, _name(node), depth + 1)
+        return view
+
+    def name_inside(self, trace: Trace, node: Node, i: int) -> str:
+        """What an input is called in the view of the reference: as the leaf that it is, or as the op calls it."""
+        return self.names.get(id(trace.parents[node][i]), _input_name(node, i))
+
+    def node(self, trace: Trace, node: Key) -> dict:
+        step, shape = trace.steps.get(node), list(node.shape)
+        told: dict[str, Any] = {"shape": shape, "opens": -1, "view": -1,
+                                "out": self.value(trace.values[node]) if node in trace.values else -1}
+        if step is not None:
+            told["g"] = self.value(step.g)
+            told["terms"] = [[self.number[n] if n is not None else -1, i, self.value(c)] for n, i, c in step.terms]
+        if isinstance(node, Tensor):
+            return told | {"leaf": True, "op": self.names.get(id(node), "leaf")}
+        op: Any = node.op
+        told |= {"op": _name(node), "in": self.inputs(trace, node), "rule": self.rule(op), "saved": _saved(node)}
+        if node in trace.calls:
+            called = trace.calls[node]
+            told["line"], told["options"] = called.line, {k: str(v)[:60] for k, v in called.options.items()}
+        if step is not None:
+            told["given"] = [None if c is None else [self.value(r), self.value(c)]
+                             for r, c in zip(step.raw, step.given, strict=True)]
+        return told
+
+    def inputs(self, trace: Trace, node: Node) -> list:
+        """(name, the node it is from or -1, its value or -1) of every input."""
+        called = trace.calls.get(node)
+        kept = dict(zip(getattr(node.op, "kept", ()), node.saved or (), strict=False))
+        told = []
+        for i, parent in enumerate(trace.parents[node]):
+            name = _input_name(node, i)
+            value = called.inputs[i] if called is not None and i < len(called.inputs) else trace.values.get(
+                parent, kept.get(name)) if parent is not None else kept.get(name)
+            value = value.data if isinstance(value, Tensor) else value
+            known = value is not None and (isinstance(value, np.ndarray | np.generic | int | float))
+            told.append([name, self.number[parent] if parent is not None else -1,
+                         self.value(value) if known else -1])
+        return told
+
+    def value(self, x: Any) -> int:
+        """The number of a value in the table."""
+        if not isinstance(x, np.ndarray | np.generic | int | float):
+            return -1
+        if id(x) not in self.value_of:
+            self.kept.append(x)
+            self.value_of[id(x)] = len(self.values)
+            self.values.append(summary(x, self.side) | ({"dtype": "a number"} if isinstance(x, int | float) else {}))
+        return self.value_of[id(x)]
+
+    def rule(self, op: Any) -> list[int]:
+        """The numbers of the rules of an op, each once; notes its formula too."""
+        name = op.name.lstrip("_")
+        if name in pages() and name not in self.formulas:
+            self.formulas[name] = plain(pages()[name]["formula"])
+        joint = getattr(op, "joint", None)
+        found = [("all inputs", joint[0])] if joint is not None else [
+            (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
+        if not found and getattr(op, "reference", None) is not None:
+            found = [("the reference", op.reference)]
+        return [self.one_rule(what, rule) for what, rule in found]
+
+    def one_rule(self, what: str, rule: Any) -> int:
+        if (what, rule) not in self.rule_of:
+            at = source(rule)
+            self.rule_of[what, rule] = len(self.rules)
+            self.rules.append({"of": what, "where": _short(at.file, at.line), "text": at.own_text(),
+                               "names": parameters(rule)[1:]})
+        return self.rule_of[what, rule]
+
+    # Groups and views -----------------------------------------------------------------------------------------------
+
+    def paths(self, trace: Trace, inner: bool) -> list[tuple[str, ...]]:
+        """The modules around each node: those that called it, or else those whose parameters it uses."""
+        if inner:  # a reference is short, and no module's
+            return [()] * len(trace.forward)
+        if any(c.module for c in trace.calls.values()):
+            found = []
+            for n in trace.forward:
+                called = trace.calls[n].module if n in trace.calls else ()
+                found.append(tuple(name for i, kind in called if (name := self.modules.get(i, kind))))
+            return found
+        used: list[tuple[str, ...] | None] = []
+        for node in trace.forward:
+            owners = [_owners(self.names[id(p)]) for p in trace.parents[node]
+                      if isinstance(p, Tensor) and id(p) in self.names]
+            used.append(_common(owners) if any(owners) else None)
+        left, right = _carried(used), _carried(used[::-1])[::-1]  # what uses none is where both its neighbours are
+        return [path if path is not None else _common([a, b]) for path, a, b in zip(used, left, right, strict=True)]
+
+    def hidden(self, trace: Trace, p: Key, group: Group) -> bool:
+        """Whether a leaf is shown only when a part of the group, which alone uses it, is opened."""
+        return isinstance(p, Tensor) and any(
+            isinstance(part, Group) and self.users[p] <= set(part.nodes) for part in group.parts)
+
+    def view(self, trace: Trace, group: Group, parent: int) -> int:
+        """The view of a group, and of the groups in it."""
+        group.view = len(self.views)
+        told: dict[str, Any] = {"name": group.name, "parent": parent}
+        self.views.append(told)
+        box_of: dict[Key, int] = {}
+        boxes: list[tuple[str, int, Box]] = []
+        inner = {n: part for part in group.parts for n in (part.nodes if isinstance(part, Group) else [part])}
+        outside = [p for n in group.nodes for p in trace.parents[n] if p is not None and p not in inner]
+        for p in dict.fromkeys(outside):
+            if not self.hidden(trace, p, group):
+                box_of[p] = len(boxes)
+                kind = "leaf" if isinstance(p, Tensor) else "from"
+                label = self.nodes[self.number[p]]["op"]
+                boxes.append((kind, self.number[p], Box(label if kind == "leaf" else f"from {label}", p.shape, True)))
+        for part in group.parts:
+            for n in part.nodes if isinstance(part, Group) else [part]:
+                box_of[n] = len(boxes)
+            if isinstance(part, Group):
+                self.view(trace, part, group.view)
+                boxes.append(("group", part.view, Box(f"{part.name} +", part.nodes[-1].shape, False)))
+            else:
+                self.nodes[self.number[part]]["view"] = group.view
+                fused = " +" if getattr(part.op, "reference", None) is not None else ""
+                boxes.append(("op", self.number[part], Box(_name(part) + fused, part.shape, False)))
+        arrows = dict.fromkeys((box_of[p], box_of[n]) for n in group.nodes for p in trace.parents[n]
+                               if p in box_of and box_of[p] != box_of[n])
+        told["boxes"], told["paths"], told["size"] = _laid_out(boxes, list(arrows))
+        for number, box in enumerate(boxes):
+            if box[0] == "leaf" and self.nodes[box[1]]["view"] < 0:
+                self.nodes[box[1]]["view"] = group.view
+            told["boxes"][number][:2] = [box[0], box[1]]
+        told["nodes"] = [self.number[n] for n in group.nodes]
+        return group.view
+
+
+def users(trace: Trace) -> dict[Key, set[Node]]:
+    """The nodes that use each node and leaf."""
+    found: dict[Key, set[Node]] = {}
+    for node in trace.forward:
+        for p in trace.parents[node]:
+            found.setdefault(p, set()).add(node)
+    return found
+
+
+def parts(nodes: list[Node], paths: dict[Node, tuple[str, ...]], depth: int) -> list:
+    """Nodes that follow each other in one module become a group, if they are several and not all."""
+    runs: list[tuple[str | None, list[Node]]] = []
+    for node in nodes:
+        name = paths[node][depth] if len(paths[node]) > depth else None
+        if runs and name is not None and runs[-1][0] == name:
+            runs[-1][1].append(node)
+        else:
+            runs.append((name, [node]))
+    if len(runs) == 1 and runs[0][0] is not None:
+        return parts(nodes, paths, depth + 1)
+    found: list = []
+    for name, run in runs:
+        if name is None or len(run) == 1:
+            found += run
+            continue
+        group = Group(name, run)
+        group.parts = parts(run, paths, depth + 1)
+        found.append(group)
+    return found
+
+
+def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) -> tuple[list, list, list]:
+    """Boxes as [kind, number, x, y, width, label], paths as [from, to, x, y, x, y, ...], and the size of it all."""
+    at = Layout(Picture([box for _, _, box in boxes], arrows))
+    placed = [[kind, number, round(at.x[i]), round(at.y(i)), round(at.width[i]), box.label]
+              for i, (kind, number, box) in enumerate(boxes)]
+    paths = [[a, b, *(round(v) for j in path for v in (at.x[j], at.y(j)))]
+             for (a, b), path in zip(arrows, at.paths, strict=True)]
+    right = max(x + w / 2 for x, w in zip(at.x, at.width, strict=True))
+    return placed, paths, [round(right) + 12, round(max(map(at.y, range(len(boxes))))) + 40]
+
+
+def _name(node: Node) -> str:
+    return node.op.name.strip("_")
+
+
+def _input_name(node: Node, i: int) -> str:
+    names: Any = getattr(node.op, "inputs", ())
+    if getattr(node.op, "variadic", False):
+        return f"{names[0]}[{i}]"
+    return names[i] if i < len(names) else f"input {i}"
+
+
+def _saved(node: Node) -> list[list[str]]:
+    """What the node has saved: (name, what it is, what for)."""
+    op: Any = node.op
+    told = []
+    kept, saved = list(getattr(op, "kept", ())), list(node.saved or ())
+    if getattr(op, "variadic", False) and len(saved) > len(kept):
+        kept = [f"{op.inputs[0]}[{i}]" for i in range(len(saved) - len(kept) + 1)] + kept[1:]
+    for name, x in zip(kept, saved, strict=False):
+        x = x.data if isinstance(x, Tensor) else x
+        what = f"{x.dtype} {x.shape}, {x.nbytes:,} bytes" if isinstance(x, np.ndarray) else repr(x)[:80]
+        users = [op.inputs[i] for i, (rule, _) in getattr(op, "rules", {}).items() if name in parameters(rule)]
+        joint = op.joint is not None and name in parameters(op.joint[0])
+        why = "named by the rule of " + " and ".join(users) if users else "named by the rule" if joint else \
+            "for the reference, from which derivatives of the rule come"
+        told.append([name, what, why])
+    return told
+
+
+def _owners(name: str) -> tuple[str, ...]:
+    """The modules around a parameter: those of "layers.0.weight" are ("layers", "layers.0")."""
+    path = name.split(".")[:-1]
+    return tuple(".".join(path[: k + 1]) for k in range(len(path)))
+
+
+def _carried(paths: list[tuple[str, ...] | None]) -> list[tuple[str, ...]]:
+    """For each the last before it that is known."""
+    found: list[tuple[str, ...]] = []
+    known: tuple[str, ...] = ()
+    for path in paths:
+        found.append(known)
+        known = path if path is not None else known
+    return found
+
+
+def _common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    first = min(paths, key=len)
+    n = 0
+    while n < len(first) and all(path[n] == first[n] for path in paths):
+        n += 1
+    return first[:n]
+
+
+def _short(file: str, line: int) -> str:
+    """A path from the package on, as machines differ in what is before."""
+    root = str(HERE.parent.parent)
+    return f"{file[len(root) + 1:] if file.startswith(root) else Path(file).name}:{line}"
+

@@ -1,0 +1,332 @@
+"use strict";
+// The page draws what Python has laid out. A step is a box of the view: first all forward, then all backward.
+const data = JSON.parse(document.getElementById("data").textContent);
+const $ = (id) => document.getElementById(id);
+const HALF = 19;
+const svg = $("graph"), world = $("world"), panel = $("panel");
+let view = 0, step = 0, chosen = -1, scale = 1, left = 0, top_ = 0, timer = null;
+let steps = [], drawn = new Map(), drawnEdges = new Map(), active = new Set();
+
+// What a box stands for --------------------------------------------------------------------------------------------
+
+const kind = (box) => box[0];
+const nodesOf = (box) => kind(box) === "group" ? data.views[box[1]].nodes : [box[1]];
+const node = (n) => data.nodes[n];
+const here = () => data.views[view];
+const latest = (box, what) => Math.max(...nodesOf(box).map((n) => node(n)[what]));
+const computed = (box) => kind(box) === "op" || kind(box) === "group";
+const title = (box) => kind(box) === "group" ? "module " + data.views[box[1]].name : node(box[1]).op;
+const opens = (box) => kind(box) === "group" ? box[1] : kind(box) === "op" ? node(box[1]).opens : -1;
+const shape = (s) => "(" + s.join(", ") + (s.length === 1 ? ",)" : ")");
+const lastNode = (box) => nodesOf(box).reduce((a, b) => node(b).f > node(a).f ? b : a);
+
+function stepsOf(v) {
+  const boxes = data.views[v].boxes.map((box, i) => ({ box, i }));
+  const ops = boxes.filter((x) => computed(x.box));
+  const forward = [...ops].sort((a, b) => latest(a.box, "f") - latest(b.box, "f")).map((x) => ({ i: x.i, backward: false }));
+  const backward = [...ops, ...boxes.filter((x) => kind(x.box) === "leaf")].filter((x) => latest(x.box, "b") >= 0)
+    .sort((a, b) => latest(a.box, "b") - latest(b.box, "b")).map((x) => ({ i: x.i, backward: true }));
+  return [...forward, ...backward];
+}
+
+function now() { return steps[step] || { i: 0, backward: false }; }
+function clock() {  // up to where the two walks have come: numbers of steps of the whole graph
+  const s = now(), box = here().boxes[s.i];
+  return s.backward ? { f: Infinity, b: latest(box, "b") } : { f: latest(box, "f"), b: -1 };
+}
+function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of how many]
+  const terms = node(n).terms || [];
+  return [terms.filter((t) => b >= 0 && (t[0] < 0 || node(t[0]).b < b || (node(t[0]).b <= b && node(t[0]).b < node(n).b))).length,
+    terms.length];
+}
+
+// Drawing: only what is in sight is in the document -----------------------------------------------------------------
+
+function make(tag, attributes, parent) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const k in attributes) e.setAttribute(k, attributes[k]);
+  if (parent) parent.append(e);
+  return e;
+}
+function badge(box, at) {  // of what is there by now
+  const values = nodesOf(box).flatMap((n) => [node(n).f <= at.f ? node(n).out : -1, node(n).b <= at.b ? node(n).g : -1])
+    .filter((v) => v >= 0).map((v) => data.values[v]);
+  if (values.some((v) => v.nan)) return "NaN";
+  if (values.some((v) => v.inf)) return "inf";
+  return values.some((v) => v.zero) ? "zero" : "";
+}
+function draw(i) {
+  const box = here().boxes[i], [, , x, y, w, label] = box;
+  const g = make("g", { transform: `translate(${x} ${y})`, "data-box": i }, $("boxes"));
+  make("rect", { x: -w / 2, y: -HALF, width: w, height: 2 * HALF, rx: kind(box) === "leaf" ? 3 : 9 }, g);
+  make("text", { y: -3 }, g).textContent = label;
+  const shown = kind(box) === "group" ? node(lastNode(box)).shape : node(box[1]).shape;
+  make("text", { y: 12, class: "shape" }, g).textContent = shape(shown);
+  make("text", { x: w / 2 - 3, y: -HALF - 3, class: "mark" }, g);
+  drawn.set(i, g);
+  paint(i);
+}
+function paint(i) {
+  const g = drawn.get(i);
+  if (!g) return;
+  const box = here().boxes[i], at = clock(), names = ["box", kind(box)];
+  if (computed(box) && latest(box, "f") > at.f) names.push("later");
+  if (at.b >= 0) {
+    const [some, all] = arrivals(lastNode(box), at.b);
+    if (some) names.push(some === all ? "arrived" : "part");
+  }
+  if (i === now().i) names.push("now");
+  if (i === chosen && i !== now().i) names.push("chosen");
+  const mark = badge(box, at);
+  if (g.lastChild.textContent !== mark) g.lastChild.textContent = mark;
+  g.setAttribute("class", names.join(" "));
+}
+function curve(p) {  // through the points of a path, from the bottom of a box to the top of the next
+  let d = `M${p[2]} ${p[3] + HALF}`;
+  for (let k = 4; k < p.length; k += 2) {
+    const y0 = p[k - 1] + HALF, y1 = p[k + 1] - HALF, m = (y0 + y1) / 2;
+    d += ` C${p[k - 2]} ${m} ${p[k]} ${m} ${p[k]} ${y1}` + (k + 2 < p.length ? ` V${y1 + 2 * HALF}` : "");
+  }
+  return d;
+}
+function drawEdge(k) {
+  const p = here().paths[k], d = curve(p), g = make("g", {}, $("edges"));
+  const s = here().boxes[p[0]], n = kind(s) === "group" ? lastNode(s) : s[1];
+  make("path", { class: "reach", d, "data-tip": `${title(s)} to ${title(here().boxes[p[1]])}: ${shape(node(n).shape)}` }, g);
+  make("path", { class: "edge" + (active.has(k) ? " active" : ""), d }, g);
+  drawnEdges.set(k, g);
+}
+function sight() {
+  const { width, height } = svg.getBoundingClientRect(), edge = 120;
+  return [(-left - edge) / scale, (-top_ - edge) / scale, (width - left + edge) / scale, (height - top_ + edge) / scale];
+}
+let queued = false;
+function moved() {
+  world.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
+  if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; cull(); }); }
+}
+const FAR = 0.45;  // smaller than this no text can be read: boxes are then only painted, thousands in a few milliseconds
+function far() {
+  const map = $("map"), { width, height } = svg.getBoundingClientRect(), pen = map.getContext("2d");
+  const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name);
+  map.hidden = scale >= FAR;
+  if (map.hidden) return;
+  if (map.width !== Math.round(width) || map.height !== Math.round(height)) { map.width = width; map.height = height; }
+  const [x0, y0, x1, y1] = sight(), v = here();
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, map.width, map.height);
+  pen.setTransform(scale, 0, 0, scale, left, top_);
+  pen.strokeStyle = colour("--soft");
+  pen.lineWidth = 1 / scale;
+  pen.beginPath();
+  v.spans.forEach(([a, b, c, d], k) => {
+    if (c < x0 || a > x1 || d < y0 || b > y1) return;
+    const p = v.paths[k];
+    pen.moveTo(p[2], p[3]);
+    for (let j = 4; j < p.length; j += 2) pen.lineTo(p[j], p[j + 1]);
+  });
+  pen.stroke();
+  const at = clock(), inks = { op: "--op-line", leaf: "--leaf-line", group: "--group-line", from: "--soft" };
+  for (const name in inks) inks[name] = colour(inks[name]);
+  const arrived = colour("--arrived"), line = colour("--line");
+  v.boxes.forEach((box, i) => {
+    const [, , x, y, w] = box;
+    if (x + w / 2 < x0 || x - w / 2 > x1 || y + HALF < y0 || y - HALF > y1) return;
+    const [some, all] = at.b >= 0 ? arrivals(lastNode(box), at.b) : [0, 1];
+    pen.fillStyle = some && some === all ? arrived : computed(box) && latest(box, "f") > at.f ? line : inks[kind(box)];
+    pen.fillRect(x - w / 2, y - HALF, w, 2 * HALF);
+  });
+  const [, , x, y, w] = v.boxes[now().i], least = 9 / scale;
+  pen.fillStyle = colour("--now");
+  pen.fillRect(x - Math.max(w / 2, least), y - Math.max(HALF, least), Math.max(w, 2 * least), Math.max(2 * HALF, 2 * least));
+}
+function cull() {
+  far();
+  const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight(), v = here();
+  v.boxes.forEach(([, , x, y, w], i) => {
+    const seen = x + w / 2 > x0 && x - w / 2 < x1 && y + HALF > y0 && y - HALF < y1;
+    if (seen && !drawn.has(i)) draw(i);
+    if (!seen && drawn.has(i)) { drawn.get(i).remove(); drawn.delete(i); }
+  });
+  v.spans.forEach(([a, b, c, d], k) => {
+    const seen = c > x0 && a < x1 && d > y0 && b < y1;
+    if (seen && !drawnEdges.has(k)) drawEdge(k);
+    if (!seen && drawnEdges.has(k)) { drawnEdges.get(k).remove(); drawnEdges.delete(k); }
+  });
+}
+function span(p) {
+  const xs = p.filter((_, k) => k > 1 && k % 2 === 0), ys = p.filter((_, k) => k > 1 && k % 2 === 1);
+  return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+}
+
+// Moving about ---------------------------------------------------------------------------------------------------------
+
+function fit() {
+  const { width, height } = svg.getBoundingClientRect(), [w, h] = here().size;
+  scale = Math.min(1.3, width / (w + 20), height / (h + 20));
+  left = (width - w * scale) / 2;
+  top_ = (height - h * scale) / 2;
+  if (scale < 0.55) { scale = 0.8; centre(now().i); }
+  moved();
+}
+function whole() {
+  const { width, height } = svg.getBoundingClientRect(), [w, h] = here().size;
+  scale = Math.min(1.3, width / (w + 20), height / (h + 20));
+  left = (width - w * scale) / 2;
+  top_ = (height - h * scale) / 2;
+  moved();
+}
+function centre(i) {
+  const { width, height } = svg.getBoundingClientRect(), [, , x, y] = here().boxes[i];
+  left = width / 2 - x * scale;
+  top_ = height / 2 - y * scale;
+  moved();
+}
+function inSight(i) {
+  const [x0, y0, x1, y1] = sight(), [, , x, y] = here().boxes[i], edge = 170 / scale;
+  return x > x0 + edge && x < x1 - edge && y > y0 + edge && y < y1 - edge;
+}
+function zoom(by, x, y) {
+  const s = Math.min(4, Math.max(0.02, scale * by));
+  left = x - (x - left) * s / scale;
+  top_ = y - (y - top_) * s / scale;
+  scale = s;
+  moved();
+}
+function show(v, at) {
+  view = v;
+  here().spans = here().spans || here().paths.map(span);
+  steps = stepsOf(v);
+  chosen = -1;
+  for (const e of [...drawn.values(), ...drawnEdges.values()]) e.remove();
+  drawn.clear();
+  drawnEdges.clear();
+  $("slider").max = Math.max(0, steps.length - 1);
+  step = Math.max(0, steps.findIndex(at || (() => true)));
+  crumbs();
+  fit();
+  go(step);
+}
+function go(to) {
+  const before = now().i;
+  step = Math.max(0, Math.min(steps.length - 1, to));
+  chosen = -1;
+  const i = now().i;
+  for (const k of active) if (drawnEdges.has(k)) drawnEdges.get(k).lastChild.setAttribute("class", "edge");
+  active = new Set(here().paths.flatMap((p, k) => p[1] === i || (now().backward && p[0] === i) ? [k] : []));
+  for (const k of active) if (drawnEdges.has(k)) drawnEdges.get(k).lastChild.setAttribute("class", "edge active");
+  if (!inSight(i)) centre(i);
+  for (const k of drawn.keys()) paint(k);
+  far();
+  $("slider").value = step;
+  const backward = steps.findIndex((s) => s.backward), n = steps.length;
+  const box = here().boxes[i];
+  $("status").textContent = now().backward
+    ? `backward ${step - backward + 1} of ${n - backward}: ${title(box)}` : `forward ${step + 1} of ${backward < 0 ? n : backward}: ${title(box)}`;
+  $("slider").setAttribute("aria-valuetext", $("status").textContent);
+  describe(i);
+}
+function open(i) {
+  const box = here().boxes[i], to = opens(box);
+  if (to < 0) return;
+  const back = now().backward;
+  show(to, (s) => s.backward === back);
+}
+function out() {
+  const from = view, up = here().parent;
+  if (up < 0) return;
+  const back = now().backward;
+  show(up, (s) => s.backward === back && opens(data.views[up].boxes[s.i]) === from);
+}
+function crumbs() {
+  const chain = [];
+  for (let v = view; v >= 0; v = data.views[v].parent) chain.unshift(v);
+  $("crumbs").replaceChildren(...chain.flatMap((v, k) => {
+    const b = element("button", k === chain.length - 1 ? { type: "button", "aria-current": "page" } : { type: "button" }, data.views[v].name);
+    b.onclick = () => show(v);
+    return k ? [" / ", b] : [b];
+  }));
+}
+
+// Finding, playing, keys, mouse -----------------------------------------------------------------------------------------
+
+function find() {
+  const text = $("search").value.trim().toLowerCase(), list = $("found");
+  const hits = text ? data.nodes.map((it, n) => [n, it]).filter(([, it]) => it.view >= 0 && it.op.toLowerCase().includes(text)) : [];
+  const modules = text ? data.views.map((v, k) => [k, v]).filter(([k, v]) => k && v.name.toLowerCase().includes(text)) : [];
+  list.replaceChildren(...[...modules.slice(0, 10).map(([k, v]) => [`open ${v.name}`, () => show(k)]),
+    ...hits.slice(0, 30).map(([n, it]) => [`${it.op} ${shape(it.shape)} ${where(n) ? "in " + where(n) : ""}`, () => goTo(n, now().backward)])]
+    .map(([name, act]) => { const b = element("button", { type: "button" }, name); b.onclick = () => { list.hidden = true; act(); }; return element("li", {}, b); }));
+  if (text && !list.children.length) list.append(element("li", {}, "nothing found"));
+  list.hidden = !text;
+}
+function play(on) {
+  clearInterval(timer);
+  timer = on ? setInterval(() => step + 1 < steps.length ? go(step + 1) : play(false), 900) : null;
+  $("play").textContent = on ? "Stop" : "Play";
+  $("play").setAttribute("aria-pressed", String(Boolean(on)));
+}
+const KEYS = {
+  ArrowRight: () => go(step + 1), ArrowDown: () => go(step + 1), ArrowLeft: () => go(step - 1), ArrowUp: () => go(step - 1),
+  Home: () => go(0), End: () => go(steps.length - 1), " ": () => play(!timer), Enter: () => open(chosen >= 0 ? chosen : now().i),
+  Backspace: out, "/": () => $("search").focus(), "0": whole, b: () => go(steps.findIndex((s) => s.backward)),
+  "+": () => zoom(1.25, svg.clientWidth / 2, svg.clientHeight / 2), "=": () => KEYS["+"](), "-": () => zoom(0.8, svg.clientWidth / 2, svg.clientHeight / 2),
+  "?": () => { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-expanded", String(!$("keys").hidden)); },
+};
+const PAN = { ArrowRight: [-60, 0], ArrowLeft: [60, 0], ArrowDown: [0, -60], ArrowUp: [0, 60] };
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  const there = document.activeElement, own = there && ["BUTTON", "A"].includes(there.tagName) && ["Enter", " "].includes(e.key);
+  if (there === $("search")) { if (e.key === "Escape") { $("search").value = ""; find(); there.blur(); } else if (e.key === "ArrowDown") { const b = $("found").querySelector("button"); if (b) b.focus(); e.preventDefault(); } return; }
+  if (own) return;
+  if (there && $("found").contains(there)) { const near = e.key === "ArrowDown" ? there.parentNode.nextSibling : e.key === "ArrowUp" ? there.parentNode.previousSibling : null; if (near) near.firstChild.focus(); if (e.key === "Escape") { $("found").hidden = true; $("search").focus(); } if (e.key.startsWith("Arrow")) e.preventDefault(); return; }
+  const pan = e.shiftKey && PAN[e.key];
+  if (pan) { left += pan[0]; top_ += pan[1]; moved(); e.preventDefault(); return; }
+  const act = KEYS[e.key.length === 1 ? e.key.toLowerCase() : e.key];
+  if (act) { e.preventDefault(); act(); }
+});
+$("search").oninput = find;
+$("first").onclick = () => go(0);
+$("back").onclick = () => go(step - 1);
+$("next").onclick = () => go(step + 1);
+$("last").onclick = () => go(steps.length - 1);
+$("play").onclick = () => play(!timer);
+$("help").onclick = () => KEYS["?"]();
+$("slider").oninput = () => go(Number($("slider").value));
+$("theme").onclick = () => { const root = document.documentElement; root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; describe(chosen >= 0 ? chosen : now().i); };
+let drag = null;
+const stage = $("stage");
+const boxAt = (e) => { const g = e.target.closest && e.target.closest("[data-box]"); return g ? Number(g.dataset.box) : -1; };
+stage.addEventListener("pointerdown", (e) => { drag = { x: e.clientX, y: e.clientY, left, top: top_, box: boxAt(e), far: false }; });
+addEventListener("pointermove", (e) => {
+  if (drag) {
+    if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) > 4) { drag.far = true; stage.classList.add("dragged"); }
+    if (drag.far) { left = drag.left + e.clientX - drag.x; top_ = drag.top + e.clientY - drag.y; moved(); }
+    return;
+  }
+  const tip = e.target.dataset && e.target.dataset.tip, box = $("tooltip"), r = stage.getBoundingClientRect();
+  box.hidden = !tip;
+  if (tip) { box.textContent = tip; box.style.left = e.clientX - r.left + 14 + "px"; box.style.top = e.clientY - r.top + 10 + "px"; }
+});
+addEventListener("pointerup", () => {
+  if (drag && !drag.far && drag.box >= 0) choose(drag.box);
+  drag = null;
+  stage.classList.remove("dragged");
+});
+stage.addEventListener("dblclick", (e) => { if (boxAt(e) >= 0) open(boxAt(e)); });
+stage.addEventListener("wheel", (e) => {
+  e.preventDefault();
+  const r = svg.getBoundingClientRect();
+  zoom(Math.exp(-e.deltaY * 0.0012), e.clientX - r.left, e.clientY - r.top);
+}, { passive: false });
+addEventListener("resize", moved);
+function choose(i) {
+  const box = here().boxes[i];
+  if (kind(box) === "from") { goTo(box[1], now().backward); return; }
+  chosen = i;
+  for (const k of drawn.keys()) paint(k);
+  describe(i);
+}
+if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
+show(0);
+requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; });  // after the first picture

@@ -1,0 +1,82 @@
+"""What the pages in docs/ops say, for programs: each op's formula, and its derivation in three parts.
+
+The package is installed without its docs, so an extract lies in pages.json. To make it anew after a page has changed:
+
+    python -m tinygrad_like.learn pages
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent.parent / "docs" / "ops"
+_PLAIN = [
+    (r"\\(?:Big|big|left|right)[lr]?(?![a-z])", ""),
+    (r"\\(?:mathrm|text|mathbf|operatorname|tilde)\s*\{([^{}]*)\}", r"\1"),
+    (r"\\(?:mathbf|tilde)\s*(\w)", r"\1"), (r"\^\{?\\top\}?", "^T"), (r"\\(?:qquad|quad)", "   "), (r"\\[,;:!]", " "),
+    (r"\\bar\s*\{\s*(?:\\tilde\s*)?(\w+)\s*\}", r"\1_bar"), (r"\\bar\s*\\?(?:tilde\s*)?(\w)", r"\1_bar"),
+    (r"\\hat\s*\{?(\w)\}?", r"\1_hat"), (r"\\langle\s*", "<"), (r"\s*\\rangle", ">"), (r"\\cdot", "*"),
+    (r"\\(?:le|leq)(?![a-z])", "<="), (r"\\(?:ge|geq)(?![a-z])", ">="), (r"\\ne(?![a-z])", "!="),
+    (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
+    (r"\\(?:dots|ldots)", "..."),
+    (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
+    (r"\\([{}\[\]])", r"\1"),
+]
+
+
+def plain(tex: str) -> str:
+    """A formula or a paragraph in letters, as far as that goes."""
+    for _ in range(3):
+        tex = re.sub(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}", _quotient, tex)
+        tex = re.sub(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"sqrt(\1)", tex)
+    tex = re.sub(r"([_^])\{([^{}\\]{2,})\}", lambda m: f"[{m[2]}]" if m[1] == "_" else f"^({m[2]})", tex)
+    for pattern, to in _PLAIN:
+        tex = re.sub(pattern, to, tex)
+    tex = re.sub(r"[{}$]", "", re.sub(r"\\([a-zA-Z]+)", r"\1", tex))
+    tex = re.sub(r"\[([^]]*)\]\([^)]*\.md\)", r"\1", tex)
+    return re.sub(r"[ \t]+", " ", tex).strip()
+
+
+def _quotient(match: re.Match) -> str:
+    above, below = (part if re.fullmatch(r"\w+", part) else f"({part})" for part in map(str.strip, match.groups()))
+    return f"{above} / {below}"
+
+
+def extract(page: str) -> dict:
+    """The formula, the derivation in three parts, and the rule of a page."""
+    formula = re.search(r"\$\$(.*?)\$\$", page, re.S)
+    derivation = re.search(r"^## Derivation\n(.*?)^## ", page, re.M | re.S)
+    assert formula and derivation
+    parts = [p.strip() for p in re.split(r"\n\s*\n", derivation[1]) if p.strip()]
+    while len(parts) < 3:  # cut the longest at the end of a sentence
+        k = max(range(len(parts)), key=lambda i: len(parts[i]))
+        pieces = re.split(r"(?<=[.:])\s+", parts[k], maxsplit=1)
+        if len(pieces) == 1:
+            pieces = [formula[0], parts[k]]
+        parts[k:k + 1] = pieces
+    n = len(parts)
+    cuts = [0, -(-n // 3), -(-2 * n // 3), n]
+    hints = ["\n\n".join(parts[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return {"formula": " ".join(formula[1].split()), "hints": hints}
+
+
+@lru_cache(maxsize=1)
+def pages() -> dict[str, dict]:
+    """Name of an op -> {"formula": TeX, "hints": three parts of its derivation, in Markdown}."""
+    return json.loads((HERE / "pages.json").read_text(encoding="utf-8"))
+
+
+def extracted() -> dict[str, dict]:
+    return {page.stem: extract(page.read_text(encoding="utf-8"))
+            for page in sorted(DOCS.glob("*.md")) if page.name != "README.md"}
+
+
+def renew() -> Path:
+    """Write pages.json anew from docs/ops."""
+    path = HERE / "pages.json"
+    path.write_text(json.dumps(extracted(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path

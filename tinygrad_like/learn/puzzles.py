@@ -1,0 +1,315 @@
+"""Puzzles: the shipped ops, each with its forward and without its rule.
+
+The forward and the solution are the source of `tinygrad_like/ops`, cut out as it stands. Of ops that run in kernels
+(`TEXTBOOK`) they are the formulas of the op's page, in NumPy; the tests compare them with the op.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import ops
+from .files import changes, check_file
+from .pages import pages, plain
+
+Tree = Any
+
+
+class Puzzle(NamedTuple):
+    """An op to find the rule of: its name, the calls at which it is checked, the page with its derivation."""
+
+    name: str
+    examples: Sequence[str]
+    page: str = ""
+
+    @property
+    def derivation(self) -> dict:
+        return pages()[self.page or self.name]
+
+
+_PAIR = ["(2, 3), (2, 3)", "(3, 3), (3, 3)"]
+_ROWS = [*_PAIR, "(2, 3), (3,)"]
+_ONE = ["(2, 3)", "(3, 3)", "(4,)"]
+PUZZLES = [
+    Puzzle("add", _ROWS), Puzzle("sub", _ROWS), Puzzle("mul", _ROWS), Puzzle("div", _ROWS), Puzzle("square", _ONE),
+    Puzzle("exp", _ONE), Puzzle("log", _ONE), Puzzle("cos", _ONE), Puzzle("sqrt", _ONE), Puzzle("sigmoid", _ONE),
+    Puzzle("tanh", _ONE), Puzzle("relu", _ONE), Puzzle("maximum", _PAIR),
+    Puzzle("where", ["np.array([[True, False, True], [False, False, True]]), (2, 3), (2, 3)"]),
+    Puzzle("permute", ["(2, 3, 4), axes=(1, 2, 0)", "(3, 3), axes=(1, 0)"]),
+    Puzzle("expand", ["(2, 1), shape=(2, 3)", "(3,), shape=(2, 3)"]),
+    Puzzle("sum", ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"]),
+    Puzzle("mean", ["(2, 3), axis=0", "(3, 3), axis=1", "(2, 3, 4), axis=(0, 2), keepdim=True"]),
+    Puzzle("max", ["(2, 3), axis=0", "(3, 3), axis=1, keepdim=True"]),
+    Puzzle("cumsum", ["(2, 3), axis=0", "(3, 3), axis=1"]),
+    Puzzle("batched_matmul", ["(2, 3), (3, 4)", "(3, 3), (3, 3)", "(2, 2, 3), (2, 3, 2)"]),
+    Puzzle("softmax", ["(2, 3), axis=0", "(3, 3), axis=1"]),
+    Puzzle("batch_norm", ["(5, 3), (3,), (3,)", "(2, 3, 2, 2), (3,), (3,)"], "layer_norm"),
+    Puzzle("conv2d", ["(2, 2, 3, 4), (3, 2, 2, 3)", "(1, 1, 3, 3), (1, 1, 2, 2)"]),
+]
+
+# name -> (what the puzzle has, the rule, the rule without what is to be found)
+TEXTBOOK = {
+    "batched_matmul": ('''\
+@primitive
+def batched_matmul(a, b):
+    """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
+    return np.matmul(a, b)
+''', '''\
+batched_matmul.vjp(a=lambda g, b: batched_matmul(g, transpose(b, -1, -2)),
+                   b=lambda g, a: batched_matmul(transpose(a, -1, -2), g))
+''', '''\
+batched_matmul.vjp(a=lambda g: ...,
+                   b=lambda g: ...)
+'''),
+    "batch_norm": ('''\
+def reference(x, weight, bias, eps=1e-5):
+    """The definition, in ops: from it come the derivatives of the rule itself."""
+    over = (0, *range(2, x.ndim))
+    centred = x - mean(x, axis=over, keepdim=True)
+    xhat = centred * rsqrt(mean(square(centred), axis=over, keepdim=True) + eps)
+    return xhat * per_channel(weight, x) + per_channel(bias, x)
+
+
+def per_channel(p, x):
+    """p (channels,) as (1, channels, 1, ...)."""
+    return p.reshape((1, -1, *[1] * (x.ndim - 2)))
+
+
+@fused(reference=reference)
+def batch_norm(x, weight, bias, *, eps=1e-5):
+    """weight * xhat + bias with xhat = rstd (x - mean): each channel by itself, over the batch and the pixels.
+
+    xhat, rstd and `over`, the axes of the means, are handed out to the rule.
+    """
+    over = (0, *range(2, x.ndim))
+    rstd = 1 / np.sqrt(x.var(over, keepdims=True) + eps)
+    xhat = rstd * (x - x.mean(over, keepdims=True))
+    return xhat * per_channel(weight, x) + per_channel(bias, x), Residuals(xhat=xhat, rstd=rstd, over=over)
+''', '''\
+@batch_norm.joint_vjp
+def rule(g, x, weight, xhat, rstd, over):
+    u = g * per_channel(weight, x)
+    dx = rstd * (u - u.mean(over, keepdims=True) - xhat * (u * xhat).mean(over, keepdims=True))
+    return [dx, (g * xhat).sum(over), g.sum(over)]
+''', '''\
+@batch_norm.joint_vjp
+def rule(g, x, weight, xhat, rstd, over):  # one rule for all three inputs; g and the others are NumPy arrays here
+    dx = ...
+    dweight = ...
+    dbias = ...
+    return [dx, dweight, dbias]
+'''),
+    "conv2d": ('''\
+def windows(x, weight):
+    """Every patch as a column: (batch, in * kh * kw, patches)."""
+    return unfold(x, kernel_size=weight.shape[2:])
+
+
+def reference(x, weight):
+    """The definition, in ops: from it come the derivatives of the rule itself."""
+    n, out, kh, kw = x.shape[0], *weight.shape[0:1], *weight.shape[2:]
+    y = matmul(weight.reshape((out, -1)), windows(x, weight))
+    return y.reshape((n, out, x.shape[2] - kh + 1, x.shape[3] - kw + 1))
+
+
+@fused(reference=reference)
+def conv2d(x, weight):
+    """x (batch, in, height, width), weight (out, in, kh, kw): every output pixel is the weights times a patch."""
+    return reference(x, weight)
+''', '''\
+@conv2d.joint_vjp
+def rule(g, x, weight):
+    pixels = g.reshape(*g.shape[:2], -1)
+    columns = weight.reshape(weight.shape[0], -1).T @ pixels
+    dx = fold(columns, output_size=x.shape[2:], kernel_size=weight.shape[2:])
+    dweight = (pixels @ windows(x, weight).transpose(0, 2, 1)).sum(0).reshape(weight.shape)
+    return [dx, dweight]
+''', '''\
+@conv2d.joint_vjp
+def rule(g, x, weight):  # one rule for both inputs; g, x and weight are NumPy arrays here
+    pixels = g.reshape(*g.shape[:2], -1)  # (batch, out, patches)
+    dx = ...       # fold(columns, output_size=..., kernel_size=...) adds columns to where their patches were
+    dweight = ...  # windows(x, weight) has the patches as columns
+    return [dx, dweight]
+'''),
+}
+
+
+def text(puzzle: Puzzle, solved: bool = False) -> str:
+    """The file of a puzzle; with its rule, if it is to be solved."""
+    number = PUZZLES.index(puzzle) + 1
+    if puzzle.name in TEXTBOOK:
+        forward, answer, blank = TEXTBOOK[puzzle.name]
+    else:
+        forward, answer, blank = _forward(puzzle), _answer(puzzle), _blank(puzzle)
+    used = f"{forward}\n\n{answer}"
+    parts = [_opening(puzzle, number), _imports(puzzle, used), forward, answer if solved else blank,
+             "\n".join(f"example({puzzle.name}, {e})" for e in puzzle.examples)]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n" + ("" if solved else _hints(puzzle))
+
+
+def _opening(puzzle: Puzzle, number: int) -> str:
+    formula = plain(puzzle.derivation["formula"]) if not puzzle.page else plain(pages()[puzzle.name]["formula"])
+    return f'''"""Puzzle {number} of {len(PUZZLES)}: {puzzle.name}
+
+    {formula}
+
+Write the rule: from g, the cotangent of the output, the cotangent of each input. {_may_name(puzzle)}
+Write it with operators and ops (exp(x), sum(x, axis=0) ...). Broadcasting is undone for you.
+
+Save the file, and `python -m tinygrad_like.learn puzzles --watch` says what is right or wrong. Three hints are at the
+end, each with more of the derivation.
+"""'''
+
+
+def _may_name(puzzle: Puzzle) -> str:
+    if "joint" in TEXTBOOK.get(puzzle.name, ("",) * 3)[1]:
+        return ""
+    op = getattr(ops, puzzle.name)
+    names = [*op.inputs, "out", *op.options, *(f"{n}_shape" for n in op.inputs)]
+    return f"After g a rule\nmay name any of: {', '.join(names)}."
+
+
+@lru_cache(maxsize=32)
+def _module(name: str) -> tuple[Any, str, Tree]:
+    op = getattr(ops, name)
+    module = inspect.getmodule(op.__wrapped__)
+    assert module is not None and module.__file__ is not None
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    return module, source, ast.parse(source)
+
+
+def _function(puzzle: Puzzle, name: str) -> Tree:
+    return next(n for n in _module(puzzle.name)[2].body if isinstance(n, ast.FunctionDef) and n.name == name)
+
+
+def _lines(puzzle: Puzzle, first: int, last: int) -> str:
+    return "\n".join(_module(puzzle.name)[1].splitlines()[first - 1:last])
+
+
+def _forward(puzzle: Puzzle) -> str:
+    f = _function(puzzle, puzzle.name)
+    return "@primitive\n" + _lines(puzzle, f.lineno, f.end_lineno)
+
+
+def _statement(puzzle: Puzzle) -> Tree:
+    """`op.vjp(...)` in the source."""
+    for n in _module(puzzle.name)[2].body:
+        call = getattr(n, "value", None)
+        if isinstance(n, ast.Expr) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            if call.func.attr == "vjp" and getattr(call.func.value, "id", "") == puzzle.name:
+                return n
+    raise LookupError(f"no rule of {puzzle.name} in its file")
+
+
+def _answer(puzzle: Puzzle) -> str:
+    """The rule as it stands in the source, with what only it uses: a helper, or the formula of a helper op."""
+    statement = _statement(puzzle)
+    answer = _lines(puzzle, statement.lineno, statement.end_lineno)
+    for keyword in statement.value.keywords:
+        if isinstance(keyword.value, ast.Name):
+            f = _function(puzzle, keyword.value.id)
+            answer = f"{_lines(puzzle, f.lineno, f.end_lineno)}\n\n\n{answer}"
+        called = keyword.value.body.func if isinstance(getattr(keyword.value, "body", None), ast.Call) else None
+        if isinstance(called, ast.Name) and called.id == f"{puzzle.name}_vjp":
+            answer = _inlined(puzzle, keyword)
+    return answer
+
+
+def _inlined(puzzle: Puzzle, keyword: Tree) -> str:
+    """The rule that calls <op>_vjp, with the reference of that op in place of the call."""
+    module = _module(puzzle.name)[0]
+    helper = getattr(module, f"{puzzle.name}_vjp")
+    decorators = _function(puzzle, helper.name).decorator_list
+    tree: Tree = next(d.keywords[0].value for d in decorators if isinstance(d, ast.Call))  # @fused(reference=...)
+    given = dict(zip([a.arg for a in tree.args.args], keyword.value.body.args, strict=False))
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> Tree:
+            return given.get(node.id, node)
+
+    body = Put().visit(ast.parse(ast.unparse(tree.body)).body[0]).value
+    return f"{puzzle.name}.vjp({keyword.arg}=lambda {ast.unparse(keyword.value.args)}: {ast.unparse(body)})"
+
+
+def _blank(puzzle: Puzzle) -> str:
+    rules = [f"{k.arg}=lambda g: ..." for k in _statement(puzzle).value.keywords]
+    return f"{puzzle.name}.vjp(" + (",\n" + " " * (len(puzzle.name) + 5)).join(rules) + ")"
+
+
+def _imports(puzzle: Puzzle, code: str) -> str:
+    """Imports for what a file uses; the same with and without the rule, for the names alone give little away."""
+    module = _module(puzzle.name)[0] if puzzle.name not in TEXTBOOK else None
+    tree = ast.parse(code)
+    bound = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)} | {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {
+        n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    used = sorted({n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - bound)
+    private = [n for n in used if module is not None and hasattr(module, n)
+               and getattr(module, n) is not getattr(ops, n, getattr(builtins, n, None))
+               and n not in ("np", "primitive", "math")]
+    lines = ["import math"] if "math" in used else []
+    lines += ["import numpy as np", "",
+              "from tinygrad_like import " + ("Residuals, fused" if "Residuals" in code else
+                                              "fused" if "@fused" in code else "primitive"),
+              "from tinygrad_like.learn import example", "from tinygrad_like.ops import *  # noqa: F403"]
+    if private and module is not None:
+        lines.append(f"from {module.__name__} import {', '.join(private)}")
+        told = [(n, (inspect.getdoc(getattr(module, n)) or "").partition("\n")[0]) for n in private]
+        lines += [""] + [f"# {n}: {doc}" for n, doc in told if doc and n not in ("axes", "one_axis", "nonempty")]
+    return "\n".join(lines)
+
+
+def _hints(puzzle: Puzzle) -> str:
+    told = ["\n\n" + "\n" * 20]
+    for n, hint in enumerate(puzzle.derivation["hints"], 1):
+        lines = [wrapped for line in plain(hint).splitlines()
+                 for wrapped in (textwrap.wrap(line, 110) or [""])]
+        told.append(f"# Hint {n}\n" + "\n".join(f"#   {line}".rstrip() for line in lines) + "\n" * (15 if n < 3 else 1))
+    return "\n".join(told)
+
+
+def file_name(puzzle: Puzzle) -> str:
+    return f"{PUZZLES.index(puzzle) + 1:02}_{puzzle.name}.py"
+
+
+def make(folder: Path) -> list[Path]:
+    """Write the puzzles that are not there yet; returns the paths of all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / file_name(puzzle) for puzzle in PUZZLES]
+    for puzzle, path in zip(PUZZLES, paths, strict=True):
+        if not path.exists():
+            path.write_text(text(puzzle), encoding="utf-8")
+    return paths
+
+
+def status(paths: Sequence[Path]) -> str:
+    """Which puzzles are solved, and which is next."""
+    reports = [(path, check_file(path)) for path in paths if path.exists()]
+    solved = [path for path, report in reports if report.right]
+    lines = [f"{len(solved)} of {len(paths)} solved in {paths[0].parent}"]
+    for path, report in reports:
+        kinds = sorted({f.kind for f in report.findings}) or ["cannot be checked"]
+        lines.append(f"    {path.name:24} {'solved' if report.right else ', '.join(kinds)}")
+    left = [path for path in paths if path not in solved]
+    if left:
+        lines.append(f"Next: open {left[0]}, and run this with --watch beside it.")
+    return "\n".join(lines)
+
+
+def watch(paths: Sequence[Path], show: Callable[[str], None] = print, pause: float = 0.3) -> None:
+    """Check each puzzle when it is saved, until interrupted; those that lie there first count as seen."""
+    show(f"Watching {paths[0].parent}; every file is checked when you save it. Ctrl-C ends.")
+    saved = changes(lambda: list(paths), pause)
+    next(saved)
+    for files in saved:
+        for path in files:
+            report = check_file(path)
+            show(f"\n{path.name}\n{report}" + ("\nSolved." if report.right else ""))

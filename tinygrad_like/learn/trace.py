@@ -1,0 +1,186 @@
+"""What a recorded graph does, forward and backward: every value, every cotangent, what each rule makes of it.
+
+The backward here is the engine's walk (`autograd.walk`) at its slowest: nothing is freed, and of a cotangent that is a
+sum every term is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd import Node, mode, setting
+from ..call import Placed
+from ..graph import behind, opened
+from ..tensor import Tensor
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
+Key = Node | Tensor
+
+
+class Called(NamedTuple):
+    """What is known of a call only while it happens: inputs, options, output, the module that called, the line."""
+
+    inputs: Sequence[Any]
+    options: dict[str, Any]
+    out: np.ndarray
+    module: tuple[tuple[int, str], ...]  # id and class of the modules it happened in, from the outermost on
+    line: str
+
+
+class Watch:
+    """Notes every recorded call of an op: `with watch: loss = ...`."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Key, Called] = {}
+
+    def __enter__(self) -> Watch:
+        self.before = mode.watchers
+        mode.watchers = (*mode.watchers, self.note)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        mode.watchers = self.before
+
+    def note(self, op: Any, inputs: Sequence[Any], options: dict, y: Tensor) -> None:
+        if y.node is None:
+            return
+        inside: list[tuple[int, str]] = []
+        line = ""
+        frame: Any = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_argcount:
+                owner = frame.f_locals.get(frame.f_code.co_varnames[0])
+                if hasattr(type(owner), "named_modules") and (id(owner), type(owner).__name__) not in inside:
+                    inside.append((id(owner), type(owner).__name__))
+            if not line and not frame.f_code.co_filename.startswith(_OURS):
+                line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            frame = frame.f_back
+        arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
+        self.calls[y.node] = Called(arrays, dict(options), y.data, tuple(reversed(inside)), line)
+
+
+class Step(NamedTuple):
+    """One node of the backward walk: the cotangent that arrived, and what the rule made of it for each parent."""
+
+    terms: list[tuple[Any, int, Any]]  # (the node it came from or None, which of its inputs, array)
+    g: Any
+    raw: list  # as the rule gives it, before broadcasting is undone
+    given: list
+
+
+class Trace:
+    """A graph with its values, and a backward through it."""
+
+    def __init__(self, y: Tensor, g: Any = None, calls: dict | None = None):
+        self.root: Key = y.node or y
+        self.parents = behind(y)
+        self.calls: dict[Key, Called] = calls or {}
+        self.values = self._values(y)
+        self.steps: dict[Key, Step] = {}
+        self.order: list[Key] = []  # as backward meets nodes, and at last the leaves
+        self._walk(np.ones(y.shape, y.dtype) if g is None else np.asarray(g, y.dtype))
+
+    @property
+    def forward(self) -> list[Node]:
+        return [n for n in self.parents if isinstance(n, Node)]
+
+    def _values(self, y: Tensor) -> dict[Key, np.ndarray]:
+        """The values that are known: of calls that were watched, of leaves, and what nodes have saved."""
+        known: dict[Key, np.ndarray] = {n: n.data for n in self.parents if isinstance(n, Tensor)}
+        known[self.root] = y.data
+        known |= {n: self.calls[n].out for n in self.parents if n in self.calls}
+        for node in self.forward:
+            op: Any = node.op
+            out = getattr(op, "out", None)
+            if out is not None and node.saved is not None:
+                known.setdefault(node, np.asarray(node.saved[out]))
+            for x in node.saved if isinstance(node.saved, tuple | list) else ():
+                if isinstance(x, Tensor) and x.node is not None:
+                    known.setdefault(x.node, x.data)
+        return known
+
+    def _walk(self, g: np.ndarray) -> None:
+        terms: dict[Key, list] = {self.root: [(None, 0, g)]}
+        heap = [(-self.root.order, self.root)] if isinstance(self.root, Node) else []
+        with setting("recording", False), np.errstate(all="ignore"):
+            while heap:
+                node = heappop(heap)[1]
+                total = _sum(terms[node])
+                parents = self.parents[node]
+                raw, given = pulled(node, total, parents)
+                self.steps[node] = Step(terms[node], total, raw, given)
+                self.order.append(node)
+                for i, (parent, c) in enumerate(zip(parents, given, strict=True)):
+                    if c is None:
+                        continue
+                    if parent not in terms and isinstance(parent, Node):
+                        heappush(heap, (-parent.order, parent))
+                    terms.setdefault(parent, []).append((node, i, c))
+        for leaf in self.parents:
+            if isinstance(leaf, Tensor) and leaf in terms:
+                self.steps[leaf] = Step(terms[leaf], _sum(terms[leaf]), [], [])
+                self.order.append(leaf)
+
+    def inside(self, node: Node) -> Trace | None:
+        """The reference of a fused op, walked with the cotangent that arrived at it."""
+        if node not in self.steps:
+            return None
+        with Watch() as watch:
+            found = opened(node)
+        if found is None or not isinstance(found[0], Node):
+            return None
+        inner = Trace.__new__(Trace)
+        y = Tensor(np.zeros(node.shape))
+        inner.root, inner.parents, inner.calls = found[0], _behind(found[0]), dict(watch.calls)
+        y = Tensor(inner.calls[found[0]].out)
+        inner.values = inner._values(y)
+        inner.steps, inner.order, inner.aliases = {}, [], found[1]
+        inner._walk(np.asarray(self.steps[node].g))
+        return inner
+
+    aliases: Sequence[Any] = ()  # of an inner trace: its leaves, in the order of the fused op's inputs
+
+
+def _behind(root: Node) -> dict:
+    y = Tensor(0.0)
+    y.node, y.requires_grad = root, True
+    return behind(y)
+
+
+def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
+    """What the rule gives, and what of it goes on to the parents."""
+    op: Any = node.op
+    given = [None if c is None else _array(c) for c in op.pull(node, g, parents)]
+    raw = given
+    if getattr(op, "joint", None) is None and any(
+            c is not None and getattr(c, "shape", None) != getattr(g, "shape", None) for c in given):
+        made = op.cotangents(node, g, parents) if hasattr(op, "cotangents") else given
+        raw = [None if p is None else _array(c) for c, p in zip(made, parents, strict=True)]
+    return raw, given
+
+
+def _array(c: Any) -> Any:
+    if isinstance(c, Placed):
+        return np.array(c)
+    return c.data if isinstance(c, Tensor) else c
+
+
+def _sum(terms: list) -> Any:
+    total = terms[0][2]
+    for _, _, c in terms[1:]:
+        total = total + c
+    return total
+
+
+def watched(f: Callable[[], Tensor]) -> tuple[Tensor, dict]:
+    """f() and what was noted of the calls in it."""
+    with Watch() as watch:
+        y = f()
+    return y, watch.calls
