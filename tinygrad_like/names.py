@@ -106,6 +106,12 @@ class Names:
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
     def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
+    def index_add(self, axis, index, source, alpha=1):
+        """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+        shape = [1] * self.ndim
+        shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
+        where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
+        return ops.scatter_add(self, where, source if alpha == 1 else source * alpha, axis=axis)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
