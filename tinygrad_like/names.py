@@ -11,7 +11,6 @@ import numpy as np
 from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import no_grad
 from .habits import device, renamed, taught, wanted_dtype
-from .in_place import in_place
 from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
 
@@ -123,15 +122,6 @@ class Names:
     new_full = property(lambda self: _of(self, creation.Creation.full))
     new_tensor = property(lambda self: _of(self, tensor.Tensor))
 
-    if not TYPE_CHECKING:
-        def __getattr__(self, name):
-            plain = name.rstrip("_")
-            if name.endswith("_") and name[0] != "_" and callable(getattr(type(self), plain, None)):
-                return in_place(plain).__get__(self)
-            hint = MISSING.get(name)
-            hint = f"; {hint}" if hint else f"; tinygrad_like.ops has {name}(x)" if hasattr(ops, name) else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
-
 
 def _before(who: str, x: Tensor, axis: int) -> tuple:
     return (slice(None),) * ops.axes.one_axis(who, axis, x.ndim)
@@ -145,8 +135,8 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
     return (*before, slice(start, start + length))
 
 
-# What a Tensor does not have -> what to write instead.
-MISSING = {
+# What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
+_MISSING = {
     "cuda": "there is only the CPU; leave it out", "half": "float32 and float64 are supported; leave it out",
     "bfloat16": "float32 and float64 are supported; leave it out", "is_sparse": "every Tensor is dense",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
@@ -157,6 +147,17 @@ MISSING = {
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
     "nansum": "write x.isnan().where(0, x).sum()", "nanmean": "average x[~x.isnan()]",
 }
+
+
+def _missing(name: str, hint: str) -> property:
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {hint}", name=name, obj=self)
+
+    return property(get)
+
+
+for _name, _hint in _MISSING.items():
+    setattr(Names, _name, _missing(_name, _hint))
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
