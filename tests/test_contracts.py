@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.call import Op
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.primitive import declared
@@ -23,11 +23,15 @@ LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
 # name: (function of Tensors, inputs that are differentiated)
 OPS = {name: (getattr(ops, name), (X,)) for name in """
     neg square reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf sqrt rsqrt
-    abs sign floor ceil round trunc relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu glu swiglu
+    abs sign floor ceil round trunc relu leaky_relu binary_step sigmoid silu gelu softplus logsigmoid elu celu selu
+    softsign quick_gelu mish hardtanh hardsigmoid hardswish relu6 asinh atanh softmin glu swiglu cumprod logcumsumexp
+    normalize layernorm
     sum mean var std norm max min prod cumsum logsumexp softmax log_softmax
     clone contiguous identity transpose flatten squeeze flip tril triu
 """.split()}
-OPS |= {name: (getattr(ops, name), (X, Y)) for name in "add sub mul div pow maximum minimum mod cat stack".split()}
+OPS |= {name: (getattr(ops, name), (X, Y)) for name in """
+    add sub mul div pow maximum minimum mod fmod hypot atan2 logaddexp copysign cat stack recurrence
+""".split()}
 OPS |= {f"{name}, broadcast": (getattr(ops, name), (X, ROW)) for name in "add sub mul div pow maximum minimum".split()}
 OPS |= {
     "the same twice": (lambda x: x + x, (X,)),
@@ -57,6 +61,29 @@ OPS |= {
     "chunk": (lambda x: x.chunk(2, 1)[1], (X,)),
     "unbind": (lambda x: x.unbind()[1], (X,)),
     "diagonal": (lambda x: x.diagonal(), (X,)),
+    "diag": (lambda x: x.diag(), (ROW,)),
+    "sliding windows": (lambda x: x.unfold(1, 2), (X,)),
+    "meshgrid": (lambda x, y: x.meshgrid(y)[0], (ROW, ROW + 1)),
+    "rearrange": (lambda x: x.rearrange("a (b c) -> c (a b)", c=2), (X,)),
+    "clip by a row": (lambda x, low: x.clip(low), (X, ROW)),
+    "cummax": (lambda x: x.cummax(axis=1)[0], (X,)),
+    "scatter_reduce": (lambda x, s: x.scatter_reduce(0, INDEX, s, "prod"), (X, positive(1, 4))),
+    "scatter_reduce, largest": (lambda x, s: x.scatter_reduce(0, INDEX, s, "amax"), (X, positive(1, 4))),
+    "masked_select": (lambda x: x.masked_select(MASK), (X,)),
+    "solve": (linalg.solve, (SQUARE + 4 * np.eye(4), ROW)),
+    "inv": (linalg.inv, (SQUARE + 4 * np.eye(4),)),
+    "det": (linalg.det, (SQUARE + np.eye(4),)),
+    "slogdet": (lambda x: linalg.slogdet(x)[1], (SQUARE + 4 * np.eye(4),)),
+    "cholesky": (linalg.cholesky, (SQUARE @ SQUARE.T + 4 * np.eye(4),)),
+    "qr": (lambda x: linalg.qr(x)[1], (SQUARE[:, :3] + np.eye(4)[:, :3],)),
+    "eigh": (lambda x: linalg.eigh(x)[0], (SQUARE + SQUARE.T,)),
+    "svd": (lambda x: linalg.svdvals(x), (SQUARE,)),
+    "conv3d": (lambda x, w: ops.conv3d(x[None, None], w[None, None], padding=1), (BATCH, BATCH[:, :2, :3])),
+    "conv_transpose3d": (lambda x, w: ops.conv_transpose3d(x[None, None], w[None, None]), (BATCH, BATCH)),
+    "max_pool3d": (lambda x: ops.max_pool3d(x[None], 2), (BATCH,)),
+    "avg_pool3d": (lambda x: ops.avg_pool3d(x[None], 2, 1), (BATCH,)),
+    "max_unpool": (lambda x: ops.max_unpool(*ops.max_pool_with_indices(x, 2), 2), (BATCH,)),
+    "interpolate, bilinear": (lambda x: ops.interpolate(x[None], size=5, mode="bilinear"), (BATCH,)),
     "slice": (lambda x: x[1:, ::-2], (X,)),
     "integer array": (lambda x: x[[0, 0, 2]], (X,)),
     "mask": (lambda x: x[MASK], (X,)),

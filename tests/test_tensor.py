@@ -341,7 +341,7 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
                       (np.ma.array([1.0, 2.0], mask=[0, 1]), r"has no mask.*array\.filled\(value\)"),
                       ([1.0], "takes a NumPy array, got list; Tensor"), (3.0, "takes a NumPy array, got float"),
                       (None, "takes a NumPy array, got NoneType"),
-                      (np.zeros(2, np.float16), "dtype float16 is not supported"),
+                      (np.zeros(2, np.uint16), "dtype uint16 is not supported"),
                       (np.zeros(2, ">f4"), "dtype >f4 is not supported"), (np.array(["a"]), "dtype <U1 is not"),
                       (np.zeros(2, [("a", "f4")]), "is not supported"), (unaligned, "not aligned to its float32")):
         with pytest.raises(TypeError, match=f"^{who}: .*{text}"):

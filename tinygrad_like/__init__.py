@@ -15,9 +15,12 @@ from .dtypes import INT64 as int64
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
+from .methods import Methods as _Methods
+from .methods import complete as _complete
 from .names import function as _function
 from .names import grad as _grad
 from .names import new as _new
+from .ops import linalg
 from .primitive import Residuals, fused, primitive
 from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
@@ -26,12 +29,16 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 _autograd.grad = _grad  # type: ignore[attr-defined]  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
+_complete()
+for _name, _method in vars(_Methods).items():
+    if callable(_method) and not _method.__doc__ and hasattr(ops, _name):
+        _method.__doc__ = getattr(ops, _name).__doc__
 tensor = _new  # as in PyTorch; the module of that name is found by import
 __all__ = [
     "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "enable_grad",
     "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
-    "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "manual_seed", "nn", "no_grad", "ops", "optim",
-    "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
+    "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
+    "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",
 ]
 
 

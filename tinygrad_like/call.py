@@ -14,12 +14,14 @@ import numpy as np
 from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
-from .dtypes import FLOAT32, as_array, result_dtype
+from .dtypes import FLOAT16, FLOAT32, as_array, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
 _SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
+_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute put reshape roll stack surround "
+                   "take tril triu".split())  # what leaves numbers as they are
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 _new = Tensor.__new__
 
@@ -52,6 +54,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    pull_arrays: Callable | None  # does what `pull` does, where that is to be fast
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
@@ -105,10 +108,17 @@ class Op:
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
-        if dtype is not FLOAT32 and dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
-            out, dtype = _astype(out, ours), ours
-            if differentiable:
-                inputs = _without_integers(inputs, ours)
+        if dtype is not FLOAT32:
+            if dtype.kind == "f" and self.name not in _MOVES:  # of float16? or float16, as NumPy's exp of uint8 is?
+                narrow = [getattr(x, "dtype", None) is FLOAT16 for x in arrays]
+                if dtype is FLOAT16 or True in narrow:
+                    narrow = narrow if True in narrow else [isinstance(x, Tensor) for x in inputs]
+                    return self(*[ops.cast(x, dtype=FLOAT32) if half else x
+                                  for x, half in zip(inputs, narrow, strict=True)], **options)
+            if dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
+                out, dtype = _astype(out, ours), ours
+                if differentiable:
+                    inputs = _without_integers(inputs, ours)
         y = _new(Tensor)  # wrap(out), without the call
         y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
@@ -174,6 +184,13 @@ class Op:
         mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
+        if self.pull_arrays is not None and not mode.recording and mode.tape is None and not mode.anomaly:
+            try:
+                found = self.pull_arrays(node, g, parents)
+                if found is not None:
+                    return found
+            except Exception:
+                pass  # once more, to say where
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
@@ -282,7 +299,7 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _without_integers(inputs, dtype: np.dtype) -> list:
     """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
-    return [wrap(_astype(x.data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+    return [wrap(_astype(x._data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,8 @@ class Creation:
         A read-only array makes a Tensor that cannot be changed in place. Raises TypeError for what is no plain array.
         """
         return tensor.wrap(checked(array, "from_numpy"))
+
+    manual_seed = staticmethod(random.manual_seed)
 
     @staticmethod
     def empty(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -71,7 +74,8 @@ class Creation:
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         """`steps` values from start to stop, both included."""
         _constant("linspace", start, stop)
-        return _tensor(as_array(np.linspace(start, stop, steps), dtype or FLOAT32, "linspace"), requires_grad)
+        values = np.linspace(float(start), float(stop), steps)
+        return _tensor(as_array(values, dtype or FLOAT32, "linspace"), requires_grad)
 
     @staticmethod
     def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -100,6 +104,28 @@ class Creation:
                      shape, dtype, requires_grad)
 
     @staticmethod
+    def scaled_uniform(*shape: Any, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = 1 / sqrt(number of elements)."""
+        return _within(math.prod(plain_shape(shape)), shape, options)
+
+    @staticmethod
+    def glorot_uniform(*shape: Any, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = sqrt(6 / (fan_in + fan_out)), for shape (fan_out, *fan_in)."""
+        outputs, *inputs = plain_shape(shape)
+        return _within((outputs + math.prod(inputs)) / 6, shape, options)
+
+    @staticmethod
+    def kaiming_uniform(*shape: Any, a: float = 0.01, **options: Any) -> Tensor:
+        """Uniform on [-b, b) with b = sqrt(6 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
+        return _within(math.prod(plain_shape(shape)[1:]) * (1 + a**2) / 6, shape, options)
+
+    @staticmethod
+    def kaiming_normal(*shape: Any, a: float = 0.01, **options: Any) -> Tensor:
+        """Normal with standard deviation sqrt(2 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come."""
+        fan_in = math.prod(plain_shape(shape)[1:])
+        return Creation.normal(*shape, std=math.sqrt(2 / (fan_in * (1 + a**2) or 1)), **options)
+
+    @staticmethod
     def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None) -> Tensor:
         """Integers, uniform on low, ..., high - 1."""
         if low >= high:
@@ -117,6 +143,12 @@ class Creation:
     def randn_like(self, **options: Any) -> Tensor: return _like(self, Creation.randn, options)
     def full_like(self, fill_value: Any, **options: Any) -> Tensor:
         return _like(self, lambda shape, **options: Creation.full(shape, fill_value, **options), options)
+
+
+def _within(inverse: float, shape: tuple, options: dict) -> Tensor:
+    """Uniform on [-b, b) with b = 1 / sqrt(inverse); of no elements, if that is 0."""
+    bound = 1 / math.sqrt(inverse or 1)
+    return Creation.uniform(*shape, low=-bound, high=bound, **options)
 
 
 def _like(x: Any, make: Callable[..., Tensor], options: dict) -> Tensor:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+FLOAT16 = np.dtype("float16")  # to store numbers in, and to move them: ops compute in float32
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
 # By value: a dtype from a pickle or a swapped byte order equals one of these without being it.
 SUPPORTED = {
-    np.dtype(n): np.dtype(n) for n in ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+    np.dtype(n): np.dtype(n)
+    for n in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 }
 
 
@@ -19,7 +21,8 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
     try:
         dtype = np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}") from None
+        hint = "; NumPy has no bfloat16" if dtype == "bfloat16" else ""
+        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}{hint}") from None
     if dtype not in SUPPORTED:
         raise TypeError(f"{who}: dtype {dtype} is not supported; cast to one of {_names()}")
     return SUPPORTED[dtype]
@@ -28,8 +31,10 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
 def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
     """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input.
 
-    NumPy would make float64 of int / int or int * float32, float16 of exp(uint8) and uint64 of sum(uint8).
+    NumPy would make float64 of int / int or int * float32, and uint64 of sum(uint8).
     """
+    if dtype is FLOAT16:  # of an op that moves numbers
+        return dtype
     if dtype.kind == "f":
         float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32

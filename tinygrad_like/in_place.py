@@ -76,7 +76,7 @@ class InPlace:
                 raise RuntimeError(f"{who}: this Tensor was computed by {self.node.op.name}, whose rule may need its "
                                    f"values; {plain}, or change a clone()")
             self._require_writable(who)
-            np.copyto(self._data, y._data)
+            tensor._write(self._data, ..., y._data)
             self.touch()
         else:
             if _shown_elsewhere(self, before):

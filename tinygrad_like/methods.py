@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import ops
-from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, as_dtype
+from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype
 from .errors import named
 from .habits import taught
 
@@ -43,7 +44,8 @@ class Methods:
     def add(self, other): return ops.add(self, other)
     def sub(self, other): return ops.sub(self, other)
     def mul(self, other): return ops.mul(self, other)
-    def div(self, other): return ops.div(self, other)
+    def div(self, other, rounding_mode=None):
+        return ops.div(self, other) if rounding_mode is None else ops.divide(self, other, rounding_mode)
     def mod(self, other): return ops.mod(self, other)
     def pow(self, other): return ops.pow(self, other)
     def matmul(self, other): return ops.matmul(self, other)
@@ -75,7 +77,9 @@ class Methods:
 
     def maximum(self, other): return ops.maximum(self, other)
     def minimum(self, other): return ops.minimum(self, other)
-    def clip(self, min_=None, max_=None): return ops.clip(self, min=min_, max=max_)
+    def clip(self, min_=None, max_=None):
+        of_numbers = np.ndim(min_) == 0 == np.ndim(max_) and not hasattr(min_, "dtype") and not hasattr(max_, "dtype")
+        return ops.clip(self, min=min_, max=max_) if of_numbers else ops.clamp(self, min_, max_)
     clamp = clip
     def where(self, x, y):
         """x where this boolean Tensor is true, else y."""
@@ -123,17 +127,22 @@ class Methods:
     def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
     def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
     def logsigmoid(self): return ops.logsigmoid(self)
-    def softmax(self, axis=-1): return ops.softmax(self, axis=axis)
-    def log_softmax(self, axis=-1): return ops.log_softmax(self, axis=axis)
+    def softmax(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmax, self, dtype, axis=axis)
+    def softmin(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmin, self, dtype, axis=axis)
+    def log_softmax(self, axis=-1, dtype=None): return ops.in_dtype(ops.log_softmax, self, dtype, axis=axis)
 
     # Reductions
-    def sum(self, axis: Axis = None, keepdim=False): return ops.sum(self, axis=axis, keepdim=keepdim)
+    def sum(self, axis: Axis = None, keepdim=False, dtype=None):
+        if dtype is None:
+            return ops.sum(self, axis=axis, keepdim=keepdim)
+        return ops.in_dtype(ops.sum, self, dtype, axis=axis, keepdim=keepdim)
     def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
     def var(self, axis: Axis = None, keepdim=False, correction=1):
         return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
     def std(self, axis: Axis = None, keepdim=False, correction=1):
         return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
-    def prod(self, axis: Axis = None, keepdim=False): return ops.prod(self, axis=axis, keepdim=keepdim)
+    def prod(self, axis: Axis = None, keepdim=False, dtype=None):
+        return ops.in_dtype(ops.prod, self, dtype, axis=axis, keepdim=keepdim)
     def logsumexp(self, axis: Axis = None, keepdim=False): return ops.logsumexp(self, axis=axis, keepdim=keepdim)
     def any(self, axis: Axis = None, keepdim=False): return ops.any(self, axis=axis, keepdim=keepdim)
     def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
@@ -174,12 +183,17 @@ class Methods:
     def unbind(self, axis=0): return ops.unbind(self, axis)
     def tril(self, diagonal=0): return ops.tril(self, diagonal=diagonal)
     def triu(self, diagonal=0): return ops.triu(self, diagonal=diagonal)
-    def diagonal(self, offset=0): return ops.diagonal(self, offset)
+    def diagonal(self, offset=0, axis1=0, axis2=1): return ops.diagonal(self, offset, axis1, axis2)
 
     # Indexing and order
     def __getitem__(self, index): return ops.getitem(self, index)
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
-    def scatter(self, axis, index, src): return ops.scatter(self, index, src, axis=axis)
+    def scatter(self, axis, index, src, reduce=None):
+        """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
+        if reduce is None:
+            return ops.scatter(self, index, src, axis=axis)
+        names = {"add": "sum", "multiply": "prod"}
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=names.get(reduce, reduce))
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
     def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
     def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
@@ -194,33 +208,84 @@ class Methods:
     def einsum(formula: str, *operands: Any) -> Tensor:
         return ops.einsum(formula, *operands)
 
-    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    def scaled_dot_product_attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                     enable_gqa=False):
         return ops.scaled_dot_product_attention(self, key, value, attn_mask, dropout_p=dropout_p, is_causal=is_causal,
-                                                scale=scale)
+                                                scale=scale, enable_gqa=enable_gqa)
 
-    # Images
+    # Signals, images and volumes: as many axes as the weight, or the kernel_size, has
     def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
-        return ops.conv2d(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+        op = {3: ops.conv1d, 5: ops.conv3d}.get(weight.ndim, ops.conv2d)
+        return op(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
     def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
-        return ops.conv_transpose2d(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
-                                    groups=groups, dilation=dilation)
-    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False):
-        return ops.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(weight.ndim, ops.conv_transpose2d)
+        return op(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
+                  dilation=dilation)
+    def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
+        rank = np.size(kernel_size) if np.ndim(kernel_size) else 2
+        if return_indices:
+            return ops.max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, rank)
+        op = {1: ops.max_pool1d, 3: ops.max_pool3d}.get(rank, ops.max_pool2d)
+        return op(self, kernel_size, stride, padding, dilation, ceil_mode)
     def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        return ops.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        op = {1: ops.avg_pool1d, 3: ops.avg_pool3d}.get(np.size(kernel_size) if np.ndim(kernel_size) else 2)
+        return (op or ops.avg_pool2d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    def max_unpool2d(self, indices, kernel_size=(2, 2), stride=None, padding=0, output_size=None):
+        rank = np.size(kernel_size) if np.ndim(kernel_size) else 2
+        return ops.max_unpool(self, indices, kernel_size, stride, padding, output_size, rank)
+    def interpolate(self, size=None, mode="linear", align_corners=False, scale_factor=None):
+        return ops.interpolate(self, size, scale_factor, mode, align_corners)
 
     # Type and copies
     def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
     def float(self): return ops.cast(self, dtype=FLOAT32)
     def double(self): return ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))
+    def half(self): return ops.cast(self, dtype=FLOAT16)
+    def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
     def clone(self): return ops.clone(self)
     def contiguous(self): return ops.contiguous(self)
+
+    def scatter_reduce(self, axis, index, src, reduce, include_self=True):
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce, include_self=include_self)
+    def sparse_categorical_crossentropy(self, target, ignore_index=-1, label_smoothing=0.0, reduction="mean"):
+        """The cross-entropy of labels for logits whose classes are the last axis."""
+        logits = ops.movement.moved(self, -1, 1) if self.ndim > 2 else self
+        return ops.cross_entropy(logits, target, ignore_index=ignore_index, label_smoothing=label_smoothing,
+                                 reduction=reduction)
 
     def sequential(self, layers):
         """x.sequential([f, g]) is g(f(x))."""
         for layer in layers:
             self = layer(self)
         return self
+
+
+# Methods that are ops as they stand, under the same name or under another one: `name=op`.
+OPS = """
+    asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
+    normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
+    nll_loss qr svd det slogdet cholesky inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
+    bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
+    binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
+"""
+
+
+def complete() -> None:
+    """Give Tensor the methods of the table above, once the ops are there."""
+    for entry in OPS.split():
+        name, _, other = entry.partition("=")
+        op = getattr(ops, other or name, None) or getattr(ops.linalg, other or name)
+        setattr(Methods, name, _method(name, op))
+
+
+def _method(name: str, op: Any) -> Any:
+    @functools.wraps(op, updated=())
+    def method(self, *inputs, **options):
+        return op(self, *inputs, **options)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    return method

@@ -137,8 +137,8 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 _MISSING = {
-    "cuda": "there is only the CPU; leave it out", "half": "float32 and float64 are supported; leave it out",
-    "bfloat16": "float32 and float64 are supported; leave it out", "is_sparse": "every Tensor is dense",
+    "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
+    "bfloat16": "NumPy has no bfloat16; use half() to store numbers",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
     "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
     "grad_fn": "the op that made it is x.node.op", "astype": "write x.cast(dtype)", "copy": "write x.clone()",
@@ -263,6 +263,7 @@ _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, de
 _NAMES: dict[str, Any] = {
     "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
+    "half": np.dtype("float16"), "float16": np.dtype("float16"),
     "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": tuple, "inf": float("inf"),
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": np.finfo, "iinfo": np.iinfo,
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
@@ -276,8 +277,7 @@ _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
     "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
-    "jit": "ops have kernels already; leave it out", "compile": "ops have kernels already; leave it out",
-    "float16": "use float32", "half": "use float32", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
+    "jit": "use capture", "compile": "use capture", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
     "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
     "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",

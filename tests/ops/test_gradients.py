@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, detect_anomaly, ops
+from tinygrad_like import Tensor, detect_anomaly, linalg, ops
 from tinygrad_like.gradcheck import gradcheck, gradgradcheck
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
@@ -31,18 +31,25 @@ def distinct(*shape):
     return (rng.permutation(int(np.prod(shape))) * 0.1 - 0.7).reshape(shape)
 
 
+def square_vectors(results):
+    """Without the signs of vectors, which are arbitrary."""
+    return tuple(y * y for y in results)
+
+
 MASK = rng.random((3, 4)) < 0.5
 SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
 ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
+TO = np.array([[0, 2, 1], [0, 0, 1], [0, 2, 1], [1, 2, 2]])
 TAPS = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
 UNARY = {
     "real": "neg square exp exp2 expm1 sin cos tan atan sinh cosh erf abs relu sigmoid tanh silu gelu softplus "
-            "logsigmoid elu leaky_relu softmax log_softmax clone contiguous identity",
+            "logsigmoid elu celu selu softsign quick_gelu mish hardsigmoid hardswish relu6 leaky_relu asinh cumprod "
+            "logcumsumexp softmax log_softmax clone contiguous identity",
     "positive": "log log2 log10 log1p sqrt rsqrt reciprocal",
-    "unit": "asin acos",
+    "unit": "asin acos atanh",
 }
 
 CASES = {
@@ -73,6 +80,18 @@ CASES = {
     "gelu tanh": (lambda x: ops.gelu(x, approximate="tanh"), real(3, 4)),
     "softplus beta": (lambda x: ops.softplus(x, beta=2.5), real(3, 4)),
     "elu alpha": (lambda x: ops.elu(x, alpha=0.7), real(3, 4)),
+    "celu alpha": (lambda x: ops.celu(x, 0.7), real(3, 4)),
+    "hardtanh": (lambda x: ops.hardtanh(x, min_val=-0.35, max_val=0.25), distinct(3, 4) + 0.03),
+    "acosh": (ops.acosh, positive(3, 4) + 1),
+    "hypot": (ops.hypot, real(3, 4), real(4)),
+    "hypot at 0": (lambda x: ops.hypot(x, 0 * x) * x, real(3)),
+    "atan2": (ops.atan2, real(3, 4), real(3, 1)),
+    "logaddexp": (ops.logaddexp, real(3, 4), real(4)),
+    "copysign": (lambda x: ops.copysign(x, np.array([-1.0, 2, -0.0, 0])) * x, real(3, 4)),
+    "fmod": (ops.fmod, real(5), positive(5) + 3),
+    "div rounded": (lambda a, b: a.div(b, rounding_mode="trunc") * a, real(5) + 7, positive(5)),
+    "clamp": (ops.clamp, distinct(3, 4), distinct(4) - 0.72, distinct(3, 1) + 0.78),
+    "clamp from above": (lambda x, high: x.clip(max_=high), distinct(3, 4), distinct(4) + 0.05),
     "leaky slope": (lambda x: ops.leaky_relu(x, negative_slope=0.3), real(3, 4)),
     "keep_positive": (ops.activation.keep_positive, real(4), real(4)),
     "softmax_vjp": (softmax_vjp, real(3, 4), real(3, 4)),
@@ -97,6 +116,20 @@ CASES = {
     "prod axes": (lambda x: x.prod(axis=(2, 0), keepdim=True), real(2, 3, 2)),
     "prod with a zero": (lambda x: x.prod(axis=1), np.array([[0.0, 2, 3], [1, 2, 3]])),
     "prod with two zeros": (lambda x: x.prod(axis=1), np.array([[0.0, 0, 3], [0, 2, 0]])),
+    "sum in float64": (lambda x: x.sum(axis=0, dtype="float64"), real(3, 4)),
+    "var_mean": (lambda x: x.var_mean(axis=1), real(3, 4)),
+    "std_mean": (lambda x: x.std_mean(correction=0), real(3, 4)),
+    "normalize": (lambda x: x.normalize(p=3.0, axis=-1), real(3, 4)),
+    "layernorm over axes": (lambda x: x.layernorm(axis=(0, 2)), real(2, 3, 4)),
+    "batchnorm": (lambda x, w, b, m, s: x.batchnorm(w, b, m, s), real(4, 3, 2), real(3), real(3), real(3), positive(3)),
+    "softmin": (lambda x: x.softmin(axis=0), real(3, 4)),
+    "cumprod with zeros": (lambda x: x.cumprod(axis=1), np.array([[2.0, 0, 3, 4], [0, 5, 0, 2], [1, 2, 3, 4]])),
+    "cumprod axis": (lambda x: ops.cumprod(x, axis=-2), real(2, 3, 4)),
+    "logcumsumexp axis": (lambda x: x.logcumsumexp(axis=1), 3 * real(3, 4)),
+    "recurrence": (lambda x, a: ops.recurrence(x, a, axis=1), real(3, 4), real(3, 4)),
+    "recurrence reversed": (lambda x, a: ops.recurrence(x, a, reverse=True), real(4, 2), real(4, 2)),
+    "cummax": (lambda x: x.cummax(axis=1)[0], distinct(3, 4)),
+    "cummin": (lambda x: x.cummin()[0], distinct(3, 4)),
     "cumsum": (lambda x: x.cumsum(axis=1), real(3, 4)),
     "logsumexp": (lambda x: x.logsumexp(axis=1), real(3, 4)),
     "logsumexp all": (lambda x: x.logsumexp(keepdim=True), real(3, 4)),
@@ -119,6 +152,12 @@ CASES = {
     "tril": (lambda x: x.tril(-1), real(3, 4)),
     "triu": (lambda x: x.triu(1), real(2, 3, 4)),
     "diagonal": (lambda x: x.diagonal(1), real(3, 4)),
+    "diagonal of a batch": (lambda x: x.diagonal(-1, axis1=2, axis2=0), real(3, 2, 4)),
+    "diag": (lambda x: x.diag(-1), real(3)),
+    "trace": (lambda x: x.trace(), real(3, 4)),
+    "sliding windows": (lambda x: x.unfold(1, 3, 2), real(2, 7, 2)),
+    "meshgrid": (lambda x, y: x.meshgrid(y, indexing="xy"), real(3), real(2)),
+    "rearrange": (lambda x: x.rearrange("b (h w) ... -> (b w) 1 ... h", h=2), real(2, 6, 3)),
     "cat": (lambda a, b: a.cat(b, axis=1), real(3, 4), real(3, 2)),
     "cat itself": (lambda a: a.cat(a, axis=-1), real(3, 4)),
     "stack": (lambda a, b: a.stack(b, axis=-1), real(3, 4), real(3, 4)),
@@ -127,6 +166,9 @@ CASES = {
     "unbind": (lambda x: x.unbind(0), real(3, 4)),
     "repeat": (lambda x: x.repeat(2, 3, 1), real(2, 3)),
     "repeat_interleave": (lambda x: x.repeat_interleave(3, 1), real(2, 3)),
+    "repeat_interleave each": (lambda x: x.repeat_interleave([2, 0, 1], 1), real(2, 3)),
+    "pad and cut": (lambda x: x.pad((2, -1, -1, 1), mode="reflect"), real(3, 4)),
+    "pad and cut, circular": (lambda x: x.pad((-1, 2), mode="circular"), real(3, 4)),
     "shrink": (lambda x: x.shrink(((1, 3), None)), real(3, 4)),
     "pad constant": (lambda x: x.pad((1, 2, 0, 1), value=3.0), real(3, 4)),
     "pad reflect": (lambda x: x.pad((2, 1), mode="reflect"), real(3, 4)),
@@ -146,6 +188,14 @@ CASES = {
     "gather": (lambda x: x.gather(1, [[0, 0], [3, 1], [2, 2]]), real(3, 4)),
     "scatter": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(2, 2)),
     "scatter_add": (lambda x, s: x.scatter_add(0, [[0, 0], [0, 1]], s), real(3, 4), real(2, 2)),
+    "scatter, larger source": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(3, 3)),
+    "scatter added": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s, reduce="add"), real(3, 4), real(2, 2)),
+    **{f"scatter_reduce {how}{', alone' * (not include)}": (
+        lambda x, s, how=how, include=include: x.scatter_reduce(0, TO, s, how, include), distinct(3, 4),
+        distinct(4, 3) + 0.05) for how in ("sum", "prod", "mean", "amax", "amin") for include in (True, False)},
+    "scatter_reduce prod with zeros": (lambda x, s: x.scatter_reduce(0, TO, s, "prod"), real(3, 4),
+                                       real(4, 3) * (rng.random((4, 3)) < 0.5)),
+    "masked_select": (lambda x: x.masked_select(MASK[0]), real(3, 4)),
     "sort": (lambda x: x.sort(axis=1, descending=True)[0], distinct(3, 4)),
     "topk": (lambda x: x.topk(2, axis=0, largest=False)[0], distinct(3, 4)),
     # products
@@ -174,7 +224,32 @@ CASES = {
     "einsum trace": (lambda a: Tensor.einsum("bii->b", a), real(2, 3, 3)),
     "einsum ellipsis": (lambda a, b: Tensor.einsum("...ij,j->...i", a, b), real(2, 3, 4), real(4)),
     "einsum hadamard": (lambda a, b: Tensor.einsum("ij,ij->ij", a, b), real(3, 4), real(3, 4)),
+    # linear algebra
+    "solve": (linalg.solve, real(2, 3, 3), real(2, 3, 2)),
+    "solve a vector": (linalg.solve, real(3, 3), real(3)),
+    "solve for several matrices": (linalg.solve, real(2, 3, 3), real(3, 2)),
+    "inv": (linalg.inv, real(2, 3, 3)),
+    "det": (linalg.det, real(2, 3, 3)),
+    "det of singular matrices": (linalg.det, np.array([[[1.0, 2, 3], [2, 4, 6], [1, 0, 1]], np.diag([1.0, 0, 0])])),
+    "slogdet": (linalg.slogdet, real(2, 3, 3)),
+    "matrix_power": (lambda x: linalg.matrix_power(x, -3), real(2, 3, 3)),
+    "cholesky": (lambda x: linalg.cholesky(x @ x.mT + np.eye(3)), real(2, 3, 3)),
+    "cholesky upper": (lambda x: linalg.cholesky(x @ x.mT + np.eye(3), upper=True), real(3, 3)),
+    "qr": (linalg.qr, real(2, 4, 3)),
+    "qr of wide matrices": (linalg.qr, real(2, 3, 4)),
+    "eigh": (lambda x: square_vectors(linalg.eigh(x + x.mT)), real(2, 4, 4)),
+    "svd": (lambda x: square_vectors(linalg.svd(x, full_matrices=False)), real(2, 4, 3)),
+    "svd of wide matrices": (lambda x: square_vectors(linalg.svd(x, full_matrices=False)), real(3, 4)),
+    "svdvals": (linalg.svdvals, real(3, 3)),
+    "vector_norm": (lambda x: linalg.vector_norm(x, 2.5, axis=1), real(3, 4)),
+    "vector_norm of negative order": (lambda x: linalg.vector_norm(x, -1.5), real(3, 4)),
+    "matrix_norm": (lambda x: linalg.matrix_norm(x, "nuc", axis=(0, 2)), real(3, 2, 4)),
+    "matrix_norm 1": (lambda x: linalg.matrix_norm(x, 1), distinct(3, 4)),
     # convolution
+    "conv3d": (lambda x, w, b: ops.conv3d(x, w, b, (1, 2, 1), (1, 0, 2), (2, 1, 1), 2), real(1, 4, 4, 5, 3),
+               real(2, 2, 2, 3, 2), real(2)),
+    "conv_transpose3d": (lambda x, w, b: ops.conv_transpose3d(x, w, b, 2, (0, 1, 1), (1, 0, 1), 2), real(2, 2, 2, 3, 2),
+                         real(2, 2, 2, 3, 2), real(4)),
     "unfold": (lambda x: ops.unfold(x, kernel_size=(2, 3), dilation=(2, 1), padding=1, stride=(1, 2)),
                real(2, 2, 4, 5)),
     "fold": (lambda x: ops.fold(x, output_size=(4, 5), kernel_size=(2, 3), padding=(0, 1), stride=2), real(2, 12, 6)),
@@ -182,6 +257,9 @@ CASES = {
     "conv2d strided, dilated": (lambda x, w: ops.conv2d(x, w, stride=(2, 1), padding=(1, 2), dilation=(1, 2)),
                                 real(1, 2, 5, 4), real(3, 2, 3, 2)),
     "conv2d grouped": (lambda x, w, b: ops.conv2d(x, w, b, groups=2), real(2, 4, 3, 3), real(2, 2, 2, 2), real(2)),
+    "conv2d_weight": (lambda u, x: ops.conv.conv2d_weight(u, x, shape=(4, 2, 3, 2), stride=(2, 1),
+                                                          margins=((1, 0), (2, 1)), dilation=(1, 2), groups=2),
+                      real(2, 4, 3, 6), real(2, 4, 7, 5)),
     "conv2d same": (lambda x, w: ops.conv2d(x, w, padding="same"), real(1, 1, 3, 4), real(1, 1, 2, 4)),
     "conv1d": (lambda x, w, b: ops.conv1d(x, w, b, stride=2, padding=1), real(2, 2, 5), real(3, 2, 3), real(3)),
     "conv_matrix": (lambda w: ops.conv.conv_matrix(w, 4), real(3)),
@@ -212,6 +290,8 @@ CASES = {
     "attention": (ops.scaled_dot_product_attention, real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
     "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
                           real(2, 2, 4, 3), real(2, 4, 3), real(1, 4, 3)),
+    "attention, fewer keys": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+                              real(4, 3, 2), real(2, 5, 2), real(1, 5, 3)),
     "attention, masked": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, Tensor(SEEN)),
                           real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
     "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
@@ -252,6 +332,11 @@ CASES |= {
     "avg_pool2d padded": (lambda x: ops.avg_pool2d(x, 3, 2, 1, ceil_mode=True), real(1, 2, 5, 6)),
     "avg_pool2d without padding": (lambda x: ops.avg_pool2d(x, 3, 2, 1, count_include_pad=False), real(1, 2, 5, 6)),
     "avg_pool1d": (lambda x: ops.avg_pool1d(x, 3, 2, 1), real(3, 7)),
+    "avg_pool, another divisor": (lambda x: ops.avg_pool2d(x, 2, divisor_override=3), real(2, 4, 6)),
+    "max_pool3d": (lambda x: ops.max_pool3d(x, 2, 1, 1), distinct(1, 2, 3, 4, 3)),
+    "avg_pool3d": (lambda x: ops.avg_pool3d(x, (2, 3, 2), 2, 1, True, False), real(2, 3, 4, 5)),
+    "max_pool_with_indices": (lambda x: ops.max_pool_with_indices(x, 2, 1, rank=3)[0], distinct(1, 3, 3, 4)),
+    "max_unpool": (lambda x: ops.max_unpool(*ops.max_pool_with_indices(x, 2), 2) * x, distinct(2, 3, 4, 4)),
     "adaptive_avg_pool2d": (lambda x: ops.adaptive_avg_pool2d(x, (2, 3)), real(1, 2, 5, 4)),
     "adaptive_avg_pool2d tiles": (lambda x: ops.adaptive_avg_pool2d(x, (2, None)), real(1, 2, 4, 3)),
     "adaptive_avg_pool2d global": (lambda x: ops.adaptive_avg_pool2d(x, 1), real(2, 3, 4, 5)),
@@ -261,6 +346,10 @@ CASES |= {
     "interpolate": (lambda x: ops.interpolate(x, scale_factor=(2, 3)), real(1, 2, 3, 2)),
     "interpolate to a size": (lambda x: ops.interpolate(x, size=(5, 2)), real(1, 2, 3, 3)),
     "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
+    **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
+       for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
+    "interpolate linear": (lambda x: ops.interpolate(x, 5, mode="linear", align_corners=True), real(1, 2, 3)),
+    "interpolate trilinear": (lambda x: ops.interpolate(x, (3, 2, 5), mode="trilinear"), real(1, 1, 2, 3, 2)),
     # dropout
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
@@ -269,6 +358,8 @@ for domain, names in UNARY.items():
     for name in names.split():
         CASES[name] = getattr(ops, name), globals()[domain](3, 4)
         CASES[f"{name} 0-d"] = getattr(ops, name), globals()[domain]()
+CASES["relu6"] = ops.relu6, 5 * real(3, 4)
+CASES["hardswish"], CASES["hardsigmoid"] = (ops.hardswish, 4 * real(3, 4)), (ops.hardsigmoid, 4 * real(3, 4))
 for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
 

@@ -56,7 +56,7 @@ def test_other_indices_are_copied(name, rows):
 
 def test_an_index_that_names_no_tap_writes_nowhere():
     x = Tensor.randn(2, 3, 40, 40, requires_grad=True)
-    windows = ops.pool._windows("max_pool2d", x, 2, 3, 2, 0, 1, False)
+    windows = ops.pool.windows_of("max_pool2d", x, 2, 3, 2, 0, 1, False)
     _, residuals = ops.pool.max_windows.forward(x.numpy().copy(), windows=windows)
     index = residuals["index"].copy()
     index[0, 0, 0, 0] = 255

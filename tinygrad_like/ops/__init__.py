@@ -14,7 +14,7 @@ from .compare import (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
     contiguous, identity,
 )
-from .index import take, getitem, diagonal, gather, scatter_add, scatter, embedding, one_hot, argsort, sort, topk
+from .index import take, getitem, gather, scatter_add, embedding, one_hot, argsort, sort, topk
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
     split, chunk, unbind, repeat, repeat_interleave, shrink, pad,
@@ -22,7 +22,15 @@ from .shape import (
 from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum
 from .matmul import batched_matmul, matmul, outer, linear, linear_relu, res_relu
 from .einsum import einsum
-from .activation import relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, glu, swiglu
+from .activation import (
+    relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign,
+    quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu,
+)
+from .functions import (
+    asinh, acosh, atanh, hypot, atan2, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift,
+    bitcast, isclose, allclose,
+)
+from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy
 from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
@@ -32,9 +40,16 @@ from .dropout import dropout, dropout1d, dropout2d, gaussian_dropout
 from .normalization import layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm
 from .pool import (
     max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d,
-    adaptive_max_pool1d, interpolate,
+    adaptive_max_pool1d,
 )
 from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d
+from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
+from .scatter import scatter, scatter_reduce, masked_select, nonzero
+from .interpolate import interpolate
+from .unpool import max_pool_with_indices, max_unpool
+from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
+from . import linalg
+from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 

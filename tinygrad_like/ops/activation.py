@@ -11,7 +11,8 @@ import numpy as np
 
 from ..primitive import primitive
 from .axes import one_axis
-from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, mul, neg, where
+from .compare import ge, le, logical_or
+from .elementwise import abs, clip, erf, exp, expm1, log1p, maximum, minimum, mul, neg, square, where
 from .index import take
 from .pointwise import pointwise
 
@@ -171,6 +172,106 @@ def elu(x, *, alpha=1.0):
 
 
 elu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * (alpha * exp(where(x > 0, 0.0, x)))))
+
+
+@pointwise
+def _celu(x, *, alpha=1.0):
+    """x if x > 0, else alpha (e^(x / alpha) - 1)."""
+    return where(x > 0, x, alpha * expm1(where(x > 0, 0.0, x) / alpha))
+
+
+_celu.vjp(x=lambda g, x, alpha: where(x > 0, g, g * exp(where(x > 0, 0.0, x) / alpha)))
+
+
+def celu(x, alpha=1.0):
+    """x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017)."""
+    if not alpha > 0:
+        raise ValueError(f"celu: alpha must be positive, got {alpha}")
+    return _celu(x, alpha=alpha)
+
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+SELU_LEFT = SELU_SCALE * SELU_ALPHA
+
+
+@pointwise
+def selu(x):
+    """1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return where(x > 0, SELU_SCALE * x, SELU_LEFT * expm1(where(x > 0, 0.0, x)))
+
+
+selu.vjp(x=lambda g, x: g * where(x > 0, SELU_SCALE, SELU_LEFT * exp(where(x > 0, 0.0, x))))
+
+
+@pointwise
+def softsign(x):
+    """x / (1 + |x|)."""
+    return x / (1 + abs(x))
+
+
+softsign.vjp(x=lambda g, x: g / square(1 + abs(x)))
+
+
+@pointwise
+def quick_gelu(x):
+    """x sigma(1.702 x), close to gelu."""
+    return x * sigmoid(1.702 * x)
+
+
+def quick_gelu_slope(x):
+    s = sigmoid(1.702 * x)
+    return s * (1 + 1.702 * x * (1 - s))
+
+
+quick_gelu.vjp(x=lambda g, x: g * quick_gelu_slope(x))
+
+
+@pointwise
+def mish(x):
+    """x tanh(softplus(x)) (Misra 2019)."""
+    z = exp(minimum(x, 20))  # beyond, tanh(softplus(x)) is 1
+    return x * (z * (z + 2) / (z * (z + 2) + 2))
+
+
+def mish_slope(x):
+    z = exp(minimum(x, 20))
+    n = z * (z + 2)
+    return n / (n + 2) + x * (z * (z + 1) / (n + 2)) * (4 / (n + 2))
+
+
+mish.vjp(x=lambda g, x: g * mish_slope(x))
+
+# Pieces of straight lines ---------------------------------------------------------------------------------------------
+
+
+@primitive
+def hardtanh(x, *, min_val=-1.0, max_val=1.0):
+    """x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0."""
+    if not min_val <= max_val:
+        raise ValueError(f"hardtanh: min_val {min_val} must not exceed max_val {max_val}")
+    return np.clip(x, min_val, max_val)
+
+
+hardtanh.vjp(x=lambda g, out, min_val, max_val: where(logical_or(le(out, min_val), ge(out, max_val)), 0.0, g))
+
+
+def relu6(x):
+    """min(max(x, 0), 6)."""
+    return hardtanh(x, min_val=0.0, max_val=6.0)
+
+
+def hardsigmoid(x, alpha=1 / 6, beta=0.5):
+    """alpha x + beta limited to [0, 1]: sigmoid in three straight pieces."""
+    return hardtanh(x * alpha + beta, min_val=0.0, max_val=1.0)
+
+
+@pointwise
+def hardswish(x):
+    """x hardsigmoid(x) (Howard et al. 2019)."""
+    return x * clip(x / 6 + 0.5, min=0, max=1)
+
+
+hardswish.vjp(x=lambda g, x: where(x <= -3, 0.0, where(x >= 3, g, g * (x / 3 + 0.5))))
 
 # Gates: half of the features decide how much of the other half passes (003) -------------------------------------------
 

@@ -12,11 +12,12 @@ from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import mul, where
 from .matmul import matmul
-from .shape import permute, reshape, transpose
+from .shape import permute, repeat_interleave, reshape, transpose
 from .softmax import softmax
 
 
-def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=None):
+def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
     """softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it.
 
     q (..., heads, L, d), k (..., heads, S, d), v (..., heads, S, d_v) -> (..., heads, L, d_v); the leading axes
@@ -26,6 +27,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     attn_mask: broadcasts to (..., L, S). Boolean, True where a query may see a key; or floating, added to the scores.
     is_causal: query i sees keys 0 to i; with a mask, both must allow it. Default scale: 1 / sqrt(d).
     dropout_p: the probability with which a weight is set to 0, and the others scaled by 1 / (1 - dropout_p).
+    enable_gqa: k and v may have fewer heads (axis -3), each of which serves as many neighbouring heads of q.
 
     A query that may see no key gives 0, with gradient 0. Float32 runs in a kernel that never holds the (L, S) weights:
     memory is linear in the lengths (FlashAttention, Dao et al. 2022).
@@ -41,6 +43,8 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(f"{who}: k of shape {k.shape} and v of shape {v.shape} must have as many keys as values "
                          "(axis -2)")
+    if enable_gqa:
+        k, v = (_shared_heads(who, q, x) for x in (k, v))
     try:
         heads = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     except ValueError:
@@ -50,6 +54,13 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
     return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
                       seed=_seed(dropout_p, (*heads, q.shape[-2])))
+
+
+def _shared_heads(who, q, x):
+    if q.ndim < 3 or x.ndim < 3 or not x.shape[-3] or q.shape[-3] % x.shape[-3]:
+        raise ValueError(f"{who}: with enable_gqa the heads of q {q.shape} must be a multiple of those of {x.shape} "
+                         "(axis -3)")
+    return x if x.shape[-3] == q.shape[-3] else repeat_interleave(x, q.shape[-3] // x.shape[-3], -3)
 
 
 def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=False, scale=None):
@@ -110,7 +121,7 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
     if attn_mask is not None:
-        mask = attn_mask if isinstance(attn_mask, np.ndarray) else attn_mask.data
+        mask = getattr(attn_mask, "_data", attn_mask)
         allowed = mask if mask.dtype is BOOL else mask > -np.inf
         scores = scores if mask.dtype is BOOL else scores + attn_mask
     if is_causal:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..autograd import mode
 from ..call import Placed
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
@@ -68,7 +69,7 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def _is_basic(index) -> bool:
-    return all([type(i) in _BASIC for i in index])
+    return _BASIC.issuperset(map(type, index))
 
 
 def getitem(x, index):
@@ -157,15 +158,21 @@ def _index_array(i):
     if array.dtype.kind not in "iub":
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
-    return np.array(array, BOOL if array.dtype.kind == "b" else INT64)
+    if array.dtype.kind == "b" and hasattr(i, "_data"):
+        varying("a mask selects a number of elements that depends on its values; use where, or multiply with it")
+    return copied(array, BOOL if array.dtype.kind == "b" else INT64)
 
 
-def diagonal(x, offset=0):
-    """The elements x[i, i + offset] of a matrix, as a vector."""
-    if x.ndim != 2:
-        raise ValueError(f"diagonal: takes a matrix, got shape {x.shape}")
-    rows = np.arange(max(0, -offset), min(x.shape[0], x.shape[1] - offset))
-    return take(x, index=(rows, rows + offset))
+def copied(array: np.ndarray, dtype=None) -> np.ndarray:
+    """A copy: the graph keeps it, and the caller may change theirs."""
+    dtype = dtype or array.dtype
+    return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
+
+
+def varying(why: str) -> None:
+    """Say that a shape depends on values, in which case a captured function cannot be played."""
+    if mode.tape is not None:
+        mode.tape.trouble = why
 
 
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
@@ -176,13 +183,13 @@ def gather(x, index, *, axis):
 
     index has as many axes as x, none longer but `axis`.
     """
-    return take(x, index=_along("gather", x.shape, index, axis))
+    return take(x, index=place_along("gather", x.shape, index, axis))
 
 
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
-    where_ = _along("scatter_add", x.shape, index, axis, src)
-    return x + put(_source(src, x, index), shape=x.shape, index=where_)
+    where_ = place_along("scatter_add", x.shape, index, axis, src)
+    return x + put(source(src, x, index), shape=x.shape, index=where_)
 
 
 def scatter(x, index, src, *, axis):
@@ -191,20 +198,23 @@ def scatter(x, index, src, *, axis):
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    place, shape = _along("scatter", x.shape, index, axis, src), np.shape(index)
+    place, shape = place_along("scatter", x.shape, index, axis, src), np.shape(index)
     order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
     last = np.full(x.shape, -1)
     last[place] = order
-    src = where(last[place] == order, _source(src, x, index), False)  # False is the zero of every dtype
+    src = where(last[place] == order, source(src, x, index), False)  # False is the zero of every dtype
     return where(last < 0, x, False) + put(src, shape=x.shape, index=place)
 
 
-def _source(src, x, index):
-    """A number stands for a src full of it."""
-    return np.full(np.shape(index), src, x.dtype) if isinstance(src, int | float) else src
+def source(src, x, index):
+    """A number stands for a src full of it; of a src larger than the index the beginning counts."""
+    shape = np.shape(index)
+    if isinstance(src, int | float):
+        return np.full(shape, src, x.dtype)
+    return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
 
 
-def _along(who, shape, index, axis, src=None) -> tuple:
+def place_along(who, shape, index, axis, src=None) -> tuple:
     """What `take` takes to gather along an axis."""
     axis = one_axis(who, axis, len(shape), scalar=True)
     index = np.asarray(getattr(index, "_data", index))
@@ -214,13 +224,15 @@ def _along(who, shape, index, axis, src=None) -> tuple:
             n > m for a, (n, m) in enumerate(zip(index.shape, shape, strict=True)) if a != axis):
         raise ValueError(f"{who}: index of shape {index.shape} does not fit shape {shape}: "
                          f"it needs as many axes, and none but axis {axis} may be longer")
-    if src is not None and np.ndim(src) and src.shape != index.shape:
-        raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; they must agree")
+    if src is not None and not isinstance(src, int | float) and (src.ndim != index.ndim or any(
+            n < m for n, m in zip(src.shape, index.shape, strict=True))):
+        raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; src must be as large")
     n = shape[axis] if shape else 1
-    same = [a for a in range(index.ndim) if a != axis and index.strides[a] == 0 and index.shape[a] == shape[a]]
+    same = [a for a in range(index.ndim) if a != axis and index.size and index.strides[a] == 0
+            and index.shape[a] == shape[a]]
     if len(same) == index.ndim - 1:  # an index made by expand: of one axis, and whole slices go where it says
         index = index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])]
-    index = np.array(index)  # the graph keeps it, and the caller may change theirs
+    index = copied(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index.min() if index.min() < -n else index.max()
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")

@@ -154,12 +154,12 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     Raises ValueError if x has other axes, a window exceeds the padded image or lies in the padding alone, or the
     padding exceeds half the kernel; TypeError for integers.
     """
-    return max_windows(x, windows=_windows("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
+    return max_windows(x, windows=windows_of("max_pool2d", x, 2, kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """`max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
-    windows = _windows("max_pool1d", x, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    windows = windows_of("max_pool1d", x, 1, kernel_size, stride, padding, dilation, ceil_mode)
     return _signal(max_windows(_image(x), windows=windows))
 
 
@@ -191,19 +191,22 @@ sum_windows.vjp(x=lambda g, x_shape, windows: spread_windows(g, shape=x_shape, w
 spread_windows.vjp(g=lambda g, windows: sum_windows(g, windows=windows))
 
 
-def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     Shapes, arguments and errors are those of `max_pool2d`. The padding is zeros, counted as elements unless
-    count_include_pad=False; what ceil_mode adds beyond it is never counted.
+    count_include_pad=False; what ceil_mode adds beyond it is never counted. With divisor_override, the sum of every
+    window divided by that number.
     """
-    windows = _windows("avg_pool2d", x, 2, kernel_size, stride, padding, 1, ceil_mode)
+    windows = windows_of("avg_pool2d", x, 2, kernel_size, stride, padding, 1, ceil_mode)
+    if divisor_override is not None:
+        return sum_windows(x, windows=windows) / divisor_override
     return _mean(x, windows, count_include_pad)
 
 
 def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """`avg_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, windows)."""
-    windows = _windows("avg_pool1d", x, 1, kernel_size, stride, padding, 1, ceil_mode)
+    windows = windows_of("avg_pool1d", x, 1, kernel_size, stride, padding, 1, ceil_mode)
     return _signal(_mean(_image(x), windows, count_include_pad))
 
 
@@ -295,49 +298,18 @@ def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:
 # Upsampling -----------------------------------------------------------------------------------------------------------
 
 
-def interpolate(x, size=None, scale_factor=None, mode="nearest"):
-    """x enlarged (or reduced) by repeating its elements: (batch, channels, *spatial) -> (batch, channels, *size).
-
-    Element i of m is element floor(i n / m) of the n there were. Give `size`, or `scale_factor`, a whole number of
-    times; as one number, or one for each spatial axis, of which there are one or two. By whole numbers of times this is
-    the adjoint of sum pooling: each element fills a window.
-
-    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given.
-    """
-    if mode != "nearest":
-        raise ValueError(f'interpolate: mode must be "nearest", got {mode!r}')
-    if x.ndim not in (3, 4):
-        raise ValueError(f"interpolate: takes (batch, channels, length) or (batch, channels, height, width), got shape "
-                         f"{x.shape}")
-    rank = x.ndim - 2
-    spatial = x.shape[2:]
-    if (size is None) == (scale_factor is None):
-        raise ValueError(f"interpolate: give either size or scale_factor, got size={size}, scale_factor={scale_factor}")
-    if size is None:
-        size = tuple(n * s for n, s in zip(spatial, _each("interpolate", "scale_factor", scale_factor, rank, 1),
-                                           strict=True))
-    else:
-        size = _each("interpolate", "size", size, rank, 1)
-    if 0 in spatial:
-        raise ValueError(f"interpolate: nothing to repeat in the spatial axes of shape {x.shape}")
-    if rank == 1:
-        return _signal(_nearest(_image(x), (1, *size)))
-    return _nearest(x, size)
-
-
-def _nearest(x, size: tuple[int, ...]):
-    windows = _tiles(size, x.shape[-2:])
-    if windows:
-        return spread_windows(x, shape=(*x.shape[:-2], *size), windows=windows)
-    for axis, m in zip((-2, -1), size, strict=True):
-        index = np.arange(m) * x.shape[axis] // m
-        x = take(x, index=(..., index, slice(None)) if axis == -2 else (..., index))
-    return x
+def nearest_by_whole_numbers(x, size: tuple[int, ...]):
+    """x of one or two spatial axes enlarged by whole numbers of times, each element to a window; None if not so."""
+    if len(size) == 1:
+        y = nearest_by_whole_numbers(_image(x), (1, *size))
+        return None if y is None else _signal(y)
+    windows = _tiles(size, x.shape[-2:]) if len(size) == 2 else None
+    return windows and spread_windows(x, shape=(*x.shape[:-2], *size), windows=windows)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------------
 
-_NAMES = {1: "channels, length", 2: "channels, height, width"}
+_NAMES = {1: "channels, length", 2: "channels, height, width", 3: "channels, depth, height, width"}
 
 
 def _image(x):
@@ -350,19 +322,27 @@ def _signal(x):
     return reshape(x, shape=(*x.shape[:-2], x.shape[-1]))
 
 
-def _each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
+def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
     """A number for each spatial axis; one number stands for all."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     try:
         numbers = tuple(operator.index(v) for v in values)
     except TypeError:
-        instead = "; give size instead" if name == "scale_factor" else ""
-        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}{instead}") from None
+        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}") from None
     if len(numbers) != rank or min(numbers) < least or max(numbers) >= 1 << 31:
-        wanted = "a number" if rank == 1 else "a number or a pair of numbers"
+        wanted = ("a number", "a number or a pair of numbers", "a number or three numbers")[rank - 1]
         limit = " and below 2^31" if max(numbers, default=0) >= 1 << 31 else ""
         raise ValueError(f"{who}: {name} must be {wanted}, at least {least}{limit}, got {value!r}")
     return numbers
+
+
+def check_spatial(who: str, x) -> int:
+    """How many spatial axes x (batch, channels, *spatial) has: one, two or three."""
+    if x.ndim not in (3, 4, 5):
+        raise ValueError(f"{who}: takes (batch, channels, *spatial) with one to three spatial axes, got shape "
+                         f"{x.shape}")
+    _check_axes(who, x, x.ndim - 2)
+    return x.ndim - 2
 
 
 def _check_axes(who: str, x, rank: int) -> None:
@@ -372,16 +352,16 @@ def _check_axes(who: str, x, rank: int) -> None:
         raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
 
 
-def _windows(who: str, x, rank: int, kernel_size, stride, padding, dilation, ceil_mode) -> Windows:
+def windows_of(who: str, x, rank: int, kernel_size, stride, padding, dilation, ceil_mode) -> tuple[Axis, ...]:
+    """The windows along each spatial axis; for one axis they are those of an image of height 1."""
     _check_axes(who, x, rank)
-    kernels_ = _each(who, "kernel_size", kernel_size, rank, 1)
-    strides = kernels_ if stride is None else _each(who, "stride", stride, rank, 1)
-    paddings = _each(who, "padding", padding, rank, 0)
-    dilations = _each(who, "dilation", dilation, rank, 1)
-    *_, rows, columns = ONE, *(
-        _axis(who, x.shape, axis, ceil_mode, *settings) for axis, *settings
-        in zip(range(-rank, 0), kernels_, strides, paddings, dilations, strict=True))
-    return rows, columns
+    kernels_ = each(who, "kernel_size", kernel_size, rank, 1)
+    strides = kernels_ if stride is None else each(who, "stride", stride, rank, 1)
+    paddings = each(who, "padding", padding, rank, 0)
+    dilations = each(who, "dilation", dilation, rank, 1)
+    axes = [_axis(who, x.shape, axis, ceil_mode, *settings) for axis, *settings
+            in zip(range(-rank, 0), kernels_, strides, paddings, dilations, strict=True)]
+    return (ONE, *axes) if rank == 1 else tuple(axes)
 
 
 @functools.lru_cache
@@ -415,4 +395,4 @@ def _output_size(who: str, x, rank: int, output_size) -> tuple[int, ...]:
         given = tuple(n if m is None else m for n, m in zip(spatial, given, strict=True))
     if 0 in spatial:
         raise ValueError(f"{who}: nothing to pool over in the spatial axes of shape {x.shape}")
-    return _each(who, "output_size", given, rank, 1)
+    return each(who, "output_size", given, rank, 1)

@@ -112,20 +112,20 @@ flip.vjp(x=lambda g, axis: flip(g, axis=axis))
 @primitive
 def roll(x, *, shifts, axis=None):
     """Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None."""
-    try:
-        shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
-    except TypeError:
-        raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
+    if type(shifts) is not int:
+        try:
+            shifts = tuple(map(operator.index, shifts)) if isinstance(shifts, tuple | list) else operator.index(shifts)
+        except TypeError:
+            raise TypeError(f"roll: shifts must be an integer or several, got {shifts!r}") from None
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
-    if axis is not None and np.size(shifts) != len(axis):
+    if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
-    if axis is None or len(axis) != 1 or not x.size:
+    if axis is None or type(shifts) is tuple or not (axis and x.shape[axis[0]]):
         return np.roll(x, shifts, axis)
-    before, n = (slice(None),) * axis[0], x.shape[axis[0]]  # two copies: NumPy's takes five times as long
-    cut = (shifts if isinstance(shifts, int) else shifts[0]) % n
-    out = np.empty_like(x)
-    out[(*before, slice(cut, None))] = x[(*before, slice(n - cut))]
-    out[(*before, slice(cut))] = x[(*before, slice(n - cut, None))]
+    out, before, n = np.empty_like(x), (slice(None),) * axis[0], x.shape[axis[0]]
+    cut = shifts % n  # two copies: NumPy's function takes three times as long for a small array
+    out[(*before, slice(cut, None))], out[(*before, slice(cut))] = (
+        x[(*before, slice(n - cut))], x[(*before, slice(n - cut, None))])
     return out
 
 
@@ -234,17 +234,27 @@ def repeat(x, repeats):
     return reshape(wide, shape=tuple(r * n for r, n in zip(repeats, shape, strict=True)))
 
 
-def repeat_interleave(x, repeats: int, axis=None):
-    """Each element (or each slice along `axis`) repeated `repeats` times in place.
+def repeat_interleave(x, repeats, axis=None):
+    """Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times.
 
     Those of the flattened Tensor if axis is None.
     """
+    if np.ndim(repeats):
+        return _repeat_each(x if axis is not None else flatten(x), np.asarray(repeats), 0 if axis is None else axis)
     if repeats < 0:
         raise ValueError(f"repeat_interleave: the number of repeats must not be negative, got {repeats}")
     x = flatten(x) if axis is None else x
     axis = one_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
     wide = expand(unsqueeze(x, axis + 1), shape=(*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
     return reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
+
+
+def _repeat_each(x, repeats: np.ndarray, axis):
+    axis = one_axis("repeat_interleave", axis, x.ndim)
+    if repeats.dtype.kind not in "iu" or repeats.shape not in ((1,), (x.shape[axis],)) or (repeats < 0).any():
+        raise ValueError(f"repeat_interleave: repeats must be one integer for each of the {x.shape[axis]} of axis "
+                         f"{axis} of shape {x.shape}, none negative, got {repeats.dtype} of shape {repeats.shape}")
+    return take(x, index=(*[slice(None)] * axis, np.repeat(np.arange(x.shape[axis]), repeats)))
 
 
 def shrink(x, ranges):
@@ -265,9 +275,15 @@ def pad(x, *, padding, mode="constant", value=0.0):
     """Add elements around x.
 
     padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis:
-    (left, right, top, bottom, ...). mode: constant (`value`), reflect (without the edge), replicate, circular.
+    (left, right, top, bottom, ...). A negative number takes elements away: after others were added,
+    or before, if circular. mode: constant (`value`), reflect (without the edge), replicate, circular.
     """
     pairs = _pairs(padding, x.ndim)
+    if any(n < 0 for pair in pairs for n in pair):
+        added, gone = (tuple([tuple([max(sign * n, 0) for n in pair]) for pair in pairs]) for sign in (1, -1))
+        if mode == "circular":
+            return pad(_cut(x, gone), padding=added, mode=mode)
+        return _cut(pad(x, padding=added, mode=mode, value=value), gone)
     if mode == "constant":
         inner = tuple(slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True))
         shape = tuple(before + n + after for (before, after), n in zip(pairs, x.shape, strict=True))
@@ -284,6 +300,12 @@ def pad(x, *, padding, mode="constant", value=0.0):
             index = np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])
             x = take(x, index=(slice(None),) * axis + (index,))
     return x
+
+
+def _cut(x, pairs):
+    if any(sum(pair) > n for pair, n in zip(pairs, x.shape, strict=True)):
+        raise ValueError(f"pad: negative padding takes away {pairs}, more than there is of shape {x.shape}")
+    return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
 
 
 @primitive
@@ -308,9 +330,8 @@ def _pairs(padding, ndim):
     if len(padding) != ndim:
         raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
     pairs = tuple((0, 0) if p is None else tuple(operator.index(n) for n in p) for p in padding)
-    if any(len(p) != 2 or p[0] < 0 or p[1] < 0 for p in pairs):
-        raise ValueError(f"pad: padding must be (before, after) pairs of non-negative numbers, got {pairs}; "
-                         "shrink cuts off")
+    if any(len(p) != 2 for p in pairs):
+        raise ValueError(f"pad: padding must be (before, after) pairs of numbers, got {pairs}")
     return pairs
 
 

@@ -1,0 +1,282 @@
+"""Every op that exists here by a name of PyTorch's, on PyTorch's own samples: values, first and second gradients.
+
+The samples are those that PyTorch tests itself with (`torch.testing._internal`, which needs `expecttest`):
+broadcasting, 0-d and empty Tensors, every argument. What an op here refuses is listed in REFUSED, with the reason.
+"""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import nn.functional as F
+from tinygrad_like import Tensor, linalg, ops
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest")
+pytestmark = pytest.mark.torch
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+# Calls that PyTorch writes in another way. All others are the Tensor's method, or the function, of that name, with
+# `axis` for `dim`.
+OTHERWISE = {
+    "add": lambda a, b, alpha=1: a + b * alpha if alpha != 1 else a + b,
+    "sub": lambda a, b, alpha=1: a - b * alpha if alpha != 1 else a - b,
+    "rsub": lambda a, b, alpha=1: b - a * alpha if alpha != 1 else b - a,
+    "remainder": ops.mod, "true_divide": ops.div, "floor_divide": ops.floordiv,
+    "bitwise_left_shift": ops.lshift, "bitwise_right_shift": ops.rshift,
+    "clamp": lambda x, min=None, max=None: x.clip(min, max),
+    "clamp_min": lambda x, min: x.clip(min, None), "clamp_max": lambda x, max: x.clip(None, max),
+    "round": lambda x, decimals=0: x.round() if decimals == 0 else (x * 10.0**decimals).round() / 10.0**decimals,
+    "where": lambda a, condition, b: ops.where(condition, a, b),
+    "cat": lambda xs, dim=0: ops.cat(*xs, axis=dim), "stack": lambda xs, dim=0: ops.stack(*xs, axis=dim),
+    "meshgrid": lambda *xs, indexing="ij": ops.meshgrid(*flat(xs), indexing=indexing),
+    "einsum": lambda xs, formula: ops.einsum(formula, *xs),
+    "mm": ops.matmul, "bmm": ops.matmul, "mv": ops.matmul,
+    "take": lambda x, index: x.reshape(-1)[index],
+    "index_select": lambda x, dim, index: x[(slice(None),) * (dim % max(x.ndim, 1)) + (index,)],
+    "select": lambda x, dim, index: x[(slice(None),) * (dim % x.ndim) + (index,)],
+    "gather": lambda x, dim, index: x.gather(dim, index),
+    "diag": lambda x, diagonal=0: x.diag(diagonal),
+    "diagonal": lambda x, offset=0, dim1=0, dim2=1: x.diagonal(offset, dim1, dim2),
+    "linalg.diagonal": lambda x, offset=0, dim1=-2, dim2=-1: x.diagonal(offset, dim1, dim2),
+    "arange": lambda start, stop=None, step=1, end=None, dtype=None: Tensor.arange(start, stop if end is None else end,
+                                                                                   step, dtype),
+    "nn.functional.softmin": lambda x, dim=-1, dtype=None: x.softmin(dim, dtype),
+    "nonzero": lambda x, as_tuple=False: [*x.reshape(x.shape or 1).nonzero().T] if as_tuple else x.nonzero(),
+    "flip": lambda x, dims: x.flip(dims), "argwhere": lambda x: x.nonzero(),
+    "to": lambda x, *a, **_: x.cast(next((d for d in a if isinstance(d, str) and d != "cpu"), x.dtype)),
+    "max": lambda x, *a, **k: extreme("max", x, *a, **k), "min": lambda x, *a, **k: extreme("min", x, *a, **k),
+    "amax": lambda x, dim=None, keepdim=False: x.max(axes(dim), keepdim),
+    "amin": lambda x, dim=None, keepdim=False: x.min(axes(dim), keepdim),
+    "logsumexp": lambda x, dim=None, keepdim=False: x.logsumexp(axes(dim), keepdim),
+    "sum": lambda x, dim=None, keepdim=False, dtype=None: x.sum(axes(dim), keepdim, dtype),
+    "mean": lambda x, dim=None, keepdim=False, dtype=None: x.cast(dtype or x.dtype).mean(axes(dim), keepdim),
+    **{name: lambda x, dim, dtype=None, name=name: getattr(x.cast(dtype or x.dtype), name)(dim)
+       for name in ("cumsum", "cumprod")},
+    **{name: lambda x, *args, name=name, **options: moment(name, x, *args, **options)
+       for name in ("var", "std", "var_mean", "std_mean")},
+    **{name: lambda x, dim=-1, descending=False, stable=True, name=name: getattr(x, name)(dim, descending)
+       for name in ("sort", "argsort")},  # always stable
+    "topk": lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest),  # always sorted
+    "repeat_interleave": lambda x, repeats, dim=None, output_size=None: x.repeat_interleave(repeats, dim),
+    "norm": lambda x, p="fro", dim=None, keepdim=False, dtype=None: (
+        linalg.vector_norm(x, 2 if p == "fro" else p, dim, keepdim) if p != "nuc" else
+        linalg.matrix_norm(x, "nuc", dim or (-2, -1), keepdim)),
+    "linalg.svd": lambda x, full_matrices=True: linalg.svd(x, full_matrices),
+    "linalg.vector_norm": lambda x, ord=2, dim=None, keepdim=False, dtype=None: linalg.vector_norm(
+        x, ord, axes(dim), keepdim),
+    "nn.functional.pad": lambda x, pad, mode="constant", value=None: ops.pad(
+        x, padding=pad, mode=mode, value=value or 0.0),
+    "nn.functional.embedding": lambda weight, index, **how: ops.embedding(index, weight, **how),
+    "nn.functional.interpolate": lambda x, size=None, scale_factor=None, mode="nearest", align_corners=None,
+    recompute_scale_factor=None: ops.interpolate(x, size, scale_factor, mode, bool(align_corners),
+                                                 bool(recompute_scale_factor)),
+    "nn.functional.batch_norm": lambda x, m, v, w=None, b=None, training=False, momentum=0.1, eps=1e-5: F.batch_norm(
+        x, *[y if y is None else y.clone() for y in (m, v)], w, b, training, momentum, eps),
+    **{f"nn.functional.adaptive_max_pool{rank}d": lambda x, size, return_indices=False, rank=rank: getattr(
+        ops, f"adaptive_max_pool{rank}d")(x, size, *(["return_indices"] if return_indices else [])) for rank in (1, 2)},
+    **{f"nn.functional.max_pool{rank}d": lambda x, *args, rank=rank, **options: max_pool(rank, x, *args, **options)
+       for rank in (1, 2, 3)},
+    **{f"nn.functional.max_unpool{rank}d": lambda x, *args, rank=rank, **options: ops.max_unpool(
+        x, *args, rank=rank, **options) for rank in (1, 2, 3)},
+}
+
+
+def axes(dim):
+    """PyTorch takes () for all axes."""
+    return None if dim in ((), []) else dim
+
+
+def moment(name, x, *args, unbiased=None, dim=None, keepdim=False, correction=None):
+    if args and isinstance(args[0], bool):
+        unbiased, args = args[0], ()
+    correction = 1 if correction is None else correction
+    return getattr(x, name)(axes(args[0] if args else dim), keepdim, correction if unbiased is None else int(unbiased))
+
+
+def extreme(name, x, *args, **options):
+    dim = options.pop("dim", args[0] if args else None)
+    if isinstance(dim, Tensor):
+        return getattr(x, f"{name}imum")(dim)
+    if dim is None:
+        return getattr(x, name)()
+    keepdim = options.get("keepdim", args[1] if len(args) > 1 else False)
+    return getattr(x, name)(dim, keepdim), getattr(x, f"arg{name}")(dim, keepdim)
+
+
+def max_pool(rank, x, *args, return_indices=False, **options):
+    if return_indices:
+        return ops.max_pool_with_indices(x, *args, rank=rank, **options)
+    return getattr(ops, f"max_pool{rank}d")(x, *args, **options)
+
+
+def function_for(name):
+    """The call here, or None."""
+    if name in OTHERWISE:
+        return OTHERWISE[name]
+    short = name.rpartition(".")[2]
+    homes = [F, ops] if name.startswith("nn.functional.") else [linalg] if name.startswith("linalg.") else [Tensor, ops]
+    if name.startswith(("_refs.", "fft.", "masked.", "signal.", "sparse.", "special.", "torch.")):
+        return None
+    found = next((getattr(home, short) for home in homes if hasattr(home, short)), None)
+    if found is None or isinstance(found, property):
+        return found if found is None else (lambda x: getattr(x, short))
+    return lambda *args, **options: found(*args, **{NAMES.get(k, k): v for k, v in options.items()})
+
+
+NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}
+ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
+
+
+NOT_COMPARED = set("""
+    randn rand randint randn_like rand_like normal uniform multinomial empty nn.functional.dropout
+    nn.functional.dropout2d gradient to bool double float int long item logical_not logical_and logical_or logical_xor
+    nn.functional.softplus svd new_zeros new_ones new_empty new_full zero_
+""".split())  # random, made of nothing, another function of that name, or (softplus, svd) for other arguments
+VARIANTS = {"nn.functional.silu complex", "nn.functional.batch_norm without_cudnn"}  # for other devices and dtypes
+NAMES_OF_CASES = {id(op): f"{op.name} {op.variant_test_name}".strip() for op in op_db}
+CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name not in NOT_COMPARED
+         and NAMES_OF_CASES[id(op)] not in VARIANTS and function_for(op.name) is not None]
+# Samples that are refused: the op, what its error says, and why.
+REFUSED = [
+    ("softmax|log_softmax|nn.functional.softmin", "nothing to share out", "probabilities of nothing add up to 0"),
+    ("nn.functional.conv.*", "takes x .batch, channels", "a batch axis is asked for: one shape for each meaning"),
+    ("nn.functional.conv_transpose.*", "output_padding", "conv2d would map such an output to a larger image than x"),
+    ("nn.functional.instance_norm", "unexpected keyword argument 'running", "instances have no running statistics"),
+    ("nn.functional.adaptive_max_pool.d", "return_indices", "windows of several sizes are laid out side by side first"),
+    ("nn.functional.avg_pool2d", "must be a number or a pair", "a sequence of one number, or none, for two axes"),
+    ("nn.functional.batch_norm", "cannot work with|expected .batch, channels", "no axis of channels"),
+    ("linalg.svd", "full_matrices=True completes", "a completed basis is not a function of the matrix"),
+    ("gather", "needs as many axes", "an index with other axes than x"),
+    ("index_select|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
+    ("cat", "axis 1 is out of range", "an empty vector among matrices"),
+]
+SIGNS = {"linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample says what does not depend on them
+# PyTorch gives a gradient of 0 where there is none here, or one to every source that was written over.
+WITHOUT_GRADIENT = {"floor_divide", "div", "norm", "linalg.vector_norm", "linalg.norm"}
+OVERWRITTEN = {f"nn.functional.max_unpool{rank}d" for rank in (1, 2, 3)}
+
+
+def ours(value, leaves):
+    """An argument of PyTorch's as one of ours; the Tensors to be differentiated are added to `leaves`."""
+    if isinstance(value, torch.Tensor):
+        x = Tensor(value.detach().numpy())
+        if value.requires_grad:
+            leaves.append(x.requires_grad_())
+        return x
+    if isinstance(value, list | tuple):
+        return (list if type(value) is list else tuple)(ours(v, leaves) for v in value)
+    if isinstance(value, dict):
+        return {k: ours(v, leaves) for k, v in value.items() if k not in ELSEWHERE}
+    return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
+
+
+def theirs(value, leaves):
+    """A copy of an argument, with leaves in place of Tensors."""
+    if isinstance(value, torch.Tensor):
+        x = value.detach().clone().requires_grad_(value.requires_grad)
+        if x.requires_grad:
+            leaves.append(x)
+        return x
+    if isinstance(value, list | tuple):
+        return type(value)(theirs(v, leaves) for v in value) if type(value) in (list, tuple) else tuple(value)
+    return {k: theirs(v, leaves) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def flat(value):
+    if isinstance(value, list | tuple):
+        return [x for v in value for x in flat(v)]
+    return [value]
+
+
+def close(a, b, rtol=1e-7, atol=1e-9):
+    np.testing.assert_allclose(a.numpy(), b.numpy(force=True), rtol=rtol, atol=atol)
+
+
+class Refused(Exception):
+    pass
+
+
+def outputs(call, op, sample, converted, leaves):
+    args = [converted(v, leaves) for v in (sample.input, sample.args, sample.kwargs)]
+    y = call(args[0], *args[1], **args[2])
+    y = sample.output_process_fn_grad(y) if op.name in SIGNS else y
+    return [torch.tensor(x) if isinstance(x, bool) else x for x in flat(y)]
+
+
+def compare(op, sample):
+    xs, ts = [], []
+    expected = outputs(op, op, sample, theirs, ts)
+    try:
+        found = outputs(function_for(op.name), op, sample, ours, xs)
+    except Exception as error:
+        raise Refused(str(error)) from error
+    assert len(found) == len(expected)
+    for y, t in zip(found, expected, strict=True):
+        assert y.shape == tuple(t.shape)
+        assert y.dtype.kind == "biuf"[[t.dtype is torch.bool, not t.is_floating_point(), False, True].index(True)] or (
+            y.dtype.kind in "iub" and not t.is_floating_point())
+        close(y, t)
+    pairs = [(y, t) for y, t in zip(found, expected, strict=True) if t.requires_grad]
+    if op.name in WITHOUT_GRADIENT:
+        pairs = [(y, t) for y, t in pairs if y.requires_grad]
+    if xs and pairs and not (op.name in OVERWRITTEN and op.variant_test_name != "grad"):
+        compare_gradients(xs, ts, pairs, op.supports_gradgrad)
+
+
+def compare_gradients(xs, ts, pairs, second_order):
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal(y.shape) for y, _ in pairs]
+    total = sum((y * Tensor(w)).sum() for (y, _), w in zip(pairs, weights, strict=True))
+    wanted = sum((t * torch.tensor(w)).sum() for (_, t), w in zip(pairs, weights, strict=True))
+    expected = torch.autograd.grad(wanted, ts, create_graph=second_order, allow_unused=True)
+    expected = [x * 0 if t is None else t for x, t in zip(ts, expected, strict=True)]
+    for recorded in (False, True):
+        found = total.gradient(*xs, retain_graph=True, create_graph=recorded, materialize_grads=True)
+        for a, t in zip(found, expected, strict=True):
+            close(a, t)
+    penalty, wanted = sum((d * d).sum() for d in found), sum((t * t).sum() for t in expected)
+    if not second_order or not wanted.requires_grad:
+        return
+    try:
+        expected = torch.autograd.grad(wanted, ts, allow_unused=True)
+    except RuntimeError as error:
+        assert "is not implemented" in str(error)
+        return
+    found = penalty.gradient(*xs, materialize_grads=True) if penalty.requires_grad else [x.zeros_like() for x in xs]
+    for a, t in zip(found, expected, strict=True):
+        close(a, torch.zeros(a.shape) if t is None else t, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("op", CASES)
+def test_pytorchs_samples(op):
+    torch.manual_seed(0)
+    excuses = {message for names, message, _ in REFUSED if re.fullmatch(names, op.name)}
+    used, compared = set(), 0
+    dtype = torch.float64 if op.supports_dtype(torch.float64, "cpu") else torch.int64
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in op.sample_inputs("cpu", dtype, requires_grad=op.supports_autograd and dtype.is_floating_point):
+            if sample.kwargs.get("dropout_p"):
+                continue
+            try:
+                compare(op, sample)
+                compared += 1
+            except Refused as refused:
+                message = next((m for m in excuses if re.search(m, str(refused))), None)
+                assert message is not None, f"{sample}: {refused}"
+                used.add(message)
+            except AssertionError as error:
+                raise AssertionError(f"{sample}: {error}") from error
+    assert compared
+    shared = [message for names, message, _ in REFUSED if message in excuses - used and not re.search(r"[|*.]", names)]
+    assert not shared, f"refused no more: {shared}"
+
+
+def test_nothing_is_compared_with_nothing():
+    assert len(CASES) > 250

@@ -1,0 +1,158 @@
+"""More functions element by element: inverse hyperbolic ones, and those of two numbers.
+
+Inputs broadcast, and outside an op's domain holds what elementwise.py says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import as_dtype
+from ..primitive import primitive
+from .activation import sigmoid
+from .compare import eq
+from .elementwise import abs, div, floordiv, neg, rsqrt, where
+from .reduce import all
+
+# Inverse hyperbolic functions -----------------------------------------------------------------------------------------
+
+
+@primitive
+def asinh(x):
+    """The number whose sinh is x."""
+    return np.arcsinh(x)
+
+
+@primitive
+def acosh(x):
+    """The number not below 0 whose cosh is x."""
+    return np.arccosh(x)
+
+
+@primitive
+def atanh(x):
+    """The number whose tanh is x."""
+    return np.arctanh(x)
+
+
+asinh.vjp(x=lambda g, x: g / hypot(x, 1.0))  # x * x + 1 would overflow first
+acosh.vjp(x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)))
+atanh.vjp(x=lambda g, x: g / ((1 - x) * (1 + x)))
+
+# Of two numbers -------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def hypot(a, b):
+    """sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
+    return np.hypot(a, b)
+
+
+hypot.vjp(a=lambda g, a, out: g * (a / where(eq(out, 0), 1.0, out)),
+          b=lambda g, b, out: g * (b / where(eq(out, 0), 1.0, out)))
+
+
+@primitive
+def atan2(a, b):
+    """The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0."""
+    return np.arctan2(a, b)
+
+
+atan2.vjp(a=lambda g, a, b: g * (b / _square_sum(a, b)),
+          b=lambda g, a, b: -g * (a / _square_sum(a, b)))
+
+
+def _square_sum(a, b):
+    total = a * a + b * b
+    return where(eq(total, 0), 1.0, total)
+
+
+@primitive
+def logaddexp(a, b):
+    """log(e^a + e^b), without overflow."""
+    return np.logaddexp(a, b)
+
+
+logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
+              b=lambda g, a, b: g * sigmoid(b - a))
+
+
+@primitive
+def signbit(x):
+    """Where x is below 0, or -0."""
+    return np.signbit(x)
+
+
+def copysign(a, b):
+    """|a| with the sign of b; no gradient reaches b."""
+    size = abs(a)
+    return where(signbit(b), neg(size), size)
+
+
+@primitive
+def fmod(a, b):
+    """a - b trunc(a / b), with the sign of a."""
+    return np.fmod(a, b)
+
+
+fmod.vjp(a=lambda g: g,
+         b=lambda g, a, b: -g * truncdiv(a, b))
+
+
+@primitive
+def truncdiv(a, b):
+    """a / b without its fraction; of integers an integer, exactly. Without a gradient."""
+    return (a - np.fmod(a, b)) // b if np.result_type(a, b).kind in "iu" else np.trunc(np.true_divide(a, b))
+
+
+def divide(a, b, rounding_mode=None):
+    """a / b; rounded towards 0 with rounding_mode="trunc", down with "floor", and then without a gradient."""
+    modes = {None: div, "trunc": truncdiv, "floor": floordiv}
+    if rounding_mode not in modes:
+        raise ValueError(f'div: rounding_mode must be None, "trunc" or "floor", got {rounding_mode!r}')
+    return modes[rounding_mode](a, b)
+
+
+def clamp(x, low=None, high=None):
+    """x limited to [low, high], arrays that broadcast or numbers; high where low > high.
+
+    The cotangent goes to x where it lies inside or on a limit, else to the limit.
+    """
+    if low is None and high is None:
+        raise ValueError("clip: give min, max or both")
+    x = x if low is None else where(x < low, low, x)
+    return x if high is None else where(x > high, high, x)
+
+# Bits, and closeness --------------------------------------------------------------------------------------------------
+
+
+@primitive
+def lshift(a, b):
+    """a 2^b, for integers."""
+    return np.left_shift(a, b)
+
+
+@primitive
+def rshift(a, b):
+    """floor(a / 2^b), for integers."""
+    return np.right_shift(a, b)
+
+
+@primitive
+def bitcast(x, *, dtype):
+    """The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
+    dtype = as_dtype(dtype, "bitcast")
+    if not x.ndim and dtype.itemsize != x.itemsize:
+        raise ValueError(f"bitcast: a 0-d Tensor of {x.dtype} has not the size of {dtype}")
+    return np.ascontiguousarray(x).view(dtype) if x.ndim else x.view(dtype)
+
+
+@primitive
+def isclose(a, b, *, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan."""
+    return np.isclose(a, b, rtol, atol, equal_nan)
+
+
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether all are close, see `isclose`."""
+    return all(isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))

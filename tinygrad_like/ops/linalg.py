@@ -1,0 +1,339 @@
+"""Linear algebra of matrices in the last two axes, by LAPACK as NumPy has it; the axes before them are batches.
+
+Rules follow Giles (2008) and Seeger et al. (2017). Decompositions have several results; an op gives one array, so
+theirs is all of them in a row, of which `_parts` are taken.
+
+Raises ValueError for a matrix that is singular, or not positive definite, or for which LAPACK does not converge.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ..primitive import primitive
+from .axes import one_axis
+from .compare import cast, eq, logical_and, logical_or, ne
+from .elementwise import abs, mul, pow, where
+from .index import take
+from .matmul import matmul
+from .movement import diagonal
+from .reduce import max, min, sum
+from .reduce import norm as euclidean
+from .shape import cat, permute, reshape, transpose, tril, triu
+
+
+def _t(x):
+    return transpose(x, -1, -2)
+
+
+def _matrices(who: str, x, square: bool = False):
+    if x.ndim < 2 or square and x.shape[-1] != x.shape[-2]:
+        kind = "square matrices" if square else "matrices"
+        raise ValueError(f"{who}: takes {kind} in the last two axes, got shape {x.shape}")
+    if x.dtype.kind != "f":
+        raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
+    return x
+
+
+def _lapack(who: str, function, *arrays, **options):
+    try:
+        return function(*arrays, **options)
+    except np.linalg.LinAlgError as error:
+        shapes = " and ".join(str(a.shape) for a in arrays)
+        raise ValueError(f"{who}: {str(error)[0].lower()}{str(error)[1:]}, in shape {shapes}") from None
+
+
+def _column(x):
+    return reshape(x, shape=(*x.shape, 1))
+
+
+def _eye(x) -> np.ndarray:
+    return np.eye(x.shape[-1], dtype=x.dtype)
+
+
+# Solving, inverses, determinants --------------------------------------------------------------------------------------
+
+
+@primitive
+def solve_matrices(a, b):
+    """X with a X = b: a (..., n, n), b (..., n, k)."""
+    return _lapack("solve", np.linalg.solve, a, b)
+
+
+solve_matrices.vjp(a=lambda g, a, out: -matmul(solve_matrices(_t(a), g), _t(out)),
+                   b=lambda g, a: solve_matrices(_t(a), g))
+
+
+def solve(a, b):
+    """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k).
+
+    Raises ValueError for shapes that do not fit, or a singular matrix.
+    """
+    _matrices("solve", a, square=True)
+    vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]
+    if b.ndim == 0 or b.shape[-1 if vector else -2] != a.shape[-1] or b.dtype is not a.dtype:
+        raise ValueError(f"solve: a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector "
+                         f"or matrix with {a.shape[-1]} rows, of the same dtype")
+    if not vector:
+        return solve_matrices(a, b)
+    x = solve_matrices(a, _column(b))
+    return reshape(x, shape=x.shape[:-1])
+
+
+def inv(x):
+    """The inverse of every matrix. Raises ValueError for a singular one."""
+    return solve_matrices(_matrices("inv", x, square=True), _eye(x))
+
+
+@primitive
+def det(x):
+    """The determinant of every matrix. Its gradient exists for singular ones too: the cofactors."""
+    return np.asarray(np.linalg.det(_matrices("det", x, square=True)))
+
+
+det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
+
+
+def _cofactors(x, out):
+    """det(x) x^-T; if a matrix is nearly singular, without dividing: by Faddeev and LeVerrier's recursion."""
+    n, values = x.shape[-1], x if isinstance(x, np.ndarray) else x.data
+    if not values.size or (np.linalg.cond(values) < 1 / math.sqrt(np.finfo(x.dtype).eps)).all():
+        return mul(_column(_column(out)), _t(inv(x)))
+    m = np.broadcast_to(_eye(x), x.shape)
+    for k in range(1, n):
+        product = matmul(x, m)
+        m = product - mul(_column(_column(sum(diagonal(product, 0, -2, -1), axis=-1))), _eye(x)) / k
+    return mul(_t(m), (-1.0) ** (n - 1))
+
+
+@primitive
+def logabsdet(x):
+    """log |det x| of every matrix, without overflow; -inf, without a gradient, for a singular one."""
+    return np.asarray(np.linalg.slogdet(_matrices("slogdet", x, square=True))[1])
+
+
+logabsdet.vjp(x=lambda g, x: mul(_column(_column(g)), _t(inv(x))))
+
+
+@primitive
+def _sign_of_det(x):
+    return np.asarray(np.linalg.slogdet(x)[0])
+
+
+def slogdet(x):
+    """The sign of the determinant, and the logarithm of its absolute value: det x = sign e^logabsdet."""
+    return _sign_of_det(_matrices("slogdet", x, square=True)), logabsdet(x)
+
+
+def matrix_power(x, n: int):
+    """x multiplied with itself n times; of the inverse, if n < 0."""
+    y, x, n = 0.0 * _matrices("matrix_power", x, square=True) + _eye(x), inv(x) if n < 0 else x, builtins.abs(n)
+    while n:
+        y, x, n = matmul(y, x) if n % 2 else y, matmul(x, x) if n > 1 else x, n // 2
+    return y
+
+# Decompositions -------------------------------------------------------------------------------------------------------
+
+
+@primitive
+def _cholesky(x):
+    """L, lower triangular, with L L^T = x."""
+    return _lapack("cholesky", np.linalg.cholesky, x)
+
+
+def _cholesky_vjp(g, out):
+    p = matmul(_t(out), tril(g))
+    p = (tril(p) + tril(p, diagonal=-1)) * 0.5  # the lower half, and half of the diagonal
+    s = solve_matrices(_t(out), _t(solve_matrices(_t(out), _t(p))))
+    return (s + _t(s)) * 0.5
+
+
+_cholesky.vjp(x=_cholesky_vjp)
+
+
+def cholesky(x, upper=False):
+    """L, lower triangular, with L L^T = x, of symmetric positive definite matrices, of which the lower half is read.
+
+    L^T if upper. The gradient is symmetric. Raises ValueError for other matrices.
+    """
+    y = _cholesky(_matrices("cholesky", x, square=True))
+    return _t(y) if upper else y
+
+
+def _packed(*matrices):
+    """All numbers of all matrices in one last axis."""
+    return cat(*[reshape(m, shape=(*m.shape[:-2], math.prod(m.shape[-2:]))) for m in matrices], axis=-1)
+
+
+def _parts(x, *shapes):
+    """The matrices of these shapes that `_packed` put into x."""
+    parts, start = [], 0
+    for shape in shapes:
+        stop = start + math.prod(shape)
+        parts.append(reshape(take(x, index=(..., slice(start, stop))), shape=(*x.shape[:-1], *shape)))
+        start = stop
+    return parts
+
+
+@primitive
+def _qr(x):
+    return _packed(*np.linalg.qr(x))
+
+
+def _qr_vjp(g, x_shape, out):
+    m, n = x_shape[-2:]
+    (q, r), (gq, gr) = (_parts(y, (m, n), (n, n)) for y in (out, g))
+    s = triu(matmul(gr, _t(r)) - matmul(_t(q), gq))
+    s = s + _t(triu(s, diagonal=1))
+    return _t(solve_matrices(r, _t(gq + matmul(q, s))))
+
+
+_qr.vjp(x=_qr_vjp)
+
+
+def qr(x):
+    """Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n).
+
+    k = min(m, n). The gradient needs the first k columns to be independent. Source: Walter, Lehmann (2010).
+    """
+    m, n = _matrices("qr", x).shape[-2:]
+    q, r = _parts(_qr(take(x, index=(..., slice(0, m)))), (m, builtins.min(m, n)), (builtins.min(m, n),) * 2)
+    return q, r if n <= m else cat(r, matmul(_t(q), take(x, index=(..., slice(m, None)))), axis=-1)
+
+
+@primitive
+def _eigh(x):
+    values, vectors = _lapack("eigh", np.linalg.eigh, x)
+    return _packed(values[..., None, :], vectors)
+
+
+def _eigh_vjp(g, x_shape, out):
+    n = x_shape[-1]
+    (w, v), (gw, gv) = (_parts(y, (1, n), (n, n)) for y in (out, g))
+    turned = matmul(_t(v), gv)  # of which only a rotation counts: vectors stay orthonormal
+    inner = _off_diagonal((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
+    return matmul(matmul(v, inner), _t(v))
+
+
+def _off_diagonal(x, differences):
+    """x / differences, and 0 on the diagonal, and where both are 0."""
+    nothing = logical_or(_eye(x) > 0, logical_and(eq(differences, 0), eq(x, 0)))
+    return where(nothing, 0.0, x / where(nothing, 1.0, differences))
+
+
+_eigh.vjp(x=_eigh_vjp)
+
+
+def eigh(x, UPLO="L"):
+    """Eigenvalues, in rising order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
+
+    The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ,
+    and one that means something only for functions that their signs do not change.
+    """
+    n = _matrices("eigh", x, square=True).shape[-1]
+    if UPLO not in ("L", "U"):
+        raise ValueError(f'eigh: UPLO must be "L" or "U", got {UPLO!r}')
+    values, vectors = _parts(_eigh(x if UPLO == "L" else _t(x)), (n,), (n, n))
+    return values, vectors
+
+
+def eigvalsh(x, UPLO="L"):
+    """The eigenvalues of symmetric matrices in rising order: (..., n)."""
+    return eigh(x, UPLO)[0]
+
+
+@primitive
+def _svd(x):
+    u, s, vh = _lapack("svd", np.linalg.svd, x, full_matrices=False)
+    return _packed(u, s[..., None, :], vh)
+
+
+def _svd_vjp(g, x_shape, out):
+    m, n = x_shape[-2:]
+    k = builtins.min(m, n)
+    (u, s, vh), (gu, gs, gvh) = (_parts(y, (m, k), (1, k), (k, n)) for y in (out, g))
+    squares = s * s
+    turned_u, turned_v = matmul(_t(u), gu), matmul(vh, _t(gvh))
+    left, right = (_off_diagonal(t - _t(t), squares - _t(squares)) for t in (turned_u, turned_v))
+    x = matmul(matmul(u, left * s + _t(s) * right + mul(gs, _eye(left))), vh)
+    if m > k:
+        x = x + matmul((gu - matmul(u, turned_u)) / s, vh)
+    if n > k:
+        x = x + matmul(u, (gvh - matmul(_t(turned_v), vh)) / _t(s))
+    return x
+
+
+_svd.vjp(x=_svd_vjp)
+
+
+def svd(x, full_matrices=True):
+    """U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n).
+
+    With full_matrices U and V^T are square, m x m and n x n; then there is a gradient only if they are so anyway. U and
+    V have one only where all singular values differ, and, unless x is square, none is 0; their signs are arbitrary.
+    """
+    m, n = _matrices("svd", x).shape[-2:]
+    k = builtins.min(m, n)
+    if not full_matrices or m == n:
+        u, s, vh = _parts(_svd(x), (m, k), (k,), (k, n))
+        return u, s, vh
+    if getattr(x, "requires_grad", False):
+        raise ValueError("svd: the bases that full_matrices=True completes have no gradient; use full_matrices=False")
+    u, s, vh = _parts(_full_svd(x), (m, m), (k,), (n, n))
+    return u, s, vh
+
+
+@primitive
+def _full_svd(x):
+    u, s, vh = _lapack("svd", np.linalg.svd, x)
+    return _packed(u, s[..., None, :], vh)
+
+
+def svdvals(x):
+    """The singular values in falling order: (..., min(m, n))."""
+    return svd(x, full_matrices=False)[1]
+
+# Norms ----------------------------------------------------------------------------------------------------------------
+
+
+def vector_norm(x, ord=2, axis=None, keepdim=False):
+    """(sum |x|^ord)^(1 / ord) over `axis`; the largest or smallest |x| for ord inf or -inf, how many are not 0 for 0.
+
+    At 0 the gradient is 0.
+    """
+    how = {"axis": axis, "keepdim": keepdim}
+    if ord == 2:
+        return euclidean(x, **how)
+    if ord == 0:
+        return sum(cast(ne(x, 0), dtype=x.dtype), **how)
+    if math.isinf(ord):
+        return (max if ord > 0 else min)(abs(x), **how)
+    if ord == 1:
+        return sum(abs(x), **how)
+    zero = eq(x, 0) if ord > 0 else np.zeros(x.shape, bool)
+    total = sum(where(zero, 0.0, pow(abs(where(zero, 1.0, x)), ord)), **how)  # which has a slope at 0 for any ord
+    return where(eq(total, 0), 0.0, pow(where(eq(total, 0), 1.0, total), 1 / ord))
+
+
+def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
+    """A norm of the matrices in two axes: "fro", "nuc" (the sum of the singular values), or, by the number: the largest
+    sum of a column (1) or row (inf), the largest singular value (2); negative ones are the smallest.
+    """
+    a, b = (one_axis("matrix_norm", i, x.ndim) for i in axis)
+    if a == b:
+        raise ValueError(f"matrix_norm: takes two different axes, got {axis}")
+    if ord == "fro":
+        return euclidean(x, axis=(a, b), keepdim=keepdim)
+    rest = [i for i in range(x.ndim) if i not in (a, b)]
+    y = _matrices("matrix_norm", permute(x, axes=(*rest, a, b)))
+    if ord in ("nuc", 2, -2):
+        y = svdvals(y)
+        y = sum(y, axis=-1) if ord == "nuc" else max(y, axis=-1) if ord > 0 else min(y, axis=-1)
+    elif ord in (1, -1, math.inf, -math.inf):
+        y = (max if ord > 0 else min)(sum(abs(y), axis=-2 if ord in (1, -1) else -1), axis=-1)
+    else:
+        raise ValueError(f'matrix_norm: ord must be "fro", "nuc", 1, 2, inf or one of these negative, got {ord!r}')
+    return reshape(y, shape=tuple(1 if i in (a, b) else n for i, n in enumerate(x.shape))) if keepdim else y

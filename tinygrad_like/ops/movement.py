@@ -1,0 +1,127 @@
+"""Diagonals, sliding windows, grids and einops' rearrange: moves composed of those in index.py and shape.py."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from .axes import one_axis
+from .index import put, take
+from .reduce import sum
+from .shape import expand, permute, reshape
+
+
+def moved(x, source: int, target: int):
+    """x with the axis `source` as the axis `target`, the others in order."""
+    order = [a for a in range(x.ndim) if a != source % x.ndim]
+    order.insert(target % x.ndim, source % x.ndim)
+    return permute(x, axes=tuple(order))
+
+
+def diagonal(x, offset=0, axis1=0, axis2=1):
+    """The elements x[i, i + offset] of the matrices in two axes, as a last axis."""
+    if x.ndim < 2:
+        raise ValueError(f"diagonal: needs at least two axes, got shape {x.shape}")
+    a, b = (one_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
+    if a == b:
+        raise ValueError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
+    rows = np.arange(max(0, -offset), min(x.shape[a], x.shape[b] - offset))
+    order = [axis for axis in range(x.ndim) if axis not in (a, b)]
+    x = permute(x, axes=(*order, a, b)) if x.ndim > 2 or a > b else x
+    return take(x, index=(*[slice(None)] * len(order), rows, rows + offset))
+
+
+def diag(x, offset=0):
+    """A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
+    if x.ndim == 2:
+        return diagonal(x, offset)
+    if x.ndim != 1:
+        raise ValueError(f"diag: takes a vector or a matrix, got shape {x.shape}")
+    n = x.shape[0] + abs(offset)
+    rows = np.arange(max(0, -offset), min(n, n - offset))
+    return put(x, shape=(n, n), index=(rows, rows + offset))
+
+
+def trace(x):
+    """The sum of the diagonal of a matrix."""
+    if x.ndim != 2:
+        raise ValueError(f"trace: takes a matrix, got shape {x.shape}")
+    return sum(diagonal(x))
+
+
+def taps(x, axis: int, size: int, step: int, dilation: int):
+    """The windows along an axis, which becomes two: (windows, size). Their positions are those of `tap_index`."""
+    return take(x, index=(*[slice(None)] * axis, tap_index(x.shape[axis], size, step, dilation)))
+
+
+def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
+    return np.arange(0, n - dilation * (size - 1), step)[:, None] + dilation * np.arange(size)
+
+
+def sliding_windows(x, axis, size, step=1):
+    """The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis.
+
+    Raises ValueError unless 1 <= size <= the size of the axis and step >= 1.
+    """
+    axis = one_axis("unfold", axis, x.ndim)
+    if not 1 <= size <= x.shape[axis] or step < 1:
+        raise ValueError(f"unfold: windows of size {size} by steps of {step} do not fit axis {axis} of shape {x.shape}")
+    return moved(taps(x, axis, size, step, 1), axis + 1, -1)
+
+
+def meshgrid(*xs, indexing="ij"):
+    """Vectors (or numbers) as coordinates of a grid: for each a Tensor of the grid's shape. A tuple.
+
+    indexing: "ij", or "xy", for which the first two axes change places.
+    """
+    if indexing not in ("ij", "xy") or any(x.ndim > 1 for x in xs):
+        raise ValueError(f'meshgrid: takes vectors and indexing "ij" or "xy", got shapes {[x.shape for x in xs]} and '
+                         f"{indexing!r}")
+    order = list(range(len(xs)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    sizes = [math.prod(x.shape) for x in xs]
+    shape = tuple(sizes[i] for i in order)
+    return tuple(expand(reshape(x, shape=tuple(n if i == j else 1 for j in order)), shape=shape)
+                 for i, (x, n) in enumerate(zip(xs, sizes, strict=True)))
+
+
+def rearrange(x, formula: str, **sizes):
+    """einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged.
+
+    A name stands for an axis, names in parentheses for one axis made of several, of which all but one need a size; 1
+    for an axis of size 1, ... for any others. Raises ValueError for a formula that does not fit.
+    """
+    left, arrow, right = formula.partition("->")
+    if not arrow or formula.count("...") not in (0, 2):
+        raise ValueError(f'rearrange: {formula!r} must be like "b (h w) -> h b w", with "..." on both sides or none')
+    hidden = [f"_{i}" for i in range(x.ndim - len(_groups(left, [])))]
+    before, after = _groups(left, hidden), _groups(right, hidden)
+    if len(before) != x.ndim:
+        raise ValueError(f"rearrange: {formula!r} names {len(before)} axes but the shape is {x.shape}")
+    for names, n in zip(before, x.shape, strict=True):
+        unknown = [name for name in names if name not in sizes]
+        known = math.prod(sizes[name] for name in names if name in sizes)
+        if len(unknown) > 1 or (n % known if unknown and known else n != known):
+            raise ValueError(f"rearrange: ({' '.join(names)}) of {formula!r} does not divide an axis of size {n}; "
+                             f"sizes given: {sizes}")
+        sizes |= {name: n // known for name in unknown}
+    old, new = ([name for names in groups for name in names] for groups in (before, after))
+    if sorted(old) != sorted(new) or len(set(old)) != len(old):
+        raise ValueError(f"rearrange: both sides of {formula!r} must have the same names, each once")
+    y = permute(reshape(x, shape=tuple(sizes[name] for name in old)), axes=tuple(old.index(name) for name in new))
+    return reshape(y, shape=tuple(math.prod(sizes[name] for name in names) for names in after))
+
+
+def _groups(side: str, hidden: list[str]) -> list[list[str]]:
+    """The names of each axis."""
+    tokens = re.findall(r"\([^()]*\)|\.\.\.|\w+", side)
+    if "".join(tokens).replace(" ", "") != side.replace(" ", ""):
+        raise ValueError(f"rearrange: {side.strip()!r} must be made of names, parentheses and '...'")
+    groups: list[list[str]] = []
+    for token in tokens:
+        inner = token.strip("()").replace("...", " ".join(hidden)).split()
+        groups += [[name] for name in inner] if token == "..." else [[name for name in inner if name != "1"]]
+    return groups

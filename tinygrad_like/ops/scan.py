@@ -1,0 +1,116 @@
+"""Running products, extremes and sums of exponentials along an axis, and the recurrence that their gradients follow.
+
+    s[i] = x[i] + decay[i] s[i - 1]
+
+is linear in x, and its adjoint is the same recurrence from the back: cotangents of a running product or a running
+logsumexp are of that form too, and so are those of the recurrence itself. Nothing is divided, so zeros are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..primitive import primitive
+from .axes import one_axis
+from .compare import eq
+from .elementwise import exp, mul, where
+from .index import gather, take
+from .shape import surround
+
+
+@primitive
+def recurrence(x, decay, *, axis=0, reverse=False):
+    """s[i] = x[i] + decay[i] s[i - 1] along `axis`, with s[-1] = 0; from the back, with s[i + 1], if reverse.
+
+    x and decay have the same shape. Raises ValueError otherwise.
+    """
+    axis = one_axis("recurrence", axis, x.ndim, scalar=True)
+    if x.shape != decay.shape:
+        raise ValueError(f"recurrence: x has shape {x.shape} but decay {decay.shape}; they must agree")
+    out = np.array(x, np.result_type(x, decay), order="C")
+    if out.ndim:
+        s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
+        for i in range(1, len(s)):
+            s[i] += a[i] * s[i - 1]
+    return out
+
+
+# t[i] = g[i] + decay[i + 1] t[i + 1] is what all the sums from i on owe to x[i].
+recurrence.vjp(x=lambda g, decay, axis, reverse: _sums_owed(g, decay, axis, reverse),
+               decay=lambda g, decay, out, axis, reverse: mul(_sums_owed(g, decay, axis, reverse),
+                                                              _before(out, axis, reverse)))
+
+
+def _sums_owed(g, decay, axis, reverse):
+    return recurrence(g, _before(decay, axis, not reverse), axis=axis, reverse=not reverse)
+
+
+def _before(x, axis, reverse=False, first=0.0):
+    """x[i - 1] in place of x[i], and `first` in place of x[0]; x[i + 1], if reverse."""
+    axis = one_axis("recurrence", axis, x.ndim, scalar=True)
+    if not x.ndim or not x.shape[axis]:
+        return x * 0.0 + first
+    front = (slice(None),) * axis
+    here, there = (slice(1, None), slice(0, -1)) if reverse else (slice(0, -1), slice(1, None))
+    return surround(take(x, index=(*front, here)), shape=x.shape, index=(*front, there), value=first)
+
+
+@primitive
+def cumprod(x, *, axis=0):
+    """Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
+    axis = one_axis("cumprod", axis, x.ndim, scalar=True)
+    return np.cumprod(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
+
+
+# d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
+cumprod.vjp(x=lambda g, x, out, axis: mul(_sums_owed(g, x, axis, False), _before(out, axis, first=1.0)))
+
+
+@primitive
+def logcumsumexp(x, *, axis=0):
+    """log of the running sums of e^x along `axis`, without overflow."""
+    axis = one_axis("logcumsumexp", axis, x.ndim, scalar=True)
+    return np.logaddexp.accumulate(x, axis=axis) if x.ndim else np.array(x, np.result_type(x, np.float32))
+
+
+# d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] step by step.
+logcumsumexp.vjp(x=lambda g, x, out, axis: mul(
+    _sums_owed(g, _ratio(_before(out, axis), out), axis, False), _ratio(x, out)))
+
+
+def _ratio(a, b):
+    """e^(a - b), and 0 where both are -inf."""
+    empty = eq(b, -np.inf)
+    return where(empty, 0.0, exp(where(empty, 0.0, a) - where(empty, 0.0, b)))
+
+
+# Running extremes -----------------------------------------------------------------------------------------------------
+
+
+def cummax(x, axis=0):
+    """The largest value so far along `axis`, and where it stands, the last place of several: (values, indices).
+
+    From the first NaN on the value is NaN.
+    """
+    return _extreme("cummax", np.maximum, x, axis)
+
+
+def cummin(x, axis=0):
+    """The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
+    return _extreme("cummin", np.minimum, x, axis)
+
+
+def _extreme(who, larger, x, axis):
+    axis = one_axis(who, axis, x.ndim, scalar=True)
+    index = _places(x, larger=larger, axis=axis)
+    return gather(x, index, axis=axis), index
+
+
+@primitive
+def _places(x, *, larger, axis):
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    best = larger.accumulate(x, axis=axis)
+    new = np.equal(x, best) | (np.not_equal(x, x) if x.dtype.kind == "f" else False)
+    place = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
+    return np.maximum.accumulate(np.where(new, place, 0), axis=axis)

@@ -1,0 +1,82 @@
+"""Compositions of reductions: moments together, normalized vectors, a dtype to add up in, draws by weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import random
+from ..dtypes import as_dtype
+from ..primitive import primitive
+from .axes import axes
+from .compare import cast
+from .elementwise import maximum, neg, rsqrt
+from .linalg import vector_norm
+from .reduce import mean, std, var
+from .shape import reshape
+from .softmax import softmax
+
+
+def in_dtype(op, x, dtype, **options):
+    """op of x, cast to dtype before; None leaves x as it is. The result has that dtype."""
+    if dtype is None:
+        return op(x, **options)
+    dtype = as_dtype(dtype, op.__name__)
+    return cast(op(cast(x, dtype=dtype), **options), dtype=dtype)
+
+
+def var_mean(x, axis=None, keepdim=False, correction=1):
+    """The variance and the mean over `axis`."""
+    return var(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
+
+
+def std_mean(x, axis=None, keepdim=False, correction=1):
+    """The standard deviation and the mean over `axis`."""
+    return std(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
+
+
+def normalize(x, p=2.0, axis=1, eps=1e-12):
+    """x / max(||x||_p, eps) along `axis`."""
+    return x / maximum(vector_norm(x, p, axis=axis, keepdim=True), eps)
+
+
+def layernorm(x, axis=-1, eps=1e-5):
+    """x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without
+    weights, over any axes."""
+    y = x - mean(x, axis=axis, keepdim=True)
+    return y * rsqrt(mean(y * y, axis=axis, keepdim=True) + eps)
+
+
+def batchnorm(x, weight, bias, mean, invstd, axis=1):
+    """(x - mean) invstd weight + bias, for statistics that are known, each as long as `axis`."""
+    shape = tuple(n if a in axes("batchnorm", axis, x.ndim) else 1 for a, n in enumerate(x.shape))
+    y = (x - reshape(mean, shape=shape)) * reshape(invstd, shape=shape)
+    y = y if weight is None else y * reshape(weight, shape=shape)
+    return y if bias is None else y + reshape(bias, shape=shape)
+
+
+def softmin(x, axis=-1):
+    """softmax(-x)."""
+    return softmax(neg(x), axis=axis)
+
+
+@primitive
+def multinomial(weights, *, num_samples=1, replacement=False):
+    """Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
+
+    Raises ValueError for weights that are negative or add up to 0, or fewer of them than samples without replacement.
+    """
+    rows = np.atleast_2d(weights).astype(np.float64)
+    if weights.ndim not in (1, 2) or not (rows >= 0).all() or not (total := rows.sum(1, keepdims=True)).all():
+        raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 and not all 0, got shape "
+                         f"{weights.shape}")
+    if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
+        raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
+    if replacement:
+        ends = np.cumsum(rows / total, axis=1)
+        drawn = random.drawn(lambda: random.generator.random((len(rows), num_samples))) * ends[:, -1:]
+        out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
+    else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
+        with np.errstate(divide="ignore"):
+            clocks = random.drawn(lambda: random.generator.exponential(size=rows.shape)) / rows
+        out = np.argsort(clocks, axis=1)[:, :num_samples]
+    return out.reshape(*weights.shape[:-1], num_samples)

@@ -1,0 +1,72 @@
+"""Max pooling that says where the maxima were, and its partial inverse, which puts values back there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..primitive import primitive
+from .index import gather, scatter
+from .pool import Axis, each, max_windows, windows_of
+from .shape import reshape
+
+
+@primitive
+def positions(x, *, windows):
+    """Where in its image the largest element of each window lies, counted row by row; the first, if several tie."""
+    _, kept = max_windows.forward(x, windows=windows)
+    rows, columns = windows
+    row, column = np.divmod(kept["index"].astype(np.int64), columns.kernel)
+    row = row * rows.dilation + np.arange(rows.number)[:, None] * rows.stride - rows.padding
+    column = column * columns.dilation + np.arange(columns.number) * columns.stride - columns.padding
+    return row * x.shape[-1] + column
+
+
+def max_pool_with_indices(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, rank=2):
+    """Max pooling over the last `rank` axes, one to three: (maxima, indices), both (batch, channels, *windows).
+
+    An index counts the elements of a channel in the order of rows. See `max_pool2d`.
+    """
+    windows = windows_of(f"max_pool{rank}d", x, rank, kernel_size, stride, padding, dilation, ceil_mode)
+    lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    n = math.prod(lead)
+    flat = reshape(x, shape=(n, math.prod(spatial)))
+    if rank < 3:
+        index = positions(reshape(x, shape=(n, *((1,) * (2 - rank)), *spatial)), windows=windows)
+    else:
+        depth, *plane = windows
+        inside = positions(reshape(x, shape=(n, *spatial)), windows=tuple(plane))
+        pixels = inside.shape[-2] * inside.shape[-1]
+        before = np.arange(spatial[0])[:, None] * math.prod(spatial[1:])
+        inside = reshape(inside, shape=(n, spatial[0], pixels)) + before
+        inside = reshape(inside, shape=(n, spatial[0] * pixels))
+        maxima = reshape(gather(flat, inside, axis=1), shape=(n, spatial[0], pixels))
+        best = positions(maxima, windows=(depth, Axis(1, 1, 0, 1, pixels)))
+        index = gather(inside, reshape(best, shape=(n, depth.number * pixels)), axis=1)
+    shape = (*lead, *(axis.number for axis in windows[-rank:]))
+    index = reshape(index, shape=(n, math.prod(shape[len(lead) :])))
+    return reshape(gather(flat, index, axis=1), shape=shape), reshape(index, shape=shape)
+
+
+def max_unpool(x, indices, kernel_size, stride=None, padding=0, output_size=None, rank=2):
+    """Zeros, with x where `max_pool_with_indices` found its maxima: (batch, channels, *windows) -> (..., *output_size).
+
+    output_size: of the input of the pooling; (number - 1) stride - 2 padding + kernel_size if left out.
+    Raises ValueError for shapes that differ, IndexError for an index beyond the output.
+    """
+    who = f"max_unpool{rank}d"
+    if x.ndim not in (rank + 1, rank + 2) or x.shape != indices.shape:
+        raise ValueError(f"{who}: takes values and indices (batch, channels, ...) of one shape, got {x.shape} and "
+                         f"{indices.shape}")
+    lead, spatial = x.shape[:-rank], x.shape[-rank:]
+    kernels = each(who, "kernel_size", kernel_size, rank, 1)
+    strides = kernels if stride is None else each(who, "stride", stride, rank, 1)
+    paddings = each(who, "padding", padding, rank, 0)
+    if output_size is None:
+        output_size = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, strides, paddings, kernels, strict=True)]
+    size = each(who, "output_size", tuple(output_size)[-rank:], rank, 1)
+    n, m = math.prod(lead), math.prod(spatial)
+    zeros = np.zeros((n, math.prod(size)), x.dtype)
+    y = scatter(zeros, reshape(indices, shape=(n, m)), reshape(x, shape=(n, m)), axis=1)
+    return reshape(y, shape=(*lead, *size))

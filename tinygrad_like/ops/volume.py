@@ -1,0 +1,111 @@
+"""Volumes: convolution and pooling over three axes, made of the ops on images, and one step along the depth.
+
+A volume is a stack of images. What a window sees along the depth becomes more channels of an image (convolution), or is
+pooled after the images were.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .conv import conv2d, conv_transpose2d
+from .elementwise import mul
+from .index import put, take
+from .movement import tap_index, taps
+from .pool import Axis, each, max_windows, sum_windows, windows_of
+from .shape import pad, permute, reshape
+
+# Convolution ----------------------------------------------------------------------------------------------------------
+
+
+def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of volumes.
+
+    x (batch, in, depth, height, width), weight (out, in / groups, kd, kh, kw) -> (batch, out, depth', height', width').
+    Otherwise as conv2d.
+    """
+    _check("conv3d", x, weight)
+    (sd, *stride), (dd, *dilation) = (each("conv3d", name, value, 3, 1) for name, value in
+                                      (("stride", stride), ("dilation", dilation)))
+    kd, span = weight.shape[2], dd * (weight.shape[2] - 1)
+    if isinstance(padding, str):
+        if padding == "same" and sd != 1:
+            raise ValueError('conv3d: padding="same" is for stride 1; give the padding in numbers')
+        margin = (span // 2, span - span // 2) if padding == "same" else (0, 0)
+    else:
+        front, *padding = each("conv3d", "padding", padding, 3, 0)
+        margin = front, front
+    if x.shape[2] + sum(margin) <= span:
+        raise ValueError(f"conv3d: the kernel of depth {kd} is larger than the padded input (shape {x.shape}, padding "
+                         f"{margin} along the depth)")
+    x = taps(pad(x, padding=(0, 0, 0, 0, *margin)) if any(margin) else x, 2, kd, sd, dd)
+    batch, channels, depth, _, *plane = x.shape
+    images = reshape(permute(x, axes=(0, 2, 1, 3, 4, 5)), shape=(batch * depth, channels * kd, *plane))
+    out, per_group = weight.shape[:2]
+    y = conv2d(images, reshape(weight, shape=(out, per_group * kd, *weight.shape[3:])), bias, stride=tuple(stride),
+               padding=padding if isinstance(padding, str) else tuple(padding), dilation=tuple(dilation), groups=groups)
+    return permute(reshape(y, shape=(batch, depth, *y.shape[1:])), axes=(0, 2, 1, 3, 4))
+
+
+def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
+    who = "conv_transpose3d"
+    _check(who, x, weight)
+    (sd, *stride), (dd, *dilation) = each(who, "stride", stride, 3, 1), each(who, "dilation", dilation, 3, 1)
+    (front, *padding), (extra, *output_padding) = (each(who, name, value, 3, 0) for name, value in
+                                                   (("padding", padding), ("output_padding", output_padding)))
+    (batch, channels, depth, *plane), (_, per_group, kd, *kernel) = x.shape, weight.shape
+    length = (depth - 1) * sd + dd * (kd - 1) + 1 + extra
+    if extra >= sd or length <= 2 * front:
+        raise ValueError(f"{who}: along the depth of x {x.shape}, output_padding {extra} must be less than stride "
+                         f"{sd}, and padding {front} less than half of the {length} that come out")
+    images = reshape(permute(x, axes=(0, 2, 1, 3, 4)), shape=(batch * depth, channels, *plane))
+    y = conv_transpose2d(images, reshape(weight, shape=(channels, per_group * kd, *kernel)), stride=tuple(stride),
+                         padding=tuple(padding), output_padding=tuple(output_padding), groups=groups,
+                         dilation=tuple(dilation))
+    plane = list(y.shape[2:])
+    y = permute(reshape(y, shape=(batch, depth, per_group * groups, kd, *plane)), axes=(0, 2, 1, 3, 4, 5))
+    whole = (slice(None),) * 2
+    y = put(y, shape=(batch, per_group * groups, length, *plane),
+            index=(*whole, tap_index(length - extra, kd, sd, dd)))
+    y = take(y, index=(*whole, slice(front, length - front)))
+    return y if bias is None else y + reshape(bias, shape=(-1, 1, 1, 1))
+
+
+def _check(who, x, weight):
+    if x.ndim != 5 or weight.ndim != 5 or 0 in weight.shape:
+        raise ValueError(f"{who}: takes x (batch, channels, depth, height, width) and a weight of five axes, none "
+                         f"empty, got shapes {x.shape} and {weight.shape}")
+
+
+# Pooling --------------------------------------------------------------------------------------------------------------
+
+
+def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """`max_pool2d` over volumes: (batch, channels, depth, height, width) -> (batch, channels, *windows)."""
+    windows = windows_of("max_pool3d", x, 3, kernel_size, stride, padding, dilation, ceil_mode)
+    return over_volume(max_windows, x, windows)
+
+
+def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """`avg_pool2d` over volumes: (batch, channels, depth, height, width) -> (batch, channels, *windows)."""
+    windows = windows_of("avg_pool3d", x, 3, kernel_size, stride, padding, 1, ceil_mode)
+    if divisor_override is not None:
+        return over_volume(sum_windows, x, windows) / divisor_override
+    count = np.ones(())
+    for axis, n in zip(windows, x.shape[-3:], strict=True):
+        margin = axis.padding if count_include_pad else 0
+        count = np.multiply.outer(count, axis.lengths(-margin, n + margin))
+    return mul(over_volume(sum_windows, x, windows), (1 / count).astype(x.dtype))
+
+
+def over_volume(op, x, windows: tuple[Axis, Axis, Axis]):
+    """A pooling op of images on every image of a volume, and then along the depth."""
+    depth, *plane = windows
+    lead = x.shape[:-3]
+    y = op(reshape(x, shape=(math.prod(lead), *x.shape[-3:])), windows=tuple(plane))
+    pixels = y.shape[-2] * y.shape[-1]
+    y = op(reshape(y, shape=(*y.shape[:2], pixels)), windows=(depth, Axis(1, 1, 0, 1, pixels)))
+    return reshape(y, shape=(*lead, depth.number, *(axis.number for axis in plane)))
