@@ -68,7 +68,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """x / max(|x|_p, eps) along axis dim."""
-    return input / norm(input, p, dim, True).maximum(eps)
+    return ops.normalize(input, p, dim, eps)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

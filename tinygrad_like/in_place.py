@@ -111,7 +111,7 @@ for _name in """
     abs acos acosh addmm asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
     expm1 float_power floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
     logical_and logical_not logical_or logical_xor logit masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
-    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t tan
-    tanh transpose tril triu trunc unsqueeze
+    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t
+    tan tanh transpose tril triu trunc unsqueeze
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))
