@@ -10,6 +10,7 @@ import numpy as np
 
 from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import no_grad
+from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
@@ -83,8 +84,8 @@ class Names:
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
     logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
     mm = bmm = mv = Methods.matmul
-    def add(self, other, alpha=1): return ops.add(self, other if alpha == 1 else other * alpha)
-    def sub(self, other, alpha=1): return ops.sub(self, other if alpha == 1 else other * alpha)
+    def add(self, other, alpha=1): return ops.add(self, _times(other, alpha))
+    def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha))
     subtract = sub
     def addcmul(self, a, b, value=1): return self + a * b * value
     def addcdiv(self, a, b, value=1): return self + a / b * value
@@ -110,7 +111,7 @@ class Names:
         shape = [1] * self.ndim
         shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
         where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
-        return ops.scatter_add(self, where, source if alpha == 1 else source * alpha, axis=axis)
+        return ops.scatter_add(self, where, _times(source, alpha), axis=axis)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
@@ -121,6 +122,10 @@ class Names:
     new_empty = property(lambda self: _of(self, creation.Creation.empty))
     new_full = property(lambda self: _of(self, creation.Creation.full))
     new_tensor = property(lambda self: _of(self, tensor.Tensor))
+
+
+def _times(x: Any, factor: Any) -> Any:
+    return x if isinstance(factor, int) and factor == 1 else ops.mul(x, factor)
 
 
 def _before(who: str, x: Tensor, axis: int) -> tuple:
@@ -158,6 +163,9 @@ def _missing(name: str, hint: str) -> property:
 
 for _name, _hint in _MISSING.items():
     setattr(Names, _name, _missing(_name, _hint))
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
+              "index_add tile type type_as").split():  # those of several ops
+    setattr(Names, _name, named(vars(Names)[_name], _name))
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:

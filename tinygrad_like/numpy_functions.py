@@ -17,6 +17,8 @@ def norm(x: Any, p: Any = 2.0, axis: Any = None, keepdim: bool = False) -> Any:
     """(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
     if p in (None, "fro", 2):
         return ops.norm(x, axis=axis, keepdim=keepdim)
+    if not isinstance(p, int | float):
+        raise TypeError(f"norm: p must be a number, inf or 'fro', got {p!r}")
     return ops.linalg.vector_norm(x, p, axis, keepdim)
 
 
