@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tinygrad_like import Tensor, ops
 
-from .module import Configured
+from .module import Configured, check_positive
 
 Size = int | tuple[int, ...]
 
@@ -155,6 +155,7 @@ class PixelShuffle(Configured):
     """(..., channels r^2, height, width) -> (..., channels, height r, width r), see `nn.functional.pixel_shuffle`."""
 
     def __init__(self, upscale_factor: int):
+        check_positive(self, upscale_factor=upscale_factor)
         self.upscale_factor = upscale_factor
 
     def forward(self, x: Tensor) -> Tensor:
@@ -165,6 +166,7 @@ class PixelUnshuffle(Configured):
     """(..., channels, height r, width r) -> (..., channels r^2, height, width), the inverse of PixelShuffle."""
 
     def __init__(self, downscale_factor: int):
+        check_positive(self, downscale_factor=downscale_factor)
         self.downscale_factor = downscale_factor
 
     def forward(self, x: Tensor) -> Tensor:

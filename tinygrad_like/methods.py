@@ -215,10 +215,10 @@ class Methods:
 
     # Signals, images and volumes: as many axes as the weight, or the kernel_size, has
     def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
-        op = {3: ops.conv1d, 5: ops.conv3d}.get(weight.ndim, ops.conv2d)
+        op = {3: ops.conv1d, 5: ops.conv3d}.get(getattr(weight, "ndim", 4), ops.conv2d)
         return op(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
     def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
-        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(weight.ndim, ops.conv_transpose2d)
+        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(getattr(weight, "ndim", 4), ops.conv_transpose2d)
         return op(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
                   dilation=dilation)
     def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
