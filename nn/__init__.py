@@ -10,14 +10,14 @@ from typing import Any
 
 from tinygrad_like.errors import named
 
-from . import functional, init, models
+from . import functional, init, models, utils
 from .activation import (
-    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, SwiGLU,
-    Tanh)
+    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, PReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus,
+    SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
-from .containers import ModuleDict, ModuleList, Sequential
+from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, MonteCarlo, mc_predict
 from .embedding import Embedding
@@ -25,12 +25,13 @@ from .linear import Flatten, Identity, Linear, Permute, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
 from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
-from .module import Module, Parameter
+from .module import Configured, Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
-    MaxPool2d, Upsample)
+    MaxPool2d, PixelShuffle, PixelUnshuffle, Upsample)
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .residual import Res, Residual
 from .state import functional_call
 from .summary import summary
@@ -42,23 +43,25 @@ __all__ = [
     # the base
     "Module", "Parameter", "functional_call",
     # containers
-    "Sequential", "ModuleList", "ModuleDict",
+    "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
     # layers
     "Linear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
-    "BinaryStep", "ReLU", "LeakyReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus", "Softmax",
-    "LogSoftmax", "GLU", "SwiGLU",
+    "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
+    "Softmax", "LogSoftmax", "GLU", "SwiGLU",
     # normalisation
     "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
     "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
     # pooling
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "Upsample",
+    "AdaptiveMaxPool2d", "Upsample", "PixelShuffle", "PixelUnshuffle",
     # dropout
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
     "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
+    # recurrent
+    "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers
     "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
@@ -69,17 +72,20 @@ __all__ = [
     # models
     "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
-    "functional", "init", "models", "summary",
+    "functional", "init", "models", "summary", "utils",
 ]
 
 
 def _constructor(init: Any, name: str) -> Any:
-    """`init`, which says what it did not check itself in the name of the layer, and takes PyTorch's device and dtype."""
+    """`init`, which reports raw errors in the name of the layer, and takes PyTorch's further options."""
     init = named(init, name)
 
     @wraps(init)
     def construct(self: Any, *args: Any, **options: Any) -> None:
-        dtype = options.pop("dtype", None) if "dtype" not in signature(init).parameters else None
+        parameters = signature(init).parameters
+        dtype = options.pop("dtype", None) if "dtype" not in parameters else None
+        if len(args) == len(parameters) and issubclass(type(self), Configured) and isinstance(args[-1], bool):
+            args = args[:-1]  # inplace
         init(self, *args, **options)
         if dtype is not None:
             self.to(dtype)

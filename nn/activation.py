@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tinygrad_like import Tensor, ops
 
-from .module import Configured, Module, described
+from .module import Configured, Module, Parameter, check_positive, described
 
 
 class BinaryStep(Configured):
@@ -33,6 +33,30 @@ class LeakyReLU(Configured):
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.leaky_relu(x, negative_slope=self.negative_slope)
+
+
+class PReLU(Configured):
+    """x if x > 0, else a x, with a learned slope a for all channels (axis 1) or for each of them.
+
+    weight: (num_parameters,), the slopes, at first `init`. Source: He et al. 2015.
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25):
+        check_positive(self, num_parameters=num_parameters)
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(Tensor.full(num_parameters, float(init)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return prelu(x, self.weight)
+
+
+def prelu(x: Tensor, weight: Tensor) -> Tensor:
+    """x if x > 0, else weight x; weight has one number, or one for each channel (axis 1)."""
+    if weight.shape != (1,) and (x.ndim < 2 or weight.shape != (x.shape[1],)):
+        raise ValueError(f"prelu: weight must have one number, or one for each channel of axis 1, got shape "
+                         f"{weight.shape} for an input of shape {x.shape}")
+    slopes = ops.reshape(weight, shape=(-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
+    return ops.where(x > 0, x, slopes * x)
 
 
 class ELU(Configured):

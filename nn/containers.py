@@ -9,7 +9,7 @@ from tinygrad_like import Tensor
 
 from .fusion import applied, plain
 from .linear import Identity
-from .module import Module, described
+from .module import Module, Parameter, described
 
 _identity = Identity.forward
 
@@ -159,3 +159,81 @@ class ModuleDict(Module):
 
     def __contains__(self, name: Any) -> bool:
         return isinstance(self.__dict__.get(name), Module)
+
+
+def _parameter(value: Any) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
+class ParameterList(Module):
+    """A list of parameters that are found, unlike those in a Python list. Tensors and arrays become Parameters."""
+
+    def __init__(self, values: Iterable[Any] = ()):
+        self.extend(values)
+
+    def append(self, value: Any) -> ParameterList:
+        """Add a parameter at the end; returns the list."""
+        self.register_parameter(str(len(self)), _parameter(value))
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add several parameters at the end; returns the list."""
+        for value in values:
+            self.append(value)
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        found = list(self)[index]
+        return ParameterList(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(range(len(self))[index]), _parameter(value))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._own_parameters())
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return (p for _, p in self._own_parameters())
+
+
+class ParameterDict(Module):
+    """Parameters by name that are found, unlike those in a Python dict. Tensors and arrays become Parameters."""
+
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()):
+        self.update(values)
+
+    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Set several parameters, from a mapping or pairs."""
+        for name, value in dict(values).items():
+            self[name] = value
+
+    def __getitem__(self, name: str) -> Parameter:
+        return dict(self._own_parameters())[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name in self:
+            setattr(self, name, _parameter(value))
+        else:
+            self.register_parameter(name, _parameter(value))
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        delattr(self, name)
+
+    def keys(self) -> Iterable[str]:
+        return dict(self._own_parameters()).keys()
+
+    def values(self) -> Iterable[Parameter]:
+        return dict(self._own_parameters()).values()
+
+    def items(self) -> Iterable[tuple[str, Parameter]]:
+        return dict(self._own_parameters()).items()
+
+    def __len__(self) -> int:
+        return len(dict(self._own_parameters()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict(self._own_parameters()))
+
+    def __contains__(self, name: Any) -> bool:
+        return name in dict(self._own_parameters())

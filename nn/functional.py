@@ -7,11 +7,13 @@ from __future__ import annotations
 
 # isort: off
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
+from tinygrad_like.numpy_functions import norm
 from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d, avg_pool2d,
     binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, conv1d, conv2d, conv_transpose1d,
@@ -19,27 +21,65 @@ from tinygrad_like.ops import (
     huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid, max_pool1d, max_pool2d, mse_loss,
     nll_loss, one_hot, relu, scaled_dot_product_attention, sigmoid, silu, smooth_l1_loss, softplus, tanh, unfold)
 
+from .activation import prelu
 from .norm import move_statistics
+from .pool import pixel_shuffle, pixel_unshuffle
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
     "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_step", "conv1d",
-    "conv2d", "conv_transpose1d", "conv_transpose2d", "cross_entropy", "dropout", "dropout1d", "dropout2d", "elu",
-    "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "huber_loss", "interpolate", "kl_div",
-    "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool1d", "max_pool2d",
-    "mse_loss", "nll_loss", "one_hot", "relu", "rms_norm", "scaled_dot_product_attention", "sigmoid", "silu",
+    "conv2d", "conv_transpose1d", "conv_transpose2d", "cosine_similarity", "cross_entropy", "dropout", "dropout1d",
+    "dropout2d", "elu", "embedding", "fold", "gaussian_dropout", "gelu", "glu", "group_norm", "gumbel_softmax",
+    "huber_loss", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax",
+    "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm",
+    "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold",
 ]
 
 
-def softmax(input: Tensor, dim: int = -1) -> Tensor:
-    """e^(x_i) / sum_j e^(x_j) along axis dim."""
-    return ops.softmax(input, axis=dim)
+def softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+    """e^(x_i) / sum_j e^(x_j) along axis dim, of the input cast to dtype."""
+    return ops.softmax(input if dtype is None else input.to(dtype), axis=dim)
 
 
-def log_softmax(input: Tensor, dim: int = -1) -> Tensor:
-    """x_i - log sum_j e^(x_j) along axis dim."""
-    return ops.log_softmax(input, axis=dim)
+def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+    """x_i - log sum_j e^(x_j) along axis dim, of the input cast to dtype."""
+    return ops.log_softmax(input if dtype is None else input.to(dtype), axis=dim)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+    """softmax((logits + n) / tau) with Gumbel noise n: a soft sample (Jang et al. 2017).
+
+    hard: a one-hot sample instead, with the gradient of the soft one.
+    """
+    noise = -(-Tensor.rand(*logits.shape, dtype=logits.dtype).clip(np.finfo(logits.dtype).tiny, None).log()).log()
+    soft = ops.softmax((logits + noise) / tau, axis=dim)
+    if not hard:
+        return soft
+    largest = soft.argmax(axis=dim, keepdim=True)
+    return Tensor.zeros_like(soft).scatter(dim, largest, 1.0) - soft.detach() + soft
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """`ops.pad` by PyTorch's flat tuple, which starts at the last axis: (left, right, top, bottom, ...)."""
+    return ops.pad(input, padding=pad, mode=mode, value=0.0 if value is None else value)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """x / max(|x|_p, eps) along axis dim."""
+    return input / norm(input, p, dim, True).maximum(eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along axis dim."""
+    lengths = [norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """|x1 - x2 + eps|_p along the last axis."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,

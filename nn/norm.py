@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.autograd import mode
 from tinygrad_like.ops import normalization
 
 from . import init
@@ -168,8 +169,8 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
 
     count: of the batches, this one not included; without a momentum it is 1 / count then.
     """
-    arrays = running_mean.data, running_var.data, mean, var
-    normalization.move_statistics(*arrays, n, momentum, None if count is None else count.data)
+    arrays = running_mean._data, running_var._data, mean, var
+    normalization.move_statistics(*arrays, n, momentum, None if count is None else count._data)
     for t in (running_mean, running_var, count):
         if t is not None:
             t.touch()
@@ -252,9 +253,16 @@ class _InstanceNorm(_ChannelNorm):
             return ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
         y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
         if self.running_mean is not None:
-            each = x.data.reshape(*x.shape[:2], -1)
-            self._track(each.mean(2).mean(0), each.var(2).mean(0), each.shape[2])
+            tape = mode.tape
+            self._track(*(_moments(x._data) if tape is None else tape.unit("statistics", _moments, [x._data])),
+                        x.size // (x.shape[0] * x.shape[1]))
         return y
+
+
+def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the variance of each channel of one example, on average over the examples."""
+    each = x.reshape(*x.shape[:2], -1)
+    return each.mean(2).mean(0), each.var(2).mean(0)
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -1,4 +1,4 @@
-"""Pooling and upsampling layers, which have no parameters. The functions are ops; the layers hold their arguments."""
+"""Pooling, upsampling and pixel shuffling: layers without parameters, which hold the arguments of functions."""
 
 from __future__ import annotations
 
@@ -122,3 +122,50 @@ class Upsample(Configured):
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.interpolate(x, self.size, self.scale_factor, self.mode)
+
+
+def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
+    """(..., channels r^2, height, width) -> (..., channels, height r, width r): channels become pixels.
+
+    Source: Shi et al. 2016. Raises ValueError if r^2 does not divide the channels.
+    """
+    r = upscale_factor
+    if x.ndim < 3 or r < 1 or x.shape[-3] % r**2:
+        raise ValueError(f"pixel_shuffle: takes (..., channels, height, width) with channels divisible by {r}^2, got "
+                         f"shape {x.shape}")
+    *batch, c, h, w = x.shape
+    n = len(batch)
+    y = x.reshape(*batch, c // r**2, r, r, h, w).permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return y.reshape(*batch, c // r**2, h * r, w * r)
+
+
+def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
+    """(..., channels, height r, width r) -> (..., channels r^2, height, width): the inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    if x.ndim < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
+        raise ValueError(f"pixel_unshuffle: takes (..., channels, height, width) with sizes divisible by {r}, got "
+                         f"shape {x.shape}")
+    *batch, c, h, w = x.shape
+    n = len(batch)
+    y = x.reshape(*batch, c, h // r, r, w // r, r).permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return y.reshape(*batch, c * r**2, h // r, w // r)
+
+
+class PixelShuffle(Configured):
+    """(..., channels r^2, height, width) -> (..., channels, height r, width r), see `nn.functional.pixel_shuffle`."""
+
+    def __init__(self, upscale_factor: int):
+        self.upscale_factor = upscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return pixel_shuffle(x, self.upscale_factor)
+
+
+class PixelUnshuffle(Configured):
+    """(..., channels, height r, width r) -> (..., channels r^2, height, width), the inverse of PixelShuffle."""
+
+    def __init__(self, downscale_factor: int):
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return pixel_unshuffle(x, self.downscale_factor)

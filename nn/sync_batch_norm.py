@@ -38,7 +38,7 @@ class SyncBatchNorm(BatchNorm):
         if self.running_mean is None:
             return ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps)
         stats = np.empty((3, self.num_features))
-        y = ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps, shift=self.running_mean.data, stats=stats)
+        y = ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps, shift=self.running_mean._data, stats=stats)
         self._track(stats[0], stats[1], int(stats[2, 0]))
         return y
 

@@ -1,15 +1,24 @@
 """Optimizers, learning-rate schedules, gradient clipping, weight averaging and penalties."""
 
-from . import schedule
+from tinygrad_like.errors import named
+
+from . import lr_scheduler, schedule
+from .adagrad import Adadelta, Adagrad
 from .adam import Adam, AdamW
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .penalty import decay_groups, elastic_penalty, l1_penalty, l2_penalty
 from .rmsprop import RMSProp
 from .sgd import SGD
 
+RMSprop = RMSProp  # PyTorch's spelling
+
 __all__ = [
-    "Adam", "AdamW", "EMA", "Optimizer", "RMSProp", "SGD", "clip_grad_norm", "clip_grad_value", "decay_groups",
-    "elastic_penalty", "l1_penalty", "l2_penalty", "schedule",
+    "Adadelta", "Adagrad", "Adam", "AdamW", "EMA", "LBFGS", "Optimizer", "RMSProp", "RMSprop", "SGD", "clip_grad_norm",
+    "clip_grad_value", "decay_groups", "elastic_penalty", "l1_penalty", "l2_penalty", "lr_scheduler", "schedule",
 ]
+
+for _class in (Adadelta, Adagrad, Adam, AdamW, LBFGS, RMSProp, SGD):  # what has no effect here, as fused=, is taken
+    _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]

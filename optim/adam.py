@@ -17,23 +17,27 @@ class Adam(Optimizer):
         v <- beta2 v + (1 - beta2) g^2
         x <- x - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)        at the t-th step, from 1
 
-    maximize: climb instead, g <- -g. Source: Kingma and Ba 2015.
+    amsgrad: in place of v the largest v so far (Reddi et al. 2018). maximize: climb instead, g <- -g.
+    Source: Kingma and Ba 2015.
     """
 
-    state_names = ("exp_avg", "exp_avg_sq")
+    state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     kernel = "adam"
     decoupled = False
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
-                 maximize: bool = False):
-        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
+                 amsgrad: bool = False, maximize: bool = False):
+        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+                         maximize=maximize)
 
     def check(self, group):
         betas = group["betas"]
         self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
         for name in ("eps", "weight_decay"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
+        if group["amsgrad"]:
+            self.kernel = ""  # which does not know it
 
     def update(self, x, g, state, lr, group):
         (x, g, m, v), (lr, beta1, beta2, root, eps, decay, retained, sign) = self.arguments(x, g, state, lr, group)
@@ -44,6 +48,8 @@ class Adam(Optimizer):
         m += (1 - beta1) * (g - m)
         v *= beta2
         v += (1 - beta2) * g * g
+        if group["amsgrad"]:
+            v = np.maximum(v, state["max_exp_avg_sq"], out=state["max_exp_avg_sq"])
         x -= lr * m / (np.sqrt(v) * root + eps)
 
     def arguments(self, x, g, state, lr, group):
@@ -66,5 +72,5 @@ class AdamW(Adam):
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
-                 maximize: bool = False):
-        super().__init__(params, lr, betas, eps, weight_decay, maximize)
+                 amsgrad: bool = False, maximize: bool = False):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize)

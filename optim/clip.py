@@ -25,7 +25,7 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     if not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
     gradients = _gradients("clip_grad_norm", parameters)
-    arrays, norm = [g.data for g in gradients], np.empty(())
+    arrays, norm = [g._data for g in gradients], np.empty(())
     if mode.tape is not None:
         mode.tape.python("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite,
                          changes=[*arrays, norm])
@@ -81,7 +81,7 @@ def _gradients(who: str, parameters: Iterable[Tensor]) -> list[Tensor]:
     for g in gradients.values():
         if not isinstance(g, Tensor):
             raise TypeError(f"{who}: a gradient is a {type(g).__name__}, not a Tensor")
-        if not g.data.flags.writeable:
+        if not g._data.flags.writeable:
             raise ValueError(f"{who}: a gradient of shape {g.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; set p.grad to a clone()")
     return list(gradients.values())

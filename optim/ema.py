@@ -51,7 +51,7 @@ class EMA:
         n = self.updates
         d = min(self.decay, (1 + n) / (10 + n)) if self.warmup else self.decay
         for name, tensor in self.tensors.items():
-            x, average = tensor.data, self.averages[name]
+            x, average = tensor._data, self.averages[name]
             if x.dtype.kind == "f":
                 step = x - average
                 step *= 1 - d
@@ -90,7 +90,7 @@ class EMA:
                 raise ValueError(f"EMA: {name} is not the Tensor that was averaged; make the EMA after the model is "
                                  "changed")
         for name, tensor in now.items():
-            x, average = tensor.data, self.averages[name]
+            x, average = tensor._data, self.averages[name]
             if x.shape != average.shape or x.dtype != average.dtype:
                 raise ValueError(f"EMA: {name} was {average.shape} {average.dtype} and is now {x.shape} {x.dtype}; "
                                  "make the EMA after the model is cast or changed")

@@ -22,7 +22,7 @@ class State(dict):
         self.param = param
 
     def __missing__(self, name: str) -> Any:
-        self[name] = 0 if name == "step" else np.zeros_like(self.param.data)
+        self[name] = 0 if name == "step" else np.zeros_like(self.param._data)
         return self[name]
 
 
@@ -114,7 +114,7 @@ class Optimizer:
                     continue
                 state = self.state[p]
                 before.append((p, state, state.copy() if state else _NOTHING))
-                x, g = p._data, p.grad.data
+                x, g = p._data, p.grad._data
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
@@ -151,7 +151,7 @@ class Optimizer:
 
         Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """
-        x, who = p.data, f"{self.name}.step"
+        x, who = p._data, f"{self.name}.step"
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
@@ -171,7 +171,7 @@ class Optimizer:
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
             if a is not None and not (type(a) is np.ndarray and a.dtype is x.dtype and a.flags.carray):
                 state[name] = np.array(a, x.dtype, order="C")
-        return np.asarray(p.grad.data, x.dtype, order="C")
+        return np.asarray(p.grad._data, x.dtype, order="C")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""

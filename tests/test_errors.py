@@ -490,7 +490,8 @@ BAD_CALLS = [
      "under no_grad"),
     (lambda: (X * 2).backward("g"), TypeError, "backward: cannot hold str data of dtype <U1; cast to one of"),
     (lambda: (X*2).sum().gradient(V), ValueError,
-     "gradient: target 0 does not require grad; make it with requires_grad=True before use"),
+     "gradient: target 0, a Tensor, is no Tensor that requires grad; pass Tensors one by one, made with "
+     "requires_grad=True before use"),
     (lambda: (X*2).sum().gradient(Tensor(1.0, requires_grad=True)), ValueError,
      "gradient: the result does not depend on target 0 (shape ()); pass materialize_grads=True to get zeros"),
     # Numbers that are Tensors

@@ -42,8 +42,8 @@ def __getattr__(name: str):
     """The packages `nn`, `optim`, `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name == "training":
-        return _importlib.import_module(".training", __name__)
+    if name in ("distributions", "training"):
+        return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)
     return _function(name)

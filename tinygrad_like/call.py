@@ -54,6 +54,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
+    pull_arrays: Callable | None  # does what `pull` does, where that is to be fast
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
@@ -183,6 +184,13 @@ class Op:
         mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
+        if self.pull_arrays is not None and not mode.recording and mode.tape is None and not mode.anomaly:
+            try:
+                found = self.pull_arrays(node, g, parents)
+                if found is not None:
+                    return found
+            except Exception:
+                pass  # once more, to say where
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
@@ -230,7 +238,7 @@ class Op:
             try:
                 values = [i if k < 0 else saved[k] for k in uses]
                 if mode.tape is not None and not mode.recording:
-                    cotangents.append(mode.tape.rule(self, rule, g, values))
+                    cotangents.append(mode.tape.rule(self, self.rules[0 if self.variadic else i][0], rule, g, values))
                 else:
                     cotangents.append(rule(g, *values))
             except Exception as error:
@@ -291,7 +299,7 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _without_integers(inputs, dtype: np.dtype) -> list:
     """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
-    return [wrap(_astype(x.data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+    return [wrap(_astype(x._data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:

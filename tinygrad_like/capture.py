@@ -53,7 +53,7 @@ class _Kind:
             x.requires_grad = t.requires_grad
             self.inputs.append(x)
         self.tape: Tape | None = None
-        self.program: Program | None = None
+        self.program: Any = None
         self.tries = 0
 
 
@@ -105,6 +105,8 @@ class capture:
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
+        from .replay import Program, Saved  # with the kernels
+
         for mine, given in zip(kind.inputs, tensors, strict=True):
             mine._data[...] = given._data
             mine.grad = given.grad
@@ -113,24 +115,28 @@ class capture:
         before, kind.tries = kind.tape, kind.tries + 1
         watch = Watch(self.function, (args, options))
         tape = Tape([x._data for x in kind.inputs], before)
-        proof = Program.saved(before) if before is not None else None
+        proof = Saved(before) if before is not None else None
         with tape:
             result = self.function(*new_args, **new_options)
         for mine, given in zip(kind.inputs, tensors, strict=True):
             given.grad = mine.grad
+        if tape.trouble:
+            return self._stop(tape.trouble, result)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same(recorded=True):
             return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", result)
         new = set() if proof is None else tape.state().keys() - proof.arrays.keys()
         if before is not None and proof is not None and not different and not new:
             try:
-                kind.program = Program(self, tape, kind.inputs, result)
-                kind.program.prove(proof, kind.inputs)
-                kind.watch = watch
-                return kind.program.copied()
+                program = Program(tape, kind.inputs, result, fuse=False)
+                program.prove(proof)
+                if self.fuse:
+                    program = Program(tape, kind.inputs, result, fuse=True)
+                    program.prove(proof)
             except Refused as error:
-                kind.program = None
                 return self._stop(str(error), result)
+            kind.program, kind.watch = program, watch
+            return program.copied()
         elif kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", result)
         return result

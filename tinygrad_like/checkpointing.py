@@ -57,7 +57,7 @@ def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
     node.op, node.parents = _op, _below(y.node, since)
     node.saved = call, which, used
     node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
-    out = wrap(y.data)
+    out = wrap(y._data)
     out.node, out.requires_grad, out.version = node, True, y.shared_version()
     return out
 

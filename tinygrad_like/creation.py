@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import random, tensor
+from . import random, tensor  # type: ignore[no-redef]  # the module
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked
 from .methods import part_of_tensor, plain_shape
 

@@ -11,14 +11,15 @@ from .tensor import Tensor
 class Extremum(Tensor):
     """The values of max or min along an axis that was given by position, as in `x.max(1)`.
 
-    PyTorch gives a pair there, of values and indices. So what would take this Tensor for the pair is an error: to unpack
-    it into two, and its [0] and [1]. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed from it.
+    PyTorch gives a pair there, of values and indices. So what would take this Tensor for the pair is an error: to
+    unpack it into two, and its [0] and [1]. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed
+    from it.
     """
 
     @property
     def values(self) -> Tensor:
         """The same Tensor, to be indexed."""
-        self.__class__ = Tensor
+        self.__class__ = Tensor  # type: ignore[assignment]
         return self
 
     def __iter__(self) -> Iterator[Tensor]:

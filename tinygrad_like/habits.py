@@ -85,7 +85,9 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return NotImplemented
     others = _others(parameters, options)
-    return called(f, inputs, {n: v for n, v in options.items() if n not in others}, others) if others else NotImplemented
+    if not others:
+        return NotImplemented
+    return called(f, inputs, {n: v for n, v in options.items() if n not in others}, others)
 
 
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,8 +99,8 @@ def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
 def taught(cls: C) -> C:
     """Have the methods of a class take their options by the names in `OPTIONS` too.
 
-    They are compiled once more, with `**by_other_names` and a first line that looks whether there are any: a wrapper would cost
-    every call. Without the source nothing changes: then those names are errors.
+    They are compiled once more, with `**by_other_names` and a first line that looks whether there are any: a wrapper
+    would cost every call. Without the source nothing changes: then those names are errors.
     """
     module = sys.modules[cls.__module__]
     try:
@@ -142,7 +144,8 @@ def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping
     """What the function or method `f` gives if some of its options come by other names."""
     parameters = inspect.signature(f).parameters.values()
     known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
-    options = renamed(f.__name__, known, given, others)
+    who = f.__qualname__.removesuffix(".__init__") if f.__name__ == "__init__" else f.__name__
+    options = renamed(who, known, given, others)
     for p in parameters:
         if p.kind is p.VAR_POSITIONAL and p.name in options:
             inputs = (*inputs, options.pop(p.name))
@@ -163,7 +166,8 @@ def _anew(f: Callable, inputs: tuple, options: Mapping[str, Any]) -> Any:
 class device(str):
     """The device that computes everything: "cpu". Raises RuntimeError for any other."""
 
-    type, index = "cpu", None
+    type = "cpu"
+    index: Any = None  # type: ignore[assignment]  # as of PyTorch's devices
 
     def __new__(cls, name: Any = "cpu", index: Any = None) -> device:
         if name is not None and not _names_device(name, "cpu"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, ops, tensor
+from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import Node, mode, tick
 from .dtypes import FLOAT64
 
@@ -51,7 +51,7 @@ def _filled(name: str, values: Callable) -> Callable:
 class InPlace:
     """The part of Tensor that changes it."""
 
-    def become(self, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
+    def become(self: Any, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 
         If that has to be recorded, it becomes what `make` gave, node and all. Raises RuntimeError for a leaf that
@@ -59,23 +59,24 @@ class InPlace:
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if self.requires_grad and self.node is None and mode.recording:
-            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
-                               f"in a block of no_grad(), or {plain} for a new Tensor")
+            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
+                               f"do it in a block of no_grad(), or {plain} for a new Tensor")
         before = tensor.wrap(self._data)  # what records `make` must not itself become its result
         before.node, before.requires_grad, before.version = self.node, self.requires_grad, self.version
         y = make(before)
         if y.shape != self.shape:
-            raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; {plain}")
+            raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
+                             f"{plain}")
         if not np.can_cast(y.dtype, self.dtype, "same_kind"):
             raise TypeError(f"{who}: the result is {y.dtype}, which does not fit in place into {self.dtype}; {plain}")
         if y.dtype is not self.dtype:
             y = ops.cast(y, dtype=self.dtype)
         if not y.requires_grad:
             if self.node is not None:
-                raise RuntimeError(f"{who}: this Tensor was computed by {self.node.op.name}, whose rule may need its values; "
-                                   f"{plain}, or change a clone()")
+                raise RuntimeError(f"{who}: this Tensor was computed by {self.node.op.name}, whose rule may need its "
+                                   f"values; {plain}, or change a clone()")
             self._require_writable(who)
-            np.copyto(self._data, y._data)
+            tensor._write(self._data, ..., y._data)
             self.touch()
         else:
             if _shown_elsewhere(self, before):
@@ -84,23 +85,14 @@ class InPlace:
             self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, [tick()]
         return self
 
-    if TYPE_CHECKING:  # what it uses of Tensor
-        _data: Any
-        node: Any
-        requires_grad: bool
-        version: Any
-        shape: tuple
-        dtype: Any
-        touch: Any
-        _require_writable: Any
-
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
+    addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))
     __iadd__, __isub__, __imul__ = in_place("add", "+="), in_place("sub", "-="), in_place("mul", "*=")
     __itruediv__, __ifloordiv__ = in_place("div", "/="), in_place("__floordiv__", "//=")
     __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
     __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
-    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, value, x.dtype))
+    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, getattr(value, "data", value), x.dtype))
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
     normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0: creation.Creation.normal(

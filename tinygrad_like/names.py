@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, ops, tensor
+from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import no_grad
-from .habits import device, renamed, wanted_dtype
+from .habits import device, renamed, taught, wanted_dtype
 from .in_place import in_place
-from .methods import Methods, plain_shape
+from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _of(x: Tensor, make: Callable) -> Callable:
     return lambda *size, **options: make(*size, **{"dtype": x.dtype, **options})
 
 
+@part_of_tensor
+@taught
 class Names:
     """The part of Tensor that is there for habits: names that PyTorch, NumPy or tinygrad have besides ours."""
 
@@ -78,10 +80,15 @@ class Names:
     def __eq__(self, other): return False if other is None else ops.eq(self, other)
     def __ne__(self, other): return True if other is None else ops.ne(self, other)
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
-    multiply, subtract, divide, negative, absolute = Methods.mul, Methods.sub, Methods.div, Methods.neg, Methods.abs
+    multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
     logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
     mm = bmm = mv = Methods.matmul
+    def add(self, other, alpha=1): return ops.add(self, other if alpha == 1 else other * alpha)
+    def sub(self, other, alpha=1): return ops.sub(self, other if alpha == 1 else other * alpha)
+    subtract = sub
+    def addcmul(self, a, b, value=1): return self + a * b * value
+    def addcdiv(self, a, b, value=1): return self + a / b * value
     def addmm(self, mat1, mat2, beta=1, alpha=1): return self * beta + ops.matmul(mat1, mat2) * alpha
 
     def t(self):
@@ -151,8 +158,9 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
     if "dim" in others:
-        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write x.{op.name}"
-                        f"(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for the indices")
+        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write "
+                        f"x.{op.name}(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for "
+                        "the indices")
     options = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
     y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
     if place and isinstance(y, tensor.Tensor) and isinstance(place[0], int):
@@ -207,7 +215,8 @@ def bernoulli(x: Any) -> Tensor:
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False) -> tuple:
+         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
+         only_inputs: bool = True) -> tuple:
     """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
 
     grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
@@ -259,9 +268,9 @@ _NAMES: dict[str, Any] = {
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
-    "load": "use tinygrad_like.training.load_weights or load_checkpoint", "jit": "ops have kernels already; leave it out",
-    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`", "compile": "ops have kernels already; leave it out",
-    "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
+    "load": "use tinygrad_like.training.load_weights or load_checkpoint",
+    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
+    "jit": "use capture", "compile": "use capture", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
     "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
     "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",

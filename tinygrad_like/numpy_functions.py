@@ -1,5 +1,5 @@
-"""NumPy's functions on Tensors: np.sin(x) is x.sin(), on the graph. What has no op here computes with the values, or raises
-an error if they require grad.
+"""NumPy's functions on Tensors: np.sin(x) is x.sin(), on the graph. What has no op here computes with the values, or
+raises an error if they require grad.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ops, tensor
+from . import ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import mode
 
 
@@ -54,7 +54,8 @@ _NUMPY: dict[str, Callable] = {
     "std": lambda a, axis=None, ddof=0, keepdims=False: ops.std(a, axis, keepdims, ddof),
     "cumsum": lambda a, axis=None: ops.cumsum(ops.flatten(a) if axis is None else a, axis=0 if axis is None else axis),
     "transpose": lambda a, axes=None: ops.permute(a, axes=tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)),
-    "dot": lambda a, b: ops.matmul(a, b) if 0 < np.ndim(a) < 3 > np.ndim(b) > 0 else _on_arrays("np.dot", np.dot, (a, b)),
+    "dot": lambda a, b: (ops.matmul(a, b) if {np.ndim(a), np.ndim(b)} <= {1, 2} else
+                         _on_arrays("np.dot", np.dot, (a, b))),
     "norm": lambda x, ord=None, axis=None, keepdims=False: norm(x, ord or 2, axis, keepdims)
     if ord is None or axis is not None or np.ndim(x) == 1 else _on_arrays("np.norm", np.linalg.norm, (x, ord)),
     "reshape": lambda a, shape: ops.reshape(a, shape=shape if isinstance(shape, tuple | list) else (shape,)),
@@ -95,8 +96,8 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
         return x
 
     inputs, options = plain(tuple(inputs)), {name: plain(x) for name, x in options.items()}
-    lost = TypeError(f"{who}: NumPy computes it off the graph, but a Tensor requires grad; use an op or a Tensor method, "
-                     "or x.detach() if no gradient is wanted")
+    lost = TypeError(f"{who}: NumPy computes it off the graph, but a Tensor requires grad; use an op or a Tensor "
+                     "method, or x.detach() if no gradient is wanted")
     if cut and options.get("out") is not None:
         raise lost
     y = f(*inputs, **options)

@@ -28,7 +28,7 @@ import numpy as np
 from . import ops
 from .autograd import Node, mode, setting, tick
 from .call import Op, replayed
-from .tensor import wrap
+from .tensor import Tensor, wrap
 
 
 class Residuals(dict):
@@ -52,7 +52,7 @@ class Primitive(Op):
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
-        self.array_rules = {}
+        self.array_rules, self.pull_arrays = {}, None
         self.kept, self.out, self.keep, self.fresh = [], None, None, False
         declared.add(self)
 
@@ -68,18 +68,20 @@ class Primitive(Op):
         for name, rule in rules.items():
             if name not in self.inputs:
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
-            self.rules[self.inputs.index(name)] = self.array_rules[self.inputs.index(name)] = rule, self._uses(rule)
-        self.keep = self._compile()
+            self.rules[self.inputs.index(name)] = rule, self._uses(rule)
+        self.array_rules = dict(self.rules)
+        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
 
     def hasten(self) -> None:
         """Have the rules, where they run on arrays, call the forwards of the ops they name (see `on_arrays`)."""
         self.array_rules = {i: (on_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
+        self.pull_arrays = self._compile_pull()
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
         self.joint = rule, self._uses(rule)
-        self.keep = self._compile()
+        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
         self.fresh = getattr(rule, "fresh", False)
         return rule
 
@@ -107,6 +109,45 @@ class Primitive(Op):
         names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
 
+    def _compile_pull(self) -> Callable | None:
+        """A function `(node, g, parents)` that does on arrays what `pull` does, built once from the names.
+
+        None for an op of any number of inputs, and for one that has not a rule for each input. It says nothing of what
+        goes wrong in a rule: `pull` finds that out again.
+        """
+        inputs = range(len(self.inputs))
+        if self.variadic or self.joint is None and len(self.rules) < len(inputs):
+            return None
+        values = [f"v{k}" for k in range(len(self.kept))]
+        lines = ["if node.saved is None: return None", *[f"{', '.join(values)}, = node.saved"][: len(values)]]
+        for value, name in zip(values, self.kept, strict=True):
+            if name in self.inputs:
+                lines += [f"if isinstance({value}, Tensor):",
+                          f"    if {value}.version is not None and {value}.version[0] > node.order: return None",
+                          f"    {value} = {value}._data"]
+        if self.out is not None:
+            lines += ["if node.extra is not None and node.extra.version is not None: return None"]
+        lines += [f"{', '.join([f'p{i}' for i in inputs])}, = parents"]
+        names: dict[str, Any] = {"Tensor": Tensor, "op": self}
+        if self.joint is not None:
+            names["joint"], uses = self.joint
+            wanted = f"[{', '.join([f'p{i} is not None' for i in inputs])}]"
+            lines += [f"given = joint(g, {', '.join([wanted if k < 0 else values[k] for k in uses])})",
+                      f"if given is NotImplemented or len(given) != {len(inputs)}: return None",
+                      f"{', '.join([f'c{i}' for i in inputs])}, = given"]
+        for i in inputs:
+            if self.joint is None:
+                names[f"rule{i}"], uses = self.array_rules[i]
+                given = f"rule{i}(g, {', '.join([values[k] for k in uses])})"
+            else:
+                given = f"c{i}"
+            lines += [f"if p{i} is None: c{i} = None", "else:", f"    c{i} = {given}",
+                      f"    if c{i}.shape != p{i}.shape or c{i}.dtype is not p{i}.dtype:",
+                      f"        c{i} = op._fit(c{i}, p{i}, g, {i})"]
+        lines += [f"return [{', '.join([f'c{i}' for i in inputs])}]"]
+        exec("def pull(node, g, parents):\n    " + "\n    ".join(lines), names)
+        return names["pull"]
+
     def _unknown(self, name):
         raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
 
@@ -114,9 +155,12 @@ class Primitive(Op):
 class Fused(Primitive):
     """An op with a kernel for its forward and its VJP, and a reference that defines it in primitives.
 
-    The joint rule is plain array code. If the graph of the gradient is wanted, if there is no joint rule, or if it
-    returns NotImplemented, the reference is replayed and differentiated instead, which gives every order.
+    The joint rule is plain array code. If the graph of the gradient is wanted, there may be a rule in ops for that. If
+    there is none for what is wanted, or it returns NotImplemented, the reference is replayed and differentiated
+    instead, which gives every order.
     """
+
+    in_ops: tuple[Callable, list[int]] | None = None
 
     def __init__(self, forward: Callable, reference: Callable):
         super().__init__(forward)
@@ -125,11 +169,21 @@ class Fused(Primitive):
         self.keep = self._compile()
         self.fresh = True  # as what is replayed is
 
+    def joint_vjp_in_ops(self, rule: Callable) -> Callable:
+        """Declare the joint rule that is used where its own graph is wanted: fewer ops than the reference's replay."""
+        self.in_ops = rule, self._uses(rule)
+        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
+        return rule
+
     def cotangents(self, node: Node, g, parents) -> list:
         if self.joint is not None and not mode.recording:
             cotangents = super().cotangents(node, g, parents)
             if cotangents is not NotImplemented:
                 return cotangents
+        elif self.in_ops is not None and mode.recording:
+            rule, uses = self.in_ops
+            saved, wanted = self._saved(node), [p is not None for p in parents]
+            return list(rule(g, *[wanted if i < 0 else saved[i] for i in uses]))
         with setting("recording", True):
             saved = self._saved(node)
             inputs = saved[0] if self.variadic else saved[: len(self.inputs)]

@@ -7,29 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from .autograd import Node
+from .kernels.loops import Loop, addresses
+from .kernels.program import Call, play_records
+from .lower import lowered
 from .random import get_rng_state, set_rng_state
-from .tape import Refused, Step, Tape, memory
+from .tape import Refused, Step, Tape, memory, structure
 from .tensor import Tensor, wrap
 
 
 class Program:
     """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
 
-    def __init__(self, owner: Any, tape: Tape, inputs: list[Tensor], result: Any):
-        self.tape, self.name, self.fuse = tape, owner.name, owner.fuse
+    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, fuse: bool):
+        self.tape, self.fuse = tape, fuse
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.result = result
         self.outputs: list[Tensor] = []
         structure(result, self.outputs)
         for t in self.outputs:
-            if t.node is not None and t.node.parents is not None and t.requires_grad:
+            if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
                 raise Refused("its result stands on a graph, for which backward may be called outside; capture the "
                               "whole step, or wrap it in no_grad")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
-        self.steps = tape.steps
         self.grads = [(leaf, leaf.grad) for leaf in self._leaves()]
+        self.steps = lowered(tape) if self.fuse else tape.steps
         self.parts = self._packed()
 
     def _leaves(self) -> list[Tensor]:
@@ -42,7 +46,7 @@ class Program:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
         parts: list[Any] = []
         for step in self.steps:
-            if not hasattr(step.call, "kernel"):
+            if not isinstance(step.call, Call | Loop):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
                 parts[-1].add(step)
@@ -93,14 +97,10 @@ class Program:
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def saved(tape: Tape) -> Saved:
-        return Saved(tape)
-
-    def prove(self, before: Saved, inputs: list[Tensor]) -> None:
+    def prove(self, before: Saved) -> None:
         """Play the tape from what was there before it was recorded, and compare with what is there now.
 
-        Raises Refused, with all as it is now, if a bit differs.
+        Raises Refused, with all as it is now, if a bit differs; if steps were fused, if it is more than rounding.
         """
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
@@ -110,8 +110,8 @@ class Program:
         before.restore()
         try:
             self.play()
-            wrong = after.differ() or next((f"a result of shape {a.shape}" for a, t in zip(ends, results, strict=True)
-                                            if _bytes(a).tobytes() != t._data.tobytes()), "")
+            wrong = after.differ(self.fuse) or next((f"a result of shape {a.shape}" for a, t in zip(
+                ends, results, strict=True) if _differ(a, t._data, self.fuse)), "")
         finally:
             after.restore()
             for a, t in zip(ends, results, strict=True):
@@ -136,12 +136,13 @@ class Calls:
         self.steps.append(step)
 
     def close(self) -> None:
-        from .kernels import program
-
-        records = [step.call.record for step in self.steps]
+        found = [step.call for step in self.steps if isinstance(step.call, Loop)]
+        codes = iter(addresses(found) if found else [])
+        records = [step.call.record(next(codes)) if isinstance(step.call, Loop) else step.call.record
+                   for step in self.steps]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()
-        self.address, self.play = self.records.ctypes.data, program.play_records
+        self.address = self.records.ctypes.data
         for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
             if step.renew is not None:
                 self.changing.append((step, step.call.kernel.pack, step.call.beside, self.records[a:b]))
@@ -149,9 +150,12 @@ class Calls:
     def run(self) -> None:
         for step, pack, beside, record in self.changing:
             record[...] = np.frombuffer(pack(*step.renew(), beside=beside), np.uint8)
-        done = self.play(self.address, self.offsets)
+        done = play_records(self.address, self.offsets)
         if done != len(self.steps):
-            raise self.steps[done].call.misfit()
+            step = self.steps[done]
+            if step.function is not None:
+                step.function(*step.arguments)  # which raises
+            raise step.call.misfit()
 
 
 class Saved:
@@ -173,33 +177,36 @@ class Saved:
             holder.update(numbers)
         set_rng_state(self.random)
 
-    def differ(self) -> str:
+    def differ(self, rounded: bool) -> str:
         """The first thing that is not as it was, or nothing."""
         for x, values in self.arrays.values():
-            if x.tobytes() != values.tobytes():
+            if _differ(x, values, rounded):
                 return f"an array of shape {x.shape} that lasts from call to call"
         return "the state of the random numbers" if get_rng_state() != self.random else ""
 
 
-def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
-    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
-    replaced. The Tensors are added to `tensors`."""
-    if isinstance(value, Tensor):
-        if replace is not None:
-            return replace(value)
-        if tensors is not None:
-            tensors.append(value)
-        return Tensor, value.shape, value.dtype, value.requires_grad
-    if type(value) in (tuple, list):
-        parts = [structure(v, tensors, replace) for v in value]
-        return type(value)(parts) if replace is not None else (type(value), *parts)
-    if type(value) is dict:
-        if replace is not None:
-            return {k: structure(v, tensors, replace) for k, v in value.items()}
-        return dict, *[(k, structure(v, tensors)) for k, v in value.items()]
-    if replace is not None:
-        return value
-    return value if type(value) in (int, float, bool, str, type(None)) else (type(value), id(value))
+def _differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
+    if not rounded or x.dtype.kind != "f":
+        return x.tobytes() != y.tobytes()
+    most = np.abs(y[np.isfinite(y)]).max(initial=0)
+    return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
+
+
+_ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
+
+
+def _alive(root: Any) -> bool:
+    """Whether a backward from a node could still reach a leaf."""
+    seen, stack = {root}, [root]
+    while stack:
+        for parent in stack.pop().parents or ():
+            if parent is None or parent in seen:
+                continue
+            if not isinstance(parent, Node):
+                return True
+            seen.add(parent)
+            stack.append(parent)
+    return False
 
 
 def _bytes(x: np.ndarray) -> np.ndarray:

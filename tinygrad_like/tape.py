@@ -94,6 +94,7 @@ class Tape:
         self.draws: list[Callable[[], None]] = []
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.inside = False
+        self.trouble = ""  # why it cannot be played
 
     def __enter__(self) -> Tape:
         mode.tape = self
@@ -142,10 +143,10 @@ class Tape:
                 self._from_outside(t)
         return self.unit(op.name, op.forward, arrays, options)
 
-    def rule(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
+    def rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
         with self._apart() as calls:
-            c = rule(*map(_array, (g, *values)))
+            c = on_arrays(*map(_array, (g, *values)))
         if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
             self.log.append((f"the VJP of {op.name}",))
             self._add(calls, f"the VJP of {op.name}")
@@ -224,11 +225,11 @@ class Tape:
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
     def _add(self, calls: Sequence, name: str) -> None:
-        for flag in [call.flag for call in calls if type(call) is self.program.Check and call.flag is not None]:
+        for flag in [call.flag for call in calls if type(call) is self.program.Check and call.lasting]:
             self.known[id(memory(flag))] = self.flags[id(memory(flag))] = memory(flag)
         for call in calls:
             if type(call) is self.program.Check:
-                self.steps.append(Step(name, function=call.function, arguments=call.arguments))
+                self.steps.append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
                 continue
             step = Step(name, call=call)
             drawn = [x for x in call.arguments if type(x) is Drawn]
@@ -318,6 +319,27 @@ def arrays_in(value: Any) -> Iterable[np.ndarray]:
     elif isinstance(value, dict):
         for part in value.values():
             yield from arrays_in(part)
+
+
+def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
+    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
+    replaced. The Tensors are added to `tensors`."""
+    if isinstance(value, Tensor):
+        if replace is not None:
+            return replace(value)
+        if tensors is not None:
+            tensors.append(value)
+        return Tensor, value.shape, value.dtype, value.requires_grad
+    if type(value) in (tuple, list):
+        parts = [structure(v, tensors, replace) for v in value]
+        return type(value)(parts) if replace is not None else (type(value), *parts)
+    if type(value) is dict:
+        if replace is not None:
+            return {k: structure(v, tensors, replace) for k, v in value.items()}
+        return dict, *[(k, structure(v, tensors)) for k, v in value.items()]
+    if replace is not None:
+        return value
+    return value if type(value) in (int, float, bool, str, type(None)) else (type(value), id(value))
 
 
 def _array(x: Any) -> Any:

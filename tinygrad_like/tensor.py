@@ -75,7 +75,12 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
             self._data = array
         self.touch()
 
-    data: np.ndarray = property(operator.attrgetter("_data"), _set_data, doc="""The array itself.
+    def _get_data(self) -> np.ndarray:
+        if mode.tape is not None:
+            _python("data")
+        return self._data
+
+    data: np.ndarray = property(_get_data, _set_data, doc="""The array itself.
 
         Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
@@ -92,7 +97,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
     def numpy(self) -> np.ndarray:
         """The values as a read-only array, without a copy."""
         _python("numpy()")
-        view = self.data.view()
+        view = self._data.view()
         view.flags.writeable = False
         return view
 
@@ -101,14 +106,14 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
         _python("item(), or a number made of a Tensor,")
-        return self.data.item()
+        return self._data.item()
 
     def tolist(self) -> Any:
         _python("tolist()")
-        return self.data.tolist()
+        return self._data.tolist()
 
     def __repr__(self) -> str:
-        values = np.array2string(self.data, separator=", ", prefix="Tensor(", threshold=100)
+        values = np.array2string(self._data, separator=", ", prefix="Tensor(", threshold=100)
         notes = ""
         if self._data.size == 0:
             notes += f", shape={self.shape}"
@@ -127,7 +132,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         if self._data.size != 1:
             raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
         _python("the truth of a Tensor")
-        return bool(self.data.item())
+        return bool(self._data.item())
 
     def __float__(self) -> float:
         return float(self.item())
@@ -140,21 +145,21 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
             raise TypeError("index: only an integer Tensor of one element is an index, "
                             f"this is {self.dtype} {self.shape}")
         _python("an index made of a Tensor")
-        return int(self.data.item())
+        return int(self._data.item())
 
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len: a 0-d Tensor has no length")
-        return len(self.data)
+        return len(self._data)
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise TypeError("iter: a 0-d Tensor cannot be iterated over; use .item()")
-        return (self[i] for i in range(len(self.data)))
+        return (self[i] for i in range(len(self._data)))
 
     def __contains__(self, value: Any) -> bool:
         _python("`in`")
-        return bool((self.data == (value.data if isinstance(value, Tensor) else value)).any())
+        return bool((self._data == (value._data if isinstance(value, Tensor) else value)).any())
 
     __hash__ = object.__hash__  # by identity: == compares elements
 
@@ -175,10 +180,10 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.data.__dlpack__(**options)
+        return self._data.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.data.__dlpack_device__()
+        return self._data.__dlpack_device__()
 
     # Gradients ------------------------------------------------------------------------------------------------------
 
@@ -244,8 +249,8 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         g = self._seed("gradient", gradient, create_graph)
         for i, t in enumerate(targets):
             if not isinstance(t, Tensor) or not t.requires_grad:
-                raise ValueError(f"gradient: target {i} does not require grad; "
-                                 "make it with requires_grad=True before use")
+                raise ValueError(f"gradient: target {i}, a {type(t).__name__}, is no Tensor that requires grad; pass "
+                                 "Tensors one by one, made with requires_grad=True before use")
         keys = [t.node or t for t in targets]
         with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
@@ -286,7 +291,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
             raise ValueError(f"{who}: gradient has shape {gradient.shape} but the Tensor has shape {self.shape}")
         if gradient.dtype is not self.dtype:
             gradient = ops.cast(gradient, dtype=self.dtype)
-        return gradient if create_graph or mode.tape is not None else gradient.data
+        return gradient if create_graph or mode.tape is not None else gradient._data
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
@@ -305,7 +310,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
                 got = f"{new.dtype} {new.shape}" if isinstance(new, Tensor) else type(new).__name__
                 raise ValueError(f"register_hook: the hook must return None or a Tensor, {given.dtype} {given.shape}; "
                                  f"got {got}")
-            return new if isinstance(g, Tensor) else new.data
+            return new if isinstance(g, Tensor) else new._data
 
         if self.node is not None:
             self.node.add_hook(call)
@@ -334,7 +339,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
 
     def detach(self) -> Tensor:
         """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
-        out = wrap(self.data)
+        out = wrap(self._data)
         out.version = self.shared_version()
         return out
 
@@ -371,7 +376,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         return self
 
     def _require_writable(self, who: str) -> None:
-        if not self.data.flags.writeable:
+        if not self._data.flags.writeable:
             raise ValueError(f"{who}: this Tensor of shape {self.shape} shows memory that must not be written, "
                              "as expand does and read-only arrays are; change a clone()")
 
@@ -385,7 +390,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         try:
             _write(self._data, index, value)
         except ValueError:
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self.data[index].shape}, "
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self._data[index].shape}, "
                              "the shape of x[index]") from None
         self.touch()
 

@@ -20,7 +20,8 @@ from .tensor import Tensor, wrap
 def grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
-    Raises ValueError if f does not give a single number.
+    Of an argument that is a dict of Tensors, or a list or tuple of them, the gradient has the same form. Raises
+    ValueError if f does not give a single number.
     """
     both = value_and_grad(f, argnums)
 
@@ -35,16 +36,17 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
     which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     def both(*args, **options):
-        args, nested = list(args), False
+        given, args, leaves = args, list(args), []  # type: tuple, list, list
         for i in which:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
-            args[i], outer = _alias("grad", args[i])
-            nested = nested or outer
+            args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)) or leaves[-1][0], args[i])
+        nested = any(outer for _, outer in leaves)
         y = _output("grad", f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
-        found = _pull(y, [args[i] for i in which], np.ones(y.shape, y.dtype), nested)
+        gradients = iter(_pull(y, [x for x, _ in leaves], np.ones(y.shape, y.dtype), nested))
+        found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
         return y if nested else y.detach(), found[0] if isinstance(argnums, int) else tuple(found)
 
     return both
@@ -112,6 +114,16 @@ def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
     if v.shape != np.shape(x):
         raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
     return vjp(grad(f), x)[1](v)[0]
+
+
+def _mapped(f: Callable, x: Any) -> Any:
+    """f of all Tensors in x: a Tensor, or a dict, list or tuple that holds some."""
+    if isinstance(x, dict):
+        return {name: _mapped(f, part) for name, part in x.items()}
+    if isinstance(x, list | tuple) and any(isinstance(part, Tensor | dict | list | tuple) for part in x):
+        parts = [_mapped(f, part) for part in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return f(x)
 
 
 def _alias(who: str, x: Any) -> tuple[Tensor, bool]:

@@ -108,3 +108,13 @@ def test_equal_to_pytorch(build):
     (y * y * y).sum().backward()
     (u * u * u).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_learned_slope():
+    layer = nn.PReLU(2, init=0.5)
+    x = Tensor([[-2.0, -4.0], [3.0, -1.0]])
+    y = layer(x)
+    assert y.tolist() == [[-1, -2], [3, -0.5]]
+    y.sum().backward()
+    assert layer.weight.grad.tolist() == [-2, -5] and list(layer.state_dict()) == ["weight"]
+    assert nn.PReLU()(Tensor(-4.0)[None]).tolist() == [-1] and repr(nn.PReLU()) == "PReLU(num_parameters=1, init=0.25)"

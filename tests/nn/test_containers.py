@@ -107,3 +107,34 @@ def test_state_names_are_those_of_pytorch():
                              "heads": n.ModuleList([n.Linear(2, 1), n.Linear(2, 4)])})
 
     assert list(build(nn).state_dict()) == list(build(torch.nn).state_dict())
+
+
+def test_a_parameter_list():
+    values = nn.ParameterList([Tensor.ones(2), nn.Parameter([3.0])])
+    assert [name for name, _ in values.named_parameters()] == ["0", "1"] and len(values) == 2
+    values.append(Tensor.zeros(1)).extend([Tensor.zeros(4)])
+    values[1] = Tensor([7.0])
+    assert values[1].tolist() == [7] and values[-1].shape == (4,) and len(values[1:3]) == 2
+    assert all(isinstance(p, nn.Parameter) and p.requires_grad for p in values)
+    with pytest.raises(IndexError):
+        values[9]
+
+
+def test_a_parameter_dict():
+    values = nn.ParameterDict({"a": Tensor.ones(2)})
+    values["b"] = nn.Parameter([3.0])
+    values["a"] = Tensor([5.0, 6.0])
+    values.update([("c", Tensor.zeros(1))])
+    assert list(values) == list(values.keys()) == ["a", "b", "c"] and values["a"].tolist() == [5, 6]
+    del values["c"]
+    assert len(values) == 2 and "c" not in values and dict(values.items())["b"] is values["b"]
+    assert [tuple(p.shape) for p in values.values()] == [(2,), (1,)] and list(values.state_dict()) == ["a", "b"]
+    with pytest.raises(KeyError):
+        values["c"]
+
+
+def test_a_failing_layer_is_named():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(5, 4), nn.Tanh())
+    with pytest.raises(ValueError) as caught:
+        model(Tensor.ones(2, 3))
+    assert caught.value.__notes__[0].startswith("in layer 2 of 4, Linear(in_features=5, out_features=4, bias=True)")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nn.functional as F
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, manual_seed, ops
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
 NORMS = {"batch_norm", "group_norm", "layer_norm", "rms_norm"}
@@ -15,9 +15,32 @@ def test_an_axis_is_called_dim(name):
                                       getattr(ops, name)(Tensor(X), axis=axis).numpy())
 
 
-def test_every_other_function_is_the_op_itself():
-    for name in set(F.__all__) - {"softmax", "log_softmax", "glu", "swiglu"} - NORMS:
-        assert getattr(F, name) is getattr(ops, name)
+def test_every_function_that_is_an_op_is_the_op_itself():
+    """But where PyTorch calls an axis dim, or has other arguments."""
+    for name in set(F.__all__) - {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize"} - NORMS:
+        if hasattr(ops, name):
+            assert getattr(F, name) is getattr(ops, name)
+
+
+def test_a_gumbel_softmax_samples():
+    manual_seed(0)
+    logits = Tensor(np.log([[0.2, 0.5, 0.3]] * 4000).astype(np.float32), requires_grad=True)
+    hard = F.gumbel_softmax(logits, tau=0.5, hard=True)
+    assert np.unique(hard.detach().numpy().round(6)).tolist() == [0, 1]
+    np.testing.assert_allclose(hard.detach().numpy().mean(0), [0.2, 0.5, 0.3], atol=0.03)
+    soft = F.gumbel_softmax(logits, tau=0.5)
+    np.testing.assert_allclose(soft.detach().sum(-1).numpy(), 1, rtol=1e-5)
+    (hard * Tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert np.abs(logits.grad.numpy()).max() > 0.01
+
+
+def test_prelu_and_pixel_shuffle_refuse_what_does_not_fit():
+    with pytest.raises(ValueError, match="prelu: weight must have one number, or one for each channel"):
+        F.prelu(Tensor(X), Tensor([0.1, 0.2]))
+    with pytest.raises(ValueError, match=r"pixel_shuffle: takes \(..., channels, height, width\) with channels div"):
+        F.pixel_shuffle(Tensor.zeros(1, 3, 2, 2), 2)
+    with pytest.raises(ValueError, match="pixel_unshuffle: .* sizes divisible by 2"):
+        F.pixel_unshuffle(Tensor.zeros(1, 3, 3, 2), 2)
 
 
 @pytest.mark.torch
@@ -56,6 +79,12 @@ def test_the_names_and_arguments_are_those_of_pytorch():
                  lambda f, x: f.avg_pool1d(x, 2, 1, padding=1, ceil_mode=False, count_include_pad=False),
                  lambda f, x: f.adaptive_avg_pool1d(x, 3), lambda f, x: f.dropout(x, p=0.3, training=False),
                  lambda f, x: f.interpolate(x[None], size=7, mode="nearest"),
+                 lambda f, x: f.normalize(x, p=1.0, dim=0), lambda f, x: f.normalize(x, dim=1),
+                 lambda f, x: f.cosine_similarity(x, x * x, dim=1, eps=1e-6), lambda f, x: f.pad(x, (1, 2), "constant", 3.0),
+                 lambda f, x: f.pad(x[None], (1, 2), mode="reflect"), lambda f, x: f.pairwise_distance(x, x * x, 1),
+                 lambda f, x: f.pairwise_distance(x, 2 * x, keepdim=True), lambda f, x: f.prelu(x, x[0]),
+                 lambda f, x: f.prelu(x, x[0, :1]), lambda f, x: f.pixel_shuffle(x.reshape(1, 12, 1, 1), 2),
+                 lambda f, x: f.pixel_shuffle(x.reshape(4, 1, 3), 2), lambda f, x: f.pixel_unshuffle(x.reshape(1, 2, 6), 2),
                  lambda f, x: f.linear(x, x), lambda f, x: f.huber_loss(x, 3 * x, delta=0.5)]:
         y, u = call(F, Tensor(X)), call(theirs, torch.tensor(X))
         np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-5, atol=1e-6)

@@ -10,6 +10,7 @@ rng = np.random.default_rng(3)
 LABELS = rng.integers(0, 40, 300)
 IGNORED = np.where(rng.random(300) < 0.2, -100, LABELS)
 SEEN = Tensor(rng.random((2, 1, 70, 40)) < 0.3)
+MASK = Tensor(rng.random((300, 40)) < 0.4)
 
 
 def real(*shape):
@@ -60,7 +61,16 @@ CASES = {
     "mean": (lambda x: x.mean(axis=-1), real(5, 60, 40)),
     "matmul": (ops.matmul, real(50, 70), real(70, 90)),
     "matmul transposed": (lambda a, b: a.T @ b.T, real(70, 50), real(90, 70)),
-    "matmul batched": (ops.matmul, real(3, 2, 40, 20), real(2, 20, 33)),
+    "matmul batched": (ops.matmul, real(3, 2, 40, 40), real(2, 40, 33)),
+    "matmul of few": (ops.matmul, real(3, 2, 4, 20), real(2, 20, 33)),
+    "matmul tall": (ops.matmul, real(3, 40, 60), real(60, 50)),
+    "matmul tall of few": (ops.matmul, real(3, 4, 6), real(6, 5)),
+    "matmul of one with many": (ops.matmul, real(40, 60), real(3, 60, 50)),
+    "where": (lambda a, b: ops.where(MASK, a, b), real(300, 40), real(300, 40)),
+    "where a number": (lambda a: ops.where(MASK, 0.5, a) + ops.where(MASK, a, -1.0), real(300, 40)),
+    "where of batches": (lambda a: ops.where(MASK, a, 0.0), real(3, 300, 40)),
+    "tanh of a part": (lambda x: ops.tanh(x[:, :20]) * ops.sigmoid(x[:, 20:]), real(300, 40)),
+    "power": (lambda x: x**2 + x**3 - x**4, real(300, 40)),
     "linear": (ops.linear, real(60, 70), real(50, 70), real(50)),
     "linear over axes": (ops.linear, real(6, 10, 70), real(50, 70), real(50)),
     "res_relu": (ops.res_relu, real(90, 70), real(100, 70), real(100), real(70, 100), real(70)),

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
 THEIRS = {optim.SGD: torch.optim.SGD, optim.Adam: torch.optim.Adam, optim.AdamW: torch.optim.AdamW,
-          optim.RMSProp: torch.optim.RMSprop}
+          optim.RMSProp: torch.optim.RMSprop, optim.Adagrad: torch.optim.Adagrad, optim.Adadelta: torch.optim.Adadelta}
 CASES = [
     (optim.SGD, dict(lr=0.1)),
     (optim.SGD, dict(lr=0.1, weight_decay=0.1, maximize=True)),
@@ -23,6 +23,12 @@ CASES = [
     (optim.Adam, dict(lr=0.01, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, maximize=True)),
     (optim.AdamW, dict(lr=0.01)),
     (optim.AdamW, dict(lr=0.01, betas=(0.8, 0.95), weight_decay=0.3, maximize=True)),
+    (optim.Adam, dict(lr=0.01, betas=(0.8, 0.9), amsgrad=True, weight_decay=0.1)),
+    (optim.AdamW, dict(lr=0.01, betas=(0.8, 0.9), amsgrad=True)),
+    (optim.Adagrad, dict(lr=0.1)),
+    (optim.Adagrad, dict(lr=0.1, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5, maximize=True)),
+    (optim.Adadelta, dict()),
+    (optim.Adadelta, dict(lr=0.5, rho=0.8, eps=1e-4, weight_decay=0.1, maximize=True)),
     (optim.RMSProp, dict(lr=0.01)),
     (optim.RMSProp, dict(lr=0.01, alpha=0.9, eps=1e-3, weight_decay=0.1, momentum=0.9, maximize=True)),
     (optim.RMSProp, dict(lr=0.01, alpha=0.9, momentum=0.5, centered=True)),

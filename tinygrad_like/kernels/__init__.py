@@ -19,11 +19,13 @@ from functools import lru_cache, wraps
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import FLOAT32
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(("add_at", "take_at"), ("embedding", 512)),
+    "add_at": ("embedding", 512),
+    "take_at": ("embedding", 1),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -39,17 +41,19 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 65536)),
     **dict.fromkeys(("relu", "keep_positive", "leaky_relu", "relu6"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
+    **dict.fromkeys(("exp", "expm1", "log"), ("formula", 2048)),
     **dict.fromkeys(("celu", "selu", "softsign", "quick_gelu", "mish", "hardswish"), ("formula", 64)),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
     "drop": ("dropout", 256),
-    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 2048)),
+    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 16384)),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     "running_sum": ("reduce", 64),
+    "select": ("select", 4096),
     "mean_over": ("reduce", 64),
     "spread_over": ("reduce", 64),
     "sum_over": ("reduce", 64),
@@ -72,7 +76,7 @@ def accelerated(definition: Callable, name: str = "", *, made: Callable | None =
     def choose(*arrays, **options):
         nonlocal kernel
         x = arrays[0]
-        if type(x) is np.ndarray and x.dtype is FLOAT32 and x.size >= least:
+        if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
             if kernel is None:
                 home = __getattr__(module)
                 kernel = made(home) if made else getattr(home, name)

@@ -67,6 +67,17 @@ class Files:
             path.unlink(missing_ok=True)
 
 
+def keep(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, with its SHA-256 first; if it cannot be written, say so once."""
+    fresh = path.with_suffix(f".{os.getpid()}.new")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        fresh.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(fresh, path)
+    except OSError as error:
+        not_kept(str(error))
+
+
 class KernelCache(FunctionCache):
     """The cache of one kernel. Raises RuntimeError if there is no folder that can be written to."""
 

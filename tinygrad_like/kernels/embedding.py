@@ -82,7 +82,7 @@ def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     rows, wrong = np.empty((*index.shape, table.shape[1]), np.float32), np.zeros(1, np.int64)
     if rows.size:
         _take(table, index.astype(np.int64, copy=False), 1, table.shape[1], 0, rows, wrong)
-    check_again(_check_rows, wrong, index, len(table), flag=wrong)
+    check_again(_check_rows, wrong, index, len(table), flag=wrong, lasting=True)
     return None if wrong[0] else rows
 
 
@@ -132,12 +132,14 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
         return NotImplemented
     first, last, rows = found
     width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
+    if rows.size * width < 256:
+        return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:
         _take(x, rows, math.prod(x.shape[:first]), width, 1, out, wrong)
     elif rows.size:
         return NotImplemented
-    check_again(_check_rows, wrong, rows, math.prod(x.shape[first:last]), flag=wrong)
+    check_again(_check_rows, wrong, rows, math.prod(x.shape[first:last]), flag=wrong, lasting=True)
     return NotImplemented if wrong[0] else out
 
 
@@ -158,7 +160,8 @@ def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, task
     count, n = table.size // (outer * width), right - left
     total = np.empty(count * n)
     for k in range(first, last if n else first):
-        x, y = rows.ctypes.data + 4 * (k * index.size * width + left), table.ctypes.data + 4 * (k * count * width + left)
+        x = rows.ctypes.data + 4 * (k * index.size * width + left)
+        y = table.ctypes.data + 4 * (k * count * width + left)
         total[:] = 0
         for i in range(index.size):
             row = _row(index, i, count, wraps)
@@ -231,7 +234,7 @@ def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps
         with together():
             _sort(index, wraps, np.empty(count, np.int64), order, wrong)
             _add_sorted(rows, index, order, width, wraps, skipped, table)
-    check_again(_check_rows, wrong, index, count, flag=wrong)
+    check_again(_check_rows, wrong, index, count, flag=wrong, lasting=True)
     return None if wrong[0] else table
 
 

@@ -16,7 +16,7 @@ from numba import njit
 
 from ..dtypes import FLOAT32
 from ..memory import empty
-from .program import READ, REAL, REALS, WRITE, Kernel, kernel, together
+from .program import READ, REAL, REALS, WRITE, Kernel, in_order, kernel, together
 from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 
@@ -88,11 +88,13 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Ca
 
     def of_one(x):
         y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        x = in_order(x)
         each(x, x, 0.0, y)
         return y
 
     def of_one_with_number(x, **options):
         y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        x = in_order(x)
         each(x, x, float(options.get(number, signature[number].default)), y)
         return y
 
@@ -100,7 +102,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Ca
         if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != a.shape:
             return NotImplemented
         y = empty(a.shape) if a.size >= _PLACED else np.empty(a.shape, FLOAT32)
-        each(a, b, float(p), y)
+        each(in_order(a), in_order(b), float(p), y)
         return y
 
     return of_two if binary else of_one_with_number if number else of_one

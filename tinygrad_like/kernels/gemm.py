@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import FLOAT32
 from ..memory import empty
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
@@ -63,7 +64,7 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         shape = (*a.shape[:-1], b.shape[1])
     else:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    if math.prod(shape) * a.shape[-1] < _LEAST:
+    if math.prod(shape) * a.shape[-1] < _LEAST and not mode.compiled:
         return NotImplemented
     if b.ndim == 2 < a.ndim:  # one tall product, instead of a batch of them with the same matrix
         return product(_tall(a), b, empty((math.prod(shape[:-1]), shape[-1]))).reshape(shape)
@@ -74,7 +75,7 @@ def batched_matmul_vjp(
     g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Sequence[bool]
 ) -> list[np.ndarray | None]:
     """Cotangents of a and b in a @ b, from that of the product, g: g @ b.mT and a.mT @ g, with the batch axes of g."""
-    if g.size * a.shape[-1] < _LEAST or a.dtype is not FLOAT32 or b.dtype is not FLOAT32:
+    if g.size * a.shape[-1] < _LEAST and not mode.compiled or a.dtype is not FLOAT32 or b.dtype is not FLOAT32:
         return NotImplemented
     shape, one = a.shape, b.ndim == 2 < a.ndim
     if one:

@@ -40,7 +40,7 @@ from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
-from .simd import INNER, compiled
+from .simd import INNER, compiled, inner
 from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
 from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
 
@@ -433,6 +433,17 @@ tape: list[Any] | None = None  # where the calls of one thread are noted, and th
 _noting = 0  # which thread
 
 
+def in_order(x: np.ndarray) -> np.ndarray:
+    """x in C order, for what reads it: itself, or a copy, which takes less time here than once a call did not fit."""
+    if x.flags.c_contiguous or mode.waiting is not None:
+        return x
+    y = np.empty(x.shape, x.dtype)
+    y[...] = x
+    if tape is not None and _noting == threading.get_ident():
+        tape.append(Copy(x, y))
+    return y
+
+
 class Copy(NamedTuple):
     """What was done for a call whose arrays do not lie as declared: target[...] = source."""
 
@@ -455,7 +466,14 @@ class Check(NamedTuple):
 
     function: Callable
     arguments: tuple
-    flag: np.ndarray | None  # which kernels write to only if something is
+    flag: np.ndarray  # a number that is not 0 if something is
+    lasting: bool  # whether kernels write to it only then
+
+    @property
+    def call(self) -> Call:
+        """A call that is not done, nor is what comes after it, if the flag is set."""
+        kernel = _unless if self.flag.dtype is INT64 else _unless_real
+        return Call(kernel, kernel.pack(self.flag), (self.flag,))
 
     def reads(self) -> list[np.ndarray]:
         return [x for x in self.arguments if isinstance(x, np.ndarray)]
@@ -464,10 +482,25 @@ class Check(NamedTuple):
         return []
 
 
-def check_again(function: Callable, *arguments: Any, flag: np.ndarray | None = None) -> None:
-    """Whenever a tape that is open now is played, call function(*arguments), here."""
+@inner
+def _none(flag):
+    return -1 if flag[0] != 0 else 0
+
+
+@kernel(flag=INTEGERS, work=_none)
+def _unless(flag, task, tasks):
+    pass
+
+
+@kernel(flag=REALS, work=_none)
+def _unless_real(flag, task, tasks):
+    pass
+
+
+def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
+    """When a tape that is open now is played, call function(*arguments) here if the number in `flag` is not 0."""
     if tape is not None and _noting == threading.get_ident():
-        tape.append(Check(function, arguments, flag))
+        tape.append(Check(function, arguments, flag, lasting))
 
 
 def open_tape(calls: list) -> None:

@@ -10,6 +10,8 @@ import math
 import numpy as np
 from numba import njit
 
+from ..autograd import mode
+from ..dtypes import FLOAT32
 from .program import OPTIONAL, READ, REAL, WRITE, kernel, together
 from .vectormath import INNER, F, I
 
@@ -124,13 +126,12 @@ def combine(partial, x, size, used, out, task, tasks):
         out[k, left:right] = total
 
 
-@kernel(partial=READ, out=WRITE.of(np.float64), tasks=1)
-def _total(partial, out, task, tasks):
-    total = 0.0
+@kernel(partial=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
+def _total(partial, total, rounded, task, tasks):
+    whole = 0.0
     for i in range(partial.size):
-        total += partial[i]
-    if task == 0:
-        out[0] = total
+        whole += partial[i]
+    total[0], rounded[0] = whole, whole
 
 
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
@@ -184,7 +185,7 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
         y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
     else:  # neighbours, of numbers that lie one after another
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
-        if x.size < 2048 and (n == 1 or m <= 2 * LOW):
+        if x.size < 2048 and (n == 1 or m <= 2 * LOW) and not mode.compiled:
             return NotImplemented  # the first NumPy adds up in pairs
         y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
         y = y.reshape(shape[:first] + shape[last:])
@@ -264,21 +265,22 @@ def _over_axes(x: np.ndarray, axis: tuple[int, ...]) -> np.ndarray:
 
 def sum_all(x: np.ndarray) -> np.ndarray:
     """x.sum()"""
-    return _over_everything(SUM, x).astype(np.float32)
+    return _over_everything(SUM, x)[1]
 
 
 def sum_squares(x: np.ndarray) -> np.ndarray:
     """(x * x).sum(), the squared Euclidean norm, in float64"""
-    return _over_everything(SUM_SQUARES, x)
+    return _over_everything(SUM_SQUARES, x)[0]
 
 
-def _over_everything(op: int, x: np.ndarray) -> np.ndarray:
+def _over_everything(op: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum, as it is and as a float32."""
     x = x.ravel(order="K")  # any order will do, and this one copies less
-    partial, out = np.empty(-(-x.size // (4 * PIECE)), np.float32), np.empty((), np.float64)
+    partial, total, rounded = np.empty(-(-x.size // (4 * PIECE)), FLOAT32), np.empty(()), np.empty((), FLOAT32)
     with together():
         _rows(op, x, 4 * PIECE, partial)
-        _total(partial, out)
-    return out
+        _total(partial, total, rounded)
+    return total, rounded
 
 
 @kernel(x=READ, y=WRITE, cost=_COST)

@@ -366,7 +366,7 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
         if not one_block:
             _add_up(totals, mean, loss)
     _check_labels(target, totals, classes, ignore_index)
-    check_again(_check_labels, target, totals, classes, ignore_index)
+    check_again(_check_labels, target, totals, classes, ignore_index, flag=totals[-1, 2:])
     return losses if reduction == "none" else loss, {"stats": stats, "totals": totals}
 
 
@@ -384,5 +384,5 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
     _cross_entropy_vjp(np.asarray(g), x, *_targets(x, target, weight), ignore_index, float(label_smoothing), stats,
                        totals, reduction == "mean", dx)
     _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
-    check_again(_check_labels, target, totals, x.shape[1], ignore_index)
+    check_again(_check_labels, target, totals, x.shape[1], ignore_index, flag=totals[-1, 2:])
     return dx

@@ -121,7 +121,7 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
     if attn_mask is not None:
-        mask = attn_mask if isinstance(attn_mask, np.ndarray) else attn_mask.data
+        mask = getattr(attn_mask, "_data", attn_mask)
         allowed = mask if mask.dtype is BOOL else mask > -np.inf
         scores = scores if mask.dtype is BOOL else scores + attn_mask
     if is_causal:

@@ -12,7 +12,13 @@ from ..distributed.group import all_reduce
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import rsqrt, square
 from .normalization import (
-    _affine, _all_but_channels, _check_channels, _per_channel, normalize_channels, normalize_channels_vjp)
+    _affine,
+    _all_but_channels,
+    _check_channels,
+    _per_channel,
+    normalize_channels,
+    normalize_channels_vjp,
+)
 from .reduce import sum
 
 

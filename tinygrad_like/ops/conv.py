@@ -16,6 +16,7 @@ from ..primitive import fresh, fused, primitive
 from .elementwise import add
 from .index import put
 from .matmul import matmul
+from .reduce import sum as sum_of
 from .reduce import sum_over
 from .shape import expand, reshape, transpose
 
@@ -192,6 +193,40 @@ def _channel_sums(g):
     return sum_over(sum_over(g, (2, 3), False), (0,), False)
 
 
+# The three sums as ops: of images, weights and pixels any two make a cotangent of the third, by one of three ops.
+@conv2d.joint_vjp_in_ops
+def _(g, x, weight, stride, padding, dilation, groups, wanted):
+    how = _check("conv2d", x, weight, None, stride, padding, dilation, groups)
+    options = dict(zip(("stride", "margins", "dilation", "groups"), how, strict=True))
+    return [_images(g, weight, x.shape, *how) if wanted[0] else None,
+            conv2d_weight(g, x, shape=weight.shape, **options) if wanted[1] else None,
+            sum_of(g, axis=(0, 2, 3)) if wanted[2] else None]
+
+
+def _images(g, weight, shape, stride, margins, dilation, groups):
+    """`input_gradient` as an op: output_padding is what conv2d's last step did not reach."""
+    rest = tuple((n + m + m_end - d * (k - 1) - 1) % s for n, (m, m_end), d, k, s in
+                 zip(shape[2:], margins, dilation, weight.shape[2:], stride, strict=True))  # fmt: skip
+    return conv_transpose2d(g, weight, stride=stride, padding=margins, output_padding=rest, groups=groups,
+                            dilation=dilation)
+
+
+@primitive
+def conv2d_weight(pixels, x, *, shape, stride, margins, dilation, groups):
+    """The adjoint of conv2d in its weights, of this shape: out[i, j, a] = sum_(n, p) pixels[n, i, p] x~[n, j, s p + d a].
+
+    pixels (batch, out, height', width'), x (batch, in, height, width) -> (out, in / groups, kh, kw).
+    """
+    return weight_gradient(pixels, x, shape, stride, margins, dilation, groups)
+
+
+conv2d_weight.vjp(
+    pixels=lambda g, x, stride, margins, dilation, groups: conv2d(
+        x, g, stride=stride, padding=margins, dilation=dilation, groups=groups),
+    x=lambda g, pixels, x_shape, stride, margins, dilation, groups: _images(
+        pixels, g, x_shape, stride, margins, dilation, groups))
+
+
 def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of vectors (7.48, 7.50).
 
@@ -251,6 +286,16 @@ def conv_transpose2d(x, weight, bias=None, *, stride=1, padding=0, output_paddin
     Raises ValueError if channels, groups and shapes do not fit.
     """
     return conv_transpose2d_reference(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@conv_transpose2d.joint_vjp_in_ops
+def _(g, x, weight, stride, padding, output_padding, groups, dilation, wanted):
+    _, stride, margins, dilation, groups = _check_transposed(x, weight, None, stride, padding, output_padding, groups,
+                                                             dilation)
+    options = {"stride": stride, "dilation": dilation, "groups": groups}
+    return [conv2d(g, weight, padding=margins, **options) if wanted[0] else None,
+            conv2d_weight(x, g, shape=weight.shape, margins=margins, **options) if wanted[1] else None,
+            sum_of(g, axis=(0, 2, 3)) if wanted[2] else None]
 
 
 @conv_transpose2d.joint_vjp

@@ -127,7 +127,13 @@ reciprocal.vjp(x=lambda g, out: -g * out * out)
 # Exponentials and logarithms ----------------------------------------------------------------------------------------
 
 
+def _by_number(function):
+    """A function of arrays, of float32 by compiled code of kernels/vectormath.py."""
+    return accelerated(function, made=lambda home: home.pointwise(function, function.__name__))
+
+
 @primitive
+@_by_number
 def exp(x):
     """e^x."""
     return np.exp(x)
@@ -146,6 +152,7 @@ exp2.vjp(x=lambda g, out: g * (out * math.log(2)))
 
 
 @primitive
+@_by_number
 def expm1(x):
     """e^x - 1, accurate for small x."""
     return np.expm1(x)
@@ -155,6 +162,7 @@ expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of 
 
 
 @primitive
+@_by_number
 def log(x):
     """The natural logarithm."""
     return np.log(x)
@@ -307,12 +315,24 @@ def pow(a, b):
     """a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0."""
     if np.result_type(a, b).kind in "iu" and np.any(np.less(b, 0)):
         raise ValueError("pow: an integer to a negative power is no integer; cast the base with .float()")
+    if type(b) in (int, float) and b in _PRODUCTS and isinstance(a, np.ndarray) and a.dtype.kind == "f":
+        return _PRODUCTS[b](a)
     return np.power(a, b)
 
 
-# b = 0 needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf.
-pow.vjp(a=lambda g, a, b: g * where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b))),
+# At which NumPy's power is slow.
+_PRODUCTS = {2: np.square, 3: lambda a: np.square(a) * a, 4: lambda a: np.square(np.square(a)), -1: np.reciprocal,
+             0.5: np.sqrt}
+
+pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+
+
+def _power_slope(a, b):
+    """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
+    if type(b) in (int, float):
+        return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else pow(a, b - 1))
+    return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 
 def _less_one(b):
@@ -382,6 +402,12 @@ def where(condition, a, b):
         raise TypeError("where: the condition must be boolean, "
                         f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
                         "compare, as in x > 0, or cast with .bool()")
+    return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
+
+
+@accelerated
+def select(like, condition, a, b):
+    """For a kernel, `like` is the larger of a and b."""
     return np.where(condition, *_same_type(a, b))
 
 

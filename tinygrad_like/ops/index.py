@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..autograd import mode
 from ..call import Placed
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
@@ -68,7 +69,7 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def _is_basic(index) -> bool:
-    return all([type(i) in _BASIC for i in index])
+    return _BASIC.issuperset(map(type, index))
 
 
 def getitem(x, index):
@@ -157,7 +158,21 @@ def _index_array(i):
     if array.dtype.kind not in "iub":
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
-    return np.array(array, BOOL if array.dtype.kind == "b" else INT64)
+    if array.dtype.kind == "b" and hasattr(i, "_data"):
+        varying("a mask selects a number of elements that depends on its values; use where, or multiply with it")
+    return copied(array, BOOL if array.dtype.kind == "b" else INT64)
+
+
+def copied(array: np.ndarray, dtype=None) -> np.ndarray:
+    """A copy: the graph keeps it, and the caller may change theirs."""
+    dtype = dtype or array.dtype
+    return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
+
+
+def varying(why: str) -> None:
+    """Say that a shape depends on values, in which case a captured function cannot be played."""
+    if mode.tape is not None:
+        mode.tape.trouble = why
 
 
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
@@ -217,7 +232,7 @@ def place_along(who, shape, index, axis, src=None) -> tuple:
             and index.shape[a] == shape[a]]
     if len(same) == index.ndim - 1:  # an index made by expand: of one axis, and whole slices go where it says
         index = index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])]
-    index = np.array(index)  # the graph keeps it, and the caller may change theirs
+    index = copied(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index.min() if index.min() < -n else index.max()
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")

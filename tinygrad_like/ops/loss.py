@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from ..autograd import mode
 from ..kernels import accelerated
 from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
@@ -106,7 +107,7 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     fit.
     """
     check_reduction("nll_loss", reduction)
-    labels = np.asarray(target)
+    labels = np.asarray(getattr(target, "_data", target))
     if input.ndim == 0 or labels.dtype.kind not in "iu":
         raise TypeError("nll_loss: needs log-probabilities with an axis of classes and integer labels, "
                         f"got shape {input.shape} and {labels.dtype}")
@@ -115,27 +116,41 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     if labels.shape != input.shape[:axis] + input.shape[axis + 1 :]:
         raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
                          f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
+    check_weight("nll_loss", weight, classes)
+    given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
+    labels, w, divisor = _labels(*given) if mode.tape is None else mode.tape.unit("labels", _labels, given)
+    last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
+    picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
+    losses = neg(mul(where(w != 0, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
+    return reduced(losses, reduction, divisor, sum)
+
+
+def _labels(labels, classes, weight, ignore_index, dtype) -> tuple:
+    """Labels that can be gathered, 0 for those to ignore; how much each counts, and all of them together."""
     valid = labels != ignore_index
     if ((labels < 0) | (labels >= classes))[valid].any():
         bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
         raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1})")
-    check_weight("nll_loss", weight, classes)
     labels = np.where(valid, labels, 0)
-    w = valid.astype(input.dtype) if weight is None else valid * np.asarray(weight, input.dtype)[labels]
-    last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
-    picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
-    losses = neg(mul(where(w != 0, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
-    return reduced(losses, reduction, w.sum(), sum)
+    w = valid.astype(dtype) if weight is None else valid * np.asarray(weight, dtype)[labels]
+    return labels, w, w.sum(dtype=dtype)
 
 
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     _check("binary_cross_entropy", input, target, reduction)
-    if (np.asarray(input) < 0).any() or (np.asarray(input) > 1).any():
-        raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
-                         "binary_cross_entropy_with_logits")
+    if mode.tape is None:
+        _check_probabilities(getattr(input, "_data", input))
+    else:
+        mode.tape.python("binary_cross_entropy", _check_probabilities, input._data)
     losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
     return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def _check_probabilities(p) -> None:
+    if (p < 0).any() or (p > 1).any():
+        raise ValueError("binary_cross_entropy: probabilities must lie in [0, 1]; for logits use "
+                         "binary_cross_entropy_with_logits")
 
 
 def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number

@@ -13,6 +13,7 @@ from ..memory import empty
 from ..primitive import Residuals, fresh, fused, primitive
 from .activation import relu
 from .elementwise import add, mul
+from .reduce import sum
 from .shape import reshape, transpose
 
 
@@ -101,6 +102,17 @@ def linear(x, weight, bias=None):
 @fresh
 def _(g, x, weight, bias, wanted):
     return _linear_vjp(g, None, x, weight, wanted)
+
+
+@linear.joint_vjp_in_ops
+def _(g, x, weight, wanted):
+    return [matmul(g, weight) if wanted[0] else None,
+            matmul(transpose(_matrix(g), 0, 1), _matrix(x)) if wanted[1] else None,
+            sum(_matrix(g), axis=0) if wanted[2] else None]
+
+
+def _matrix(x):
+    return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _linear(x, weight, bias, *options):

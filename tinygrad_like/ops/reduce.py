@@ -47,24 +47,27 @@ spread.vjp(x=lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim
 def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
     """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
     extra = x.ndim - len(shape)
-    stretched = [i + extra for i, n in enumerate(shape) if n == 1 and extra >= 0 and x.shape[i + extra] != 1]
-    if extra < 0 or builtins.any(n != x.shape[i + extra] and n != 1 for i, n in enumerate(shape)):
-        raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
-    axis = (*range(extra), *stretched)
+    axis = tuple(range(extra))
+    if extra <= 0 or x.shape[extra:] != shape:  # not just axes in front, as of a bias
+        if extra < 0 or builtins.any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
+            raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
+        axis += tuple([i for i, n in enumerate(shape, extra) if n == 1 != x.shape[i]])
     x = sum_over(x, axis, False) if type(x) is np.ndarray else sum(x, axis=axis)
     return x if x.shape == shape else reshape(x, shape=shape)
 
 
-def _count(shape, axis, who: str = "mean") -> int:
-    return math.prod(shape[a] for a in axes(who, axis, len(shape)))
+def _count(shape, axis) -> int:
+    """How many numbers lie along `axis`, as the user gave it, after it was checked."""
+    if axis is None or not shape:
+        return math.prod(shape)
+    return math.prod([shape[a] for a in axis]) if isinstance(axis, tuple | list) else shape[axis]
 
 
 @primitive
 def mean(x, *, axis=None, keepdim=False):
     """The mean over `axis` (all axes if None); of integers it is float32."""
     axis = axes("mean", axis, x.ndim)
-    n = _count(x.shape, axis)
-    if n == 0:
+    if _count(x.shape, axis) == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
     if x.dtype.kind != "f":  # in integers the sum might overflow
         return np.mean(x, axis=axis, keepdims=keepdim)
@@ -81,7 +84,7 @@ mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
 
 
 def _var_count(shape, axis, correction) -> int:
-    n = _count(shape, axis, "var")
+    n = _count(shape, axes("var", axis, len(shape)))
     if n <= correction:
         raise ValueError(f"var: {n} values along axis {axis} of shape {shape} with correction={correction}; "
                          "it divides by n - correction, so use correction=0 or more values")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..autograd import mode
 from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
+from ..tensor import wrap
 from .axes import axes, one_axis
 from .compare import isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
@@ -150,12 +152,14 @@ def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, redu
 
 
 def _plain(x):
-    return x if x is None or isinstance(x, np.ndarray) else x.data
+    return x if x is None or isinstance(x, np.ndarray) else x._data
 
 
 def reduced(losses, reduction, divisor, sum):
     if reduction == "none":
         return losses
+    if mode.tape is not None and isinstance(divisor, np.ndarray) and not mode.tape.inside:
+        return sum(losses) / wrap(divisor.astype(losses.dtype, copy=False)) if reduction == "mean" else sum(losses)
     if reduction == "mean" and not divisor:
         return sum(losses) + float("nan")  # a mean over no label at all is NaN and its gradient 0, as in PyTorch
     return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor))
@@ -190,7 +194,8 @@ def _distribution(input, target, weight, ignore_index, label_smoothing):
     """What log_softmax is weighed with, (rows, classes), and what a mean divides by; on arrays or on Tensors."""
     n, classes = input.shape
     if target.dtype.kind != "f":
-        return _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
+        given = _plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype
+        return _soft_labels(*given) if mode.tape is None else mode.tape.unit("soft labels", _soft_labels, given)
     q = target * (1 - label_smoothing) + label_smoothing / classes
     return (q if weight is None else q * weight), n
 

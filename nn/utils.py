@@ -1,0 +1,45 @@
+"""Tools for parameters under PyTorch's names: `nn.utils.clip_grad_norm_(model.parameters(), 1.0)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from optim.clip import clip_grad_norm, clip_grad_value
+from tinygrad_like import Tensor, ops
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+
+
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False) -> Tensor:
+    """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor."""
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return Tensor(clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite))
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """`optim.clip_grad_value`, of one Tensor too."""
+    clip_grad_value([parameters] if isinstance(parameters, Tensor) else parameters, clip_value)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All numbers of the parameters one after the other, on the graph."""
+    return ops.cat(*[ops.reshape(p, shape=(-1,)) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Copy the numbers of `vec`, in the order of `parameters_to_vector`, into the parameters.
+
+    Raises ValueError, before any is changed, if it has not as many numbers as they.
+    """
+    parameters = list(parameters)
+    total = sum(p.numel() for p in parameters)
+    if vec.shape != (total,):
+        raise ValueError(f"vector_to_parameters: the parameters have {total} numbers, but vec has shape {vec.shape}")
+    parts = np.split(vec.data, np.cumsum([p.numel() for p in parameters])[:-1])
+    for p, part in zip(parameters, parts, strict=True):
+        p.assign(part.reshape(p.shape))
+
+

@@ -1,0 +1,80 @@
+"""Adagrad and Adadelta: a step size for each number, from the squares of all its gradients so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .optimizer import Optimizer
+
+
+class Adagrad(Optimizer):
+    """The gradient divided by the root of the sum of all its squares, so that rare features take long steps.
+
+        g <- g + weight_decay x
+        s <- s + g^2                               (s starts at initial_accumulator_value)
+        x <- x - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)        at the t-th step, from 1
+
+    maximize: climb instead, g <- -g. Source: Duchi, Hazan and Singer 2011.
+    """
+
+    state_names = ("sum",)
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, lr_decay: float = 0.0,
+                 weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10,
+                 maximize: bool = False):
+        super().__init__(params, lr, lr_decay=lr_decay, weight_decay=weight_decay,
+                         initial_accumulator_value=initial_accumulator_value, eps=eps, maximize=maximize)
+
+    def check(self, group):
+        for name in ("lr_decay", "weight_decay", "initial_accumulator_value", "eps"):
+            self.require(group[name] >= 0, name, group[name], ">= 0")
+
+    def update(self, x, g, state, lr, group):
+        g = -g if group["maximize"] else g
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * x
+        state["step"] += 1
+        if "sum" not in state:
+            state["sum"] = np.full_like(x, group["initial_accumulator_value"])
+        s = state["sum"]
+        s += g * g
+        x -= lr / (1 + (state["step"] - 1) * group["lr_decay"]) * g / (np.sqrt(s) + group["eps"])
+
+
+class Adadelta(Optimizer):
+    """Steps in the units of x: the gradient times the ratio of the running sizes of steps and of gradients.
+
+        g <- g + weight_decay x
+        v <- rho v + (1 - rho) g^2
+        d  = g sqrt(u + eps) / sqrt(v + eps)
+        u <- rho u + (1 - rho) d^2
+        x <- x - lr d
+
+    maximize: climb instead, g <- -g. Source: Zeiler 2012.
+    """
+
+    state_names = ("square_avg", "acc_delta")
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0.0, maximize: bool = False):
+        super().__init__(params, lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize)
+
+    def check(self, group):
+        self.require(0 <= group["rho"] <= 1, "rho", group["rho"], "in [0, 1]")
+        for name in ("eps", "weight_decay"):
+            self.require(group[name] >= 0, name, group[name], ">= 0")
+
+    def update(self, x, g, state, lr, group):
+        rho, eps = group["rho"], group["eps"]
+        g = -g if group["maximize"] else g
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * x
+        v, u = state["square_avg"], state["acc_delta"]
+        v *= rho
+        v += (1 - rho) * g * g
+        d = g * np.sqrt(u + eps) / np.sqrt(v + eps)
+        u *= rho
+        u += (1 - rho) * d * d
+        x -= lr * d

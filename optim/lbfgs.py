@@ -1,0 +1,260 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import enable_grad
+
+from .optimizer import Optimizer
+
+
+class LBFGS(Optimizer):
+    """Newton's method with a Hessian estimated from the last steps s and changes of the gradient y; for whole batches.
+
+    An iteration goes along d = -H g, where H comes from the last `history_size` pairs (s, y) by the two-loop recursion,
+    and a step consists of up to max_iter of them. It needs a closure, which clears the gradients, computes the loss,
+    calls backward and returns the loss:
+
+        optimizer.step(closure)
+
+    lr: the length of a step, in units of d; at the first iteration of all min(1, 1 / |g|_1) of it.
+    line_search_fn: "strong_wolfe" looks for the length that satisfies the strong Wolfe conditions instead.
+    max_eval: how often the closure is called at most, by default 1.25 max_iter times.
+    tolerance_grad, tolerance_change: stop once all |g| or, of a step, all changes or that of the loss, are smaller.
+
+    Sources: Liu and Nocedal 1989; Nocedal and Wright, Numerical Optimization, chapters 3 and 7, in PyTorch's form.
+    """
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1.0, max_iter: int = 20,
+                 max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
+                 history_size: int = 100, line_search_fn: str | None = None):
+        super().__init__(params, lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
+                         tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,
+                         line_search_fn=line_search_fn)
+        self.require(len(self.param_groups) == 1, "params", f"{len(self.param_groups)} groups", "one group")
+        self._forget()
+
+    def check(self, group):
+        for name in ("max_iter", "max_eval", "history_size"):
+            self.require(group[name] >= 1, name, group[name], ">= 1")
+        search = group["line_search_fn"]
+        self.require(search in (None, "strong_wolfe"), "line_search_fn", search, 'None or "strong_wolfe"')
+
+    def _forget(self) -> None:
+        self.pairs: list[tuple[np.ndarray, np.ndarray]] = []  # (s, y), the latest last
+        self.direction: np.ndarray | None = None
+        self.gradient: np.ndarray | None = None  # at the last iteration
+        self.length, self.scale, self.iterations = 0.0, 1.0, 0
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Up to max_iter iterations; returns the loss before the first. An exception leaves all as before."""
+        if closure is None:
+            raise TypeError("LBFGS.step: needs a closure that clears the gradients, computes the loss, calls backward "
+                            "and returns the loss: optimizer.step(closure)")
+        before, kept = self._flat(), dict(vars(self), pairs=list(self.pairs))
+        try:
+            return self._iterate(closure)
+        except BaseException:
+            vars(self).update(kept)
+            self._write(before)
+            raise
+
+    def _iterate(self, closure: Callable[[], Any]) -> Any:
+        group = self.param_groups[0]
+        lr, wolfe = self._lr(group), group["line_search_fn"] is not None
+
+        def at(x: np.ndarray) -> tuple[float, np.ndarray]:
+            self._write(x)
+            with enable_grad():
+                loss = closure()
+            return float(loss), self._flat_gradient()
+
+        with enable_grad():
+            first = closure()
+        loss, g = float(first), self._flat_gradient()
+        evaluations = 1
+        self.steps += 1
+        if np.abs(g).max(initial=0) <= group["tolerance_grad"]:
+            return first
+        for iteration in range(group["max_iter"]):
+            d = self._new_direction(g, group["history_size"])
+            previous, self.gradient = loss, g
+            self.length = min(1.0, 1.0 / float(np.abs(g).sum())) * lr if self.iterations == 1 else lr
+            slope = float(g @ d)
+            if slope > -group["tolerance_change"]:
+                break
+            x = self._flat()
+            if wolfe:
+                loss, g, self.length, calls = _strong_wolfe(lambda t, x=x, d=d: at(x + t * d), self.length, d, loss, g,
+                                                            slope, group["tolerance_change"])
+                self._write(x + _like(x, self.length) * d)
+            else:
+                calls = 0
+                self._write(x + _like(x, self.length) * d)
+                if iteration + 1 < group["max_iter"]:  # what the next call of step would compute anyway
+                    with enable_grad():
+                        loss = float(closure())
+                    g, calls = self._flat_gradient(), 1
+            evaluations += calls
+            if (evaluations >= group["max_eval"] or np.abs(g).max(initial=0) <= group["tolerance_grad"]
+                    or np.abs(d * self.length).max(initial=0) <= group["tolerance_change"]
+                    or abs(loss - previous) < group["tolerance_change"]):
+                break
+        return first
+
+    def _new_direction(self, g: np.ndarray, most: int) -> np.ndarray:
+        """-H g, with the pair of the last step added to what H is made of."""
+        self.iterations += 1
+        if self.iterations == 1 or self.direction is None or self.gradient is None:
+            d = -g
+        else:
+            y, s = g - self.gradient, self.direction * _like(g, self.length)
+            ys = float(y @ s)
+            if ys > 1e-10:
+                self.pairs = [*self.pairs, (s, y)][-most:]
+                self.scale = ys / float(y @ y)
+            q, alphas = -g, []
+            for s, y in reversed(self.pairs):
+                alpha = (s @ q) / (y @ s)
+                q = q - alpha * y
+                alphas.append(alpha)
+            d = q * _like(g, self.scale)
+            for (s, y), alpha in zip(self.pairs, reversed(alphas), strict=True):
+                d = d + s * (alpha - (y @ d) / (y @ s))
+        self.direction = d
+        return d
+
+    # Parameters as one vector ---------------------------------------------------------------------------------------
+
+    def _flat(self) -> np.ndarray:
+        return np.concatenate([p.data.reshape(-1) for p in self.param_groups[0]["params"]])
+
+    def _flat_gradient(self) -> np.ndarray:
+        for p in self.param_groups[0]["params"]:
+            if p.grad is not None:
+                self._checked(p, self.state[p])
+        return np.concatenate([np.zeros(p.numel(), p.dtype) if p.grad is None else p.grad.data.reshape(-1)
+                               for p in self.param_groups[0]["params"]])
+
+    def _write(self, x: np.ndarray) -> None:
+        start = 0
+        for p in self.param_groups[0]["params"]:
+            stop = start + p.numel()
+            p.data[...] = x[start:stop].reshape(p.shape)
+            p.touch()
+            start = stop
+
+    # Checkpoints ----------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """As of every optimizer, with what H is made of under "history"."""
+        history: dict[str, Any] = {"pairs": [[s.copy(), y.copy()] for s, y in self.pairs], "length": self.length,
+                                   "scale": self.scale, "iterations": self.iterations}
+        for name in ("direction", "gradient"):
+            if getattr(self, name) is not None:
+                history[name] = getattr(self, name).copy()
+        return {**super().state_dict(), "history": history}
+
+    def prepare_load(self, tree: dict[str, Any]) -> Callable[[], None]:
+        """What `load_state_dict` checks; returns the function that then loads."""
+        load, x = super().prepare_load(tree), self._flat()
+        try:
+            h = tree["history"]
+            new: dict[str, Any] = {"pairs": [(np.asarray(s, x.dtype), np.asarray(y, x.dtype)) for s, y in h["pairs"]],
+                   "length": float(h["length"]), "scale": float(h["scale"]), "iterations": int(h["iterations"]),
+                   **{name: np.asarray(h[name], x.dtype) if name in h else None for name in ("direction", "gradient")}}
+            vectors = [a for pair in new["pairs"] for a in pair] + [
+                a for a in (new["direction"], new["gradient"]) if a is not None]
+            if any(a.shape != x.shape for a in vectors):
+                raise ValueError(f"the parameters have {x.size} numbers")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"LBFGS.load_state_dict: the history does not fit ({error!r})") from None
+
+        def both() -> None:
+            load()
+            vars(self).update(new)
+
+        return both
+
+
+def _like(x: np.ndarray, value: float) -> Any:
+    return x.dtype.type(value)
+
+
+def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
+           bounds: tuple[float, float] | None = None) -> float:
+    """Where the cubic with these values and slopes at x1 and x2 is smallest within the bounds."""
+    low, high = bounds or (min(x1, x2), max(x1, x2))
+    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
+    square = d1**2 - g1 * g2
+    if square < 0:
+        return (low + high) / 2
+    d2 = square**0.5
+    if x1 <= x2:
+        at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
+    else:
+        at = x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2))
+    return min(max(at, low), high)
+
+
+def _strong_wolfe(at: Callable, t: float, d: np.ndarray, f: float, g: np.ndarray, slope: float, tolerance: float,
+                  c1: float = 1e-4, c2: float = 0.9, most: int = 25) -> tuple[float, np.ndarray, float, int]:
+    """Loss, gradient, length t and number of evaluations, such that f(t) <= f(0) + c1 t f'(0), |f'(t)| <= c2 |f'(0)|.
+
+    First the length grows until an interval contains such a point, then the interval shrinks.
+    """
+    size = float(np.abs(d).max())
+    f0, slope0 = f, slope
+    last = (0.0, f, g, slope)  # (length, loss, gradient, slope)
+    calls, done, bracket = 0, False, []
+    while calls < most:
+        new, new_g = at(_like(d, t))
+        calls += 1
+        point = (t, new, new_g, float(new_g @ d))
+        if new > f0 + c1 * t * slope0 or calls > 1 and new >= last[1]:
+            bracket = [last, point]
+            break
+        if abs(point[3]) <= -c2 * slope0:
+            bracket, done = [point], True
+            break
+        if point[3] >= 0:
+            bracket = [last, point]
+            break
+        low, high = t + 0.01 * (t - last[0]), t * 10
+        t, last = _cubic(last[0], last[1], last[3], t, new, point[3], (low, high)), point
+    if not bracket:
+        bracket = [(0.0, f0, g, slope0), point]
+    bracket.sort(key=lambda p: p[1])  # the best first
+    insufficient = False
+    while not done and calls < most:
+        best, other = bracket
+        if abs(other[0] - best[0]) * size < tolerance:
+            break
+        t = _cubic(best[0], best[1], best[3], other[0], other[1], other[3])
+        low, high = min(best[0], other[0]), max(best[0], other[0])
+        margin = 0.1 * (high - low)
+        if min(high - t, t - low) < margin:  # too close to an end: once that is allowed, if the last was not
+            if insufficient or t >= high or t <= low:
+                t = high - margin if abs(t - high) < abs(t - low) else low + margin
+                insufficient = False
+            else:
+                insufficient = True
+        else:
+            insufficient = False
+        new, new_g = at(_like(d, t))
+        calls += 1
+        point = (t, new, new_g, float(new_g @ d))
+        if new > f0 + c1 * t * slope0 or new >= best[1]:
+            bracket = sorted([best, point], key=lambda p: p[1])
+        else:
+            if abs(point[3]) <= -c2 * slope0:
+                done = True
+            elif point[3] * (other[0] - best[0]) >= 0:
+                other = best
+            bracket = [point, other]
+    t, f, g, _ = bracket[0]
+    return f, g, t, calls

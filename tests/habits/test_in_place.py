@@ -1,0 +1,199 @@
+"""`x += y` and `x.add_(y)`: one rule. Memory is changed, or, where that has to be recorded, x becomes the result."""
+
+import numpy as np
+import pytest
+
+import nn
+import nn.functional as F
+import tinygrad_like as tg
+from tinygrad_like import Tensor, no_grad
+
+
+def leaf(*values):
+    return Tensor(list(values), requires_grad=True, dtype="float64")
+
+
+def plain(*values):
+    return Tensor(list(values), dtype="float64")
+
+
+def plus(x, y):
+    x += y
+    return x
+
+
+@pytest.mark.parametrize("change", [plus, lambda x, y: x.add_(y)])
+class TestOneRule:
+    def test_without_a_graph_memory_is_changed(self, change):
+        x = plain(1, 2, 3)
+        view, same, detached = x[1:], x, x.detach()
+        assert change(x, 1) is x
+        assert view.tolist() == [3, 4] and same.tolist() == detached.tolist() == [2, 3, 4]
+        change(view, plain(10, 20))
+        assert x.tolist() == [2, 13, 24]
+
+    def test_a_leaf_that_requires_grad(self, change):
+        x = leaf(1, 2)
+        with pytest.raises(RuntimeError, match="leaf that requires grad .* in a block of no_grad.*x = x"):
+            change(x, 1)
+        assert x.tolist() == [1, 2]
+        with no_grad():
+            assert change(x, 1) is x
+        assert x.tolist() == [2, 3] and x.requires_grad and x.is_leaf
+        (x * x).sum().backward()
+        assert x.grad.tolist() == [4, 6]
+
+    def test_a_computed_tensor_becomes_the_result(self, change):
+        x, w = leaf(1, 2), leaf(3, 4)
+        y = x * 2
+        same = y
+        assert change(y, w) is y and same.tolist() == [5, 8]
+        (y * y).sum().backward()
+        assert x.grad.tolist() == [20, 32] and w.grad.tolist() == [10, 16]
+
+    def test_a_plain_tensor_joins_the_graph(self, change):
+        x, total = leaf(1, 2), plain(0, 0)
+        for _ in range(3):
+            change(total, x * x)
+        total.sum().backward()
+        assert x.grad.tolist() == [6, 12]
+
+    def test_what_saved_the_old_values_is_told(self, change):
+        x = leaf(1, 2)
+        y = x * 2
+        z = y * y  # saves y
+        change(y, 1)
+        with pytest.raises(RuntimeError, match="an input of mul .* was changed in place after mul saved it"):
+            (z + y).sum().backward()
+        v, x = plain(1, 2), leaf(1, 2)
+        z = v * x
+        change(v, 1)
+        with pytest.raises(RuntimeError, match="changed in place"):
+            z.sum().backward()
+
+    def test_what_a_view_would_not_see_is_refused(self, change):
+        x = leaf(1, 2)
+        y = x * 2
+        view = y[:1]
+        for t in (y, view):
+            with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+                change(t, 1)
+        del view, t
+        change(y, 1)
+        y.sum().backward()
+        assert x.grad.tolist() == [2, 2]
+        z = (x * 2).reshape(2, 1).reshape(1, 2)  # of what nobody else has
+        change(z, 1)
+        assert z.tolist() == [[3, 5]]
+
+    def test_shape_and_dtype_stay(self, change):
+        with pytest.raises(ValueError, match=r"shape \(2, 3\), which does not fit in place into \(3,\)"):
+            change(plain(1, 2, 3), tg.ones(2, 3))
+        with pytest.raises(TypeError, match="float32, which does not fit in place into int64"):
+            change(Tensor([1, 2]), 0.5)
+        x = Tensor([1.0])
+        assert change(x, plain(2)).dtype == "float32" and x.item() == 3
+
+    def test_memory_that_must_not_be_written(self, change):
+        x = tg.ones(1).expand(3)
+        with pytest.raises(ValueError, match="must not be written"):
+            change(x, 1)
+
+
+def test_the_old_values_are_kept_for_the_rule_of_the_change_itself():
+    x, w = leaf(2, 3), leaf(5, 7)
+    y = x * 1
+    y *= w
+    y **= 2
+    y.sum().backward()  # (x w)^2
+    assert x.grad.tolist() == [2 * 2 * 25, 2 * 3 * 49] and w.grad.tolist() == [2 * 5 * 4, 2 * 7 * 9]
+
+
+@pytest.mark.parametrize(("change", "expected"), [
+    (lambda x: x.__isub__(1), [0, 1, 2]), (lambda x: x.__imul__(2), [2, 4, 6]),
+    (lambda x: x.__itruediv__(2), [0.5, 1, 1.5]),
+    (lambda x: x.__ifloordiv__(2), [0, 1, 1]), (lambda x: x.__imod__(2), [1, 0, 1]),
+    (lambda x: x.__ipow__(2), [1, 4, 9]),
+    (lambda x: x.__imatmul__(np.eye(3)), [1, 2, 3]), (lambda x: x.sub_(1, alpha=2), [-1, 0, 1]),
+    (lambda x: x.mul_(2).div_(4), [0.5, 1, 1.5]), (lambda x: x.pow_(2), [1, 4, 9]),
+    (lambda x: x.clamp_(min=2), [2, 2, 3]),
+    (lambda x: x.zero_(), [0, 0, 0]), (lambda x: x.fill_(4), [4, 4, 4]), (lambda x: x.fill_(Tensor(4.0)), [4, 4, 4]),
+    (lambda x: x.copy_(Tensor(7)), [7, 7, 7]), (lambda x: x.copy_([1, 0, 1]), [1, 0, 1]),
+    (lambda x: x.addcmul_(x, x, value=2), [3, 10, 21]), (lambda x: x.addcdiv_(x, x, value=2), [3, 4, 5]),
+    (lambda x: x.exp_().log_(), [1, 2, 3]), (lambda x: x.neg_().abs_(), [1, 2, 3]), (lambda x: x.relu_(), [1, 2, 3]),
+    (lambda x: x.masked_fill_(x > 2, 0), [1, 2, 0]), (lambda x: x.lerp_(plain(3, 4, 5), 0.5), [2, 3, 4]),
+    (lambda x: x.add_(1).requires_grad_(), [2, 3, 4]), (lambda x: x.copy_(np.array([9, 8, 7])), [9, 8, 7]),
+])
+def test_methods(change, expected):
+    x = plain(1, 2, 3)
+    assert change(x) is x and x.dtype == "float64"
+    np.testing.assert_allclose(x.tolist(), expected)
+
+
+def test_booleans_and_integers():
+    mask = Tensor([True, False])
+    mask &= Tensor([True, True])
+    mask |= Tensor([False, True])
+    mask ^= Tensor([True, False])
+    assert mask.tolist() == [False, True]
+    n = Tensor([5, 7])
+    n //= 2
+    n += Tensor([1])
+    assert n.tolist() == [3, 4] and n.dtype == "int64"
+
+
+def test_random_in_place():
+    tg.manual_seed(0)
+    x = tg.zeros(2000)
+    assert abs(x.normal_(3.0, 0.1).mean().item() - 3) < 0.02 and abs(x.uniform_(2, 4).std().item() - 0.577) < 0.03
+    assert set(x.bernoulli_(0.25).tolist()) == {0.0, 1.0} and abs(x.mean().item() - 0.25) < 0.05
+    w = nn.Parameter(tg.zeros(3))
+    with no_grad():
+        assert w.normal_() is w and w.requires_grad and w.is_leaf
+
+
+def test_gradient_descent_by_hand():
+    model = nn.Linear(3, 1)
+    x, before = tg.randn(8, 3), [p.clone().detach() for p in model.parameters()]
+    F.mse_loss(model(x), tg.ones(8, 1)).backward()
+    with no_grad():
+        for p in model.parameters():
+            p -= 0.1 * p.grad
+    for p, b in zip(model.parameters(), before, strict=True):
+        np.testing.assert_allclose(p.numpy(), b.numpy() - 0.1 * p.grad.numpy(), rtol=1e-6)
+    model.weight.grad.zero_()
+    assert not model.weight.grad.any()
+
+
+def test_in_place_activations():
+    x = plain(-1, 1)
+    y = F.relu(x, inplace=True)
+    assert y is x and x.tolist() == [0, 1]
+    w = leaf(-1, 2)
+    h = w * 2
+    F.relu(h, inplace=True)
+    (h * h).sum().backward()
+    assert w.grad.tolist() == [0, 16]
+    with pytest.raises(RuntimeError, match="relu_: a leaf that requires grad"):
+        F.relu(w, inplace=True)
+
+
+def test_detach_in_place():
+    x = leaf(1, 2)
+    y = (x * 2).detach_()
+    assert y.is_leaf and not y.requires_grad
+
+
+def test_under_no_grad_a_computed_tensor_is_not_overwritten():
+    y = leaf(1, 2) * 2
+    with no_grad(), pytest.raises(RuntimeError, match="computed by mul, whose rule may need its values"):
+        y += 1
+
+
+def test_second_order_through_a_change():
+    x = leaf(1.0, 2.0)
+    y = x * x
+    y *= x
+    (g,) = y.sum().gradient(x, create_graph=True)
+    (h,) = g.sum().gradient(x)
+    assert g.tolist() == [3, 12] and h.tolist() == [6, 12]

@@ -1,0 +1,253 @@
+"""Options, devices and functions by the names that they have in PyTorch, NumPy and tinygrad."""
+
+import ast
+import inspect
+
+import numpy as np
+import pytest
+
+import nn
+import nn.functional as F
+import optim
+import tinygrad_like as tg
+from tinygrad_like import Tensor, habits, methods, names, ops
+
+
+def x23():
+    return Tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
+
+
+SAME = {
+    "sum": (lambda x: x.sum(dim=1, keepdims=True), lambda x: x.sum(axis=1, keepdim=True)),
+    "var": (lambda x: x.var(dim=0, unbiased=False), lambda x: x.var(axis=0, correction=0)),
+    "std": (lambda x: x.std(ddof=0), lambda x: x.std(correction=0)),
+    "unsqueeze": (lambda x: x.unsqueeze(dim=0), lambda x: x.unsqueeze(0)),
+    "squeeze": (lambda x: x.unsqueeze(0).squeeze(dim=0), lambda x: x),
+    "transpose": (lambda x: x.transpose(dim0=0, dim1=1), lambda x: x.T),
+    "flatten": (lambda x: x.flatten(start_dim=0, end_dim=1), lambda x: x.reshape(-1)),
+    "permute": (lambda x: x.permute(dims=(1, 0)), lambda x: x.T),
+    "flip": (lambda x: x.flip(dims=(0,)), lambda x: x.flip(0)),
+    "roll": (lambda x: x.roll(shifts=1, dims=1), lambda x: x.roll(1, 1)),
+    "gather": (lambda x: x.gather(dim=1, index=Tensor([[2], [0]])), lambda x: x.gather(1, Tensor([[2], [0]]))),
+    "softmax": (lambda x: x.softmax(dim=0), lambda x: x.softmax(0)),
+    "argmax": (lambda x: x.argmax(dim=1, keepdim=True), lambda x: x.argmax(axis=1, keepdim=True)),
+    "sort": (lambda x: x.sort(dim=1)[0], lambda x: x.sort(1)[0]),
+    "topk": (lambda x: x.topk(2, dim=1)[1], lambda x: x.topk(2, 1)[1]),
+    "split": (lambda x: x.split(split_size=1, dim=1)[2], lambda x: x.split(1, 1)[2]),
+    "chunk": (lambda x: x.chunk(3, dim=1)[0], lambda x: x.chunk(3, 1)[0]),
+    "cumsum": (lambda x: x.cumsum(dim=1), lambda x: x.cumsum(1)),
+    "clamp": (lambda x: x.clamp(min=2, max=4), lambda x: x.clip(2, 4)),
+    "clamp min": (lambda x: x.clamp(min=3), lambda x: x.clip(3)),
+    "norm": (lambda x: x.norm(2, dim=1), lambda x: x.square().sum(1).sqrt()),
+    "norm p": (lambda x: x.norm(p=1, dim=1), lambda x: x.abs().sum(1)),
+    "norm inf": (lambda x: x.norm(float("inf")), lambda x: x.max()),
+    "norm 3": (lambda x: x.norm(3), lambda x: (x**3).sum() ** (1 / 3)),
+    "cat": (lambda x: x.cat(x, dim=1), lambda x: ops.cat(x, x, axis=1)),
+    "expand": (lambda x: x.expand(size=(4, 2, 3)), lambda x: x.expand(4, 2, 3)),
+    "max": (lambda x: x.max(keepdims=True), lambda x: x.max(keepdim=True)),
+    "min of two": (lambda x: x.min(x * 0 + 3), lambda x: x.minimum(3.0)),
+    # functions of the package
+    "tg.sum": (lambda x: tg.sum(x, dim=1), lambda x: x.sum(1)),
+    "tg.mean": (lambda x: tg.mean(x, 1, True), lambda x: x.mean(1, True)),
+    "tg.cat": (lambda x: tg.cat([x, x], dim=1), lambda x: ops.cat(x, x, axis=1)),
+    "tg.cat by position": (lambda x: tg.cat((x, x), 1), lambda x: ops.cat(x, x, axis=1)),
+    "tg.stack": (lambda x: tg.stack([x, x], dim=-1), lambda x: ops.stack(x, x, axis=-1)),
+    "tg.where": (lambda x: tg.where(x > 2, x, tg.zeros_like(x)), lambda x: (x > 2).where(x, 0.0)),
+    "tg.matmul": (lambda x: tg.matmul(x, x.t()), lambda x: x @ x.T),
+    "tg.mm": (lambda x: tg.mm(x, x.T), lambda x: x @ x.T),
+    "tg.exp": (lambda x: tg.exp(x), lambda x: x.exp()),
+    "tg.flatten": (lambda x: tg.flatten(x, 0), lambda x: x.reshape(6)),
+    "tg.gather": (lambda x: tg.gather(x, 1, Tensor([[2], [0]])), lambda x: x.gather(1, Tensor([[2], [0]]))),
+    "tg.clamp": (lambda x: tg.clamp(x, 2, 4), lambda x: x.clip(2, 4)),
+    "tg.norm": (lambda x: tg.norm(x), lambda x: x.norm()),
+    "tg.full_like": (lambda x: tg.full_like(x, 2.0), lambda x: x * 0 + 2),
+    "tg.transpose": (lambda x: tg.transpose(x, 0, 1), lambda x: x.T),
+    "tg.einsum": (lambda x: tg.einsum("ij,kj->ik", x, x), lambda x: x @ x.T),
+    "tg.add": (lambda x: tg.add(x, x, alpha=2), lambda x: x * 3),
+    "tg.index_select": (lambda x: tg.index_select(x, 1, Tensor([2, 0])), lambda x: x[:, [2, 0]]),
+    "tg.arange": (lambda x: tg.arange(6, dtype=tg.float).view(2, 3), lambda x: Tensor.arange(6).float().reshape(2, 3)),
+    "tg.tensor": (lambda x: tg.tensor(x.tolist(), device="cpu"), lambda x: x),
+    # nn.functional
+    "F.softmax": (lambda x: F.softmax(x, dim=1, dtype=tg.float32), lambda x: x.softmax(1)),
+    "F.relu": (lambda x: F.relu(x - 3, inplace=True), lambda x: (x - 3).relu()),
+    "F.cross_entropy": (lambda x: F.cross_entropy(input=x, target=Tensor([0, 1])),
+                        lambda x: ops.cross_entropy(x, Tensor([0, 1]))),
+    "F.dropout": (lambda x: F.dropout(x, p=0.5, training=False, inplace=True), lambda x: x),
+    "F.pad": (lambda x: F.pad(x, (1, 0), value=2.0), lambda x: x.pad(((0, 0), (1, 0)), value=2.0)),
+    "F.normalize": (lambda x: F.normalize(x, dim=1), lambda x: x / x.norm(axis=1, keepdim=True)),
+    "F.cosine_similarity": (lambda x: F.cosine_similarity(x, 2 * x, dim=1), lambda x: tg.ones(2)),
+    # other names of methods
+    "view_as": (lambda x: Tensor.arange(6).float().view_as(x), lambda x: Tensor.arange(6).float().reshape(2, 3)),
+    "expand_as": (lambda x: x[:1].expand_as(x), lambda x: ops.cat(x[:1], x[:1])),
+    "narrow": (lambda x: x.narrow(1, 1, 2), lambda x: x[:, 1:]),
+    "narrow from the end": (lambda x: x.narrow(-1, -2, 1), lambda x: x[:, 1:2]),
+    "select": (lambda x: x.select(1, 2), lambda x: x[:, 2]),
+    "t": (lambda x: x.t().t(), lambda x: x),
+    "gt": (lambda x: x.gt(2), lambda x: x > 2),
+    "new_zeros": (lambda x: x.new_zeros(2, 3) + x.new_ones((2, 3)), lambda x: x * 0 + 1),
+    "tile": (lambda x: x.tile(2), lambda x: ops.cat(x, x, axis=1)),
+    "addmm": (lambda x: tg.addmm(tg.ones(2), x, x.T, alpha=2), lambda x: 1 + 2 * (x @ x.T)),
+    "type": (lambda x: x.type(tg.int64).type_as(x), lambda x: x),
+    "to": (lambda x: x.to("cpu").to(tg.device("cpu"), tg.float64).cpu().to(x), lambda x: x),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_it_means_the_same(case):
+    theirs, ours = SAME[case]
+    found, expected = theirs(x23()), ours(x23())
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_every_method_with_an_axis_takes_dim_and_keepdims():
+    checked = 0
+    for cls, module in ((methods.Methods, methods), (names.Names, names)):
+        tree = ast.parse(inspect.getsource(module))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and {"axis", "keepdim"} & {a.arg for a in node.args.args}:
+                f = vars(cls).get(node.name)
+                if f is None:
+                    continue
+                kinds = [p.kind for p in inspect.signature(f).parameters.values()]
+                assert inspect.Parameter.VAR_KEYWORD in kinds, node.name
+                checked += 1
+    assert checked > 30
+
+
+def test_an_own_name_costs_no_second_call():
+    """The method that took other names in is the one that was written, with a line more."""
+    assert Tensor.sum.__code__.co_filename == methods.__file__ and Tensor.view is Tensor.reshape
+    assert Tensor.sum.__qualname__ == "Tensor.sum"
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda x: x.sum(dim=0, axis=1), "sum: dim and axis are the same; give one of them"),
+    (lambda x: x.sum(dims_=0), "sum: unknown argument 'dims_'; it takes axis, keepdim"),
+    (lambda x: x.max(dim=1), r"max: in PyTorch dim=1 gives values and indices; write x.max\(axis=1\) .*x.argmax\(1\)"),
+    (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
+    (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
+    (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
+    (lambda x: x.half(), "'half'; float32 and float64 are supported"),
+    (lambda x: x.max(axis=1).indices, r"max and min give values only; write x.argmax\(axis\)"),
+    (lambda x: x.cuda(), "there is only the CPU; leave it out"),
+    (lambda x: tg.save(x, "file"), "tinygrad_like.training.save_weights"),
+    (lambda x: tg.nothing, "module 'tinygrad_like' has no attribute 'nothing'"),
+    (lambda x: x.nothing, "'Tensor' object has no attribute 'nothing'"),
+])
+def test_what_is_wrong_is_said(call, text):
+    with pytest.raises((TypeError, AttributeError), match=text):
+        call(x23())
+
+
+def test_other_devices_are_errors():
+    model = nn.Linear(2, 3)
+    for call in (lambda: x23().to("cuda"), lambda: tg.device("cuda:0"), lambda: tg.zeros(2, device="mps"),
+                 lambda: model.to("cuda"), lambda: nn.Linear(2, 2, device="cuda")):
+        with pytest.raises(RuntimeError, match="there is only the CPU, not '(cuda|mps)"):
+            call()
+    assert model.to("cpu") is model and model.to(tg.device("cpu")).cpu() is model
+    assert x23().device == "cpu" and x23().device.type == "cpu" and not tg.cuda.is_available()
+    device = tg.device("cuda" if tg.cuda.is_available() else "cpu")
+    x = x23()
+    assert x.to(device) is x and x.to(x.dtype) is x and tg.zeros(2, device=device).device == device
+
+
+def test_layers_take_device_dtype_and_inplace():
+    layer = nn.Linear(2, 3, device="cpu", dtype=tg.float64)
+    assert layer.weight.dtype == tg.float64
+    assert repr(nn.ReLU(inplace=True)) == repr(nn.ReLU(True)) == "ReLU()"
+    assert nn.LeakyReLU(0.2, inplace=True).negative_slope == nn.LeakyReLU(0.2, True).negative_slope == 0.2
+    assert nn.Dropout(0.3, inplace=True).p == 0.3
+    with pytest.raises(TypeError):
+        nn.Linear(2, 3, True, "float32", 3)
+    optim.Adam(layer.parameters(), lr=0.1, fused=True, foreach=None)
+
+
+def test_size_is_a_number_and_a_method():
+    x = x23()
+    assert x.size == 6 and x.size() == (2, 3) and x.size(0) == 2 and x.size(-1) == x.size(dim=1) == 3
+    assert x.size // 2 == 3 and type(x.size // 2) is int and f"{x.size}" == "6"
+    with pytest.raises(IndexError, match="size: axis 2 is out of range"):
+        x.size(2)
+    assert x.dim() == 2 and x.nelement() == x.numel() == 6 and x.element_size() == 4
+
+
+def test_values_are_not_unpacked_as_a_pair():
+    x = x23()
+    assert x.max(1).tolist() == [5, 6] and x.max(1).values.tolist() == [5, 6] and x.max(1).sum().item() == 11
+    for call in (lambda: [a for a in x.max(1)], lambda: x.min(1)[1], lambda: tg.max(x, 1)[0]):
+        with pytest.raises(TypeError, match=r"x\.argmax\(axis=1\) for the indices"):
+            call()
+    with pytest.raises(TypeError, match="no pair of values and indices"):
+        _, predicted = x.max(1)
+    with pytest.raises(TypeError, match="no pair of values and indices"):
+        _, predicted = tg.max(x, 1)
+    a, b = x.max(axis=1)  # said in our words, it is an ordinary Tensor
+    assert (a.item(), b.item()) == (5, 6) and x.max(axis=1)[0].item() == 5
+    w = Tensor(x, requires_grad=True)
+    (w.max(1) * 2).sum().backward()
+    assert w.grad.tolist() == [[0, 2, 0], [0, 0, 2]]
+
+
+def test_none_is_equal_to_no_tensor():
+    x = x23()
+    assert (x == None) is False and (x != None) is True and x.grad is None  # noqa: E711
+
+
+def test_random_functions():
+    tg.manual_seed(3)
+    assert tg.randint(0, 4, (100,)).max().item() == 3 and tg.randint(3, (5,)).shape == (5,)
+    assert tg.randint(low=2, high=3, size=(2, 2)).tolist() == [[2, 2], [2, 2]]
+    assert tg.normal(5.0, 0.1, size=(50,)).mean().item() == pytest.approx(5, abs=0.1)
+    assert tg.normal(tg.zeros(3), tg.ones(3)).shape == (3,)
+    assert tg.bernoulli(tg.tensor([0.0, 1.0])).tolist() == [0, 1]
+    assert tg.randn(size=(2, 3)).shape == tg.rand(2, 3).shape == (2, 3)
+    with pytest.raises(TypeError, match="randint: takes"):
+        tg.randint(3, 4)
+
+
+def test_dtypes_constants_and_kinds():
+    assert tg.long == tg.int64 == np.int64 and tg.float == tg.float32 and tg.double == tg.float64 and tg.int == tg.int32
+    assert tg.zeros(2, dtype=tg.long).dtype == "int64" and tg.is_tensor(tg.eye(2)) and not tg.is_tensor(2)
+    assert tg.finfo(tg.float32).eps == np.finfo(np.float32).eps and tg.inf == np.inf
+    from tinygrad_like import cat, eye, full, linspace, ones, randn, zeros  # noqa: F401  each can be imported
+    a = np.ones(2, np.float32)
+    t = tg.as_tensor(a)
+    a[0] = 5
+    assert t.tolist() == [5, 1] and tg.as_tensor(t) is t and tg.as_tensor([1, 2]).dtype == tg.int64
+
+
+def test_autograd_grad():
+    x, y = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0], requires_grad=True)
+    (g,) = tg.autograd.grad((x**3).sum(), x, create_graph=True)
+    (h,) = tg.autograd.grad(g, [x], grad_outputs=tg.ones_like(g))
+    assert g.tolist() == [3, 12] and h.tolist() == [6, 12]
+    assert tg.autograd.grad((x * 2).sum(), [x, y], allow_unused=True)[1] is None
+    a, b = tg.autograd.grad([(x * y).sum(), x * 2], [x, y], grad_outputs=[None, tg.tensor([1.0, 10.0])])
+    assert a.tolist() == [5, 23] and b.tolist() == [3]
+    with pytest.raises(ValueError, match="does not depend on target 1"):
+        tg.autograd.grad((x * 2).sum(), [x, y])
+    with pytest.raises(ValueError, match="needs gradient="):
+        tg.autograd.grad([x * 2, (x * 2).sum()], [x])
+    with pytest.raises(ValueError, match="target 0, a list"):
+        (x * 2).sum().gradient([x])
+
+
+def test_gradients_of_dicts_lists_and_tuples():
+    found = tg.grad(lambda p: (p["w"] ** 2).sum() * p["b"][0])({"w": tg.tensor([1.0, 2.0]), "b": [tg.tensor(3.0)]})
+    assert found["w"].tolist() == [6, 12] and found["b"][0].item() == 5
+    value, (a, b) = tg.value_and_grad(lambda p, q: (p[0] * q).sum(), (0, 1))((tg.tensor([2.0]),), [4.0])
+    assert value.item() == 8 and a[0].tolist() == [4] and b.tolist() == [2]
+
+
+def test_tables_name_what_exists():
+    takers = {p for f in (*vars(methods.Methods).values(), *vars(names.Names).values()) if inspect.isfunction(f)
+              for p in inspect.signature(f).parameters}
+    takers |= {n for op in vars(ops).values() if hasattr(op, "inputs") for n in (*op.inputs, *op.options)}
+    for module in (ops, tg.creation):
+        for f in (*vars(module).values(), *vars(tg.creation.Creation).values()):
+            f = getattr(f, "__func__", f)
+            takers |= set(inspect.signature(f).parameters) if inspect.isfunction(f) else set()
+    for other, targets in habits.OPTIONS.items():
+        assert takers & set(targets), f"nothing has an option that {other} could mean"

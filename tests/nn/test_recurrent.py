@@ -1,0 +1,139 @@
+"""Recurrent layers by hand, by their cells, and against PyTorch's."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import nn
+from tinygrad_like import Tensor, gradcheck, manual_seed
+
+LAYERS = ["RNN", "LSTM", "GRU"]
+OPTIONS = [{}, {"num_layers": 2}, {"bias": False}, {"batch_first": True}, {"bidirectional": True},
+           {"num_layers": 2, "bidirectional": True, "batch_first": True, "bias": False}]
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def test_two_steps_of_a_gru_by_hand():
+    gru = nn.GRU(1, 1)
+    for p, values in zip(gru.parameters(), ([1, 2, 3], [0.5, -1, 2], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]), strict=True):
+        p.assign(np.array(values, np.float32).reshape(p.shape))
+    h, expected = 0.0, []
+    for x in (0.5, -1.0):
+        r = sigmoid(x + 0.1 + 0.5 * h + 0.4)
+        z = sigmoid(2 * x + 0.2 - h + 0.5)
+        n = np.tanh(3 * x + 0.3 + r * (2 * h + 0.6))
+        h = (1 - z) * n + z * h
+        expected.append(h)
+    y, last = gru(Tensor([[0.5], [-1.0]]))
+    np.testing.assert_allclose(y.detach().numpy()[:, 0], expected, rtol=1e-5)
+    assert last.shape == (1, 1) and last.item() == y[1].item()
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_its_cell_step_by_step(name):
+    manual_seed(0)
+    layer, cell = getattr(nn, name)(3, 4), getattr(nn, f"{name}Cell")(3, 4)
+    cell.load_state_dict({k.removesuffix("_l0"): v for k, v in layer.state_dict().items()})
+    x, state, outputs = Tensor.randn(5, 2, 3), None, []
+    for t in range(5):
+        state = cell(x[t], state)
+        outputs.append((state[0] if name == "LSTM" else state).detach().numpy())
+    y, last = layer(x)
+    np.testing.assert_allclose(y.detach().numpy(), outputs, atol=1e-6)
+    ends = zip(last, state, strict=True) if name == "LSTM" else [(last, state)]
+    for a, b in ends:
+        np.testing.assert_allclose(a[0].detach().numpy(), b.detach().numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_gradients(name):
+    manual_seed(0)
+    layer = getattr(nn, name)(2, 3, num_layers=2, bidirectional=True).double()
+    names = [n for n, _ in layer.named_parameters()]
+
+    def run(x, *values):
+        y, last = nn.functional_call(layer, dict(zip(names, values, strict=True)), x)
+        return y.sum(axis=(0, 1)).square() + sum(s.sum() for s in (last if name == "LSTM" else (last,)))
+
+    assert gradcheck(run, np.random.default_rng(0).standard_normal((3, 2, 2)), *[p.data for p in layer.parameters()])
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layouts_and_states(name):
+    manual_seed(0)
+    layer = getattr(nn, name)(3, 4, 2)
+    first = copy.deepcopy(layer)
+    first.batch_first = True
+    x = Tensor.randn(5, 2, 3)
+    y, last = layer(x)
+    z, _ = first(x.transpose(0, 1))
+    np.testing.assert_array_equal(y.detach().numpy(), z.detach().transpose(0, 1).numpy())
+    alone, _ = layer(x[:, 0])
+    np.testing.assert_allclose(alone.detach().numpy(), y.detach().numpy()[:, 0], atol=1e-6)
+    half, state = layer(x[:2])  # a sequence in two parts
+    rest, _ = layer(x[2:], state)
+    np.testing.assert_allclose(rest.detach().numpy(), y.detach().numpy()[2:], atol=1e-6)
+    parts = last if name == "LSTM" else (last,)
+    assert half.shape == (2, 2, 4) and all(part.shape == (2, 2, 4) for part in parts)
+    assert pickle.loads(pickle.dumps(layer)).state_dict().keys() == layer.state_dict().keys()
+    layer.flatten_parameters()
+
+
+def test_dropout_between_layers_only_in_training():
+    manual_seed(0)
+    layer, x = nn.LSTM(3, 4, 2, dropout=0.5), Tensor.randn(5, 2, 3)
+    assert (layer(x)[0] != layer(x)[0]).any()
+    layer.eval()
+    assert (layer(x)[0] == layer(x)[0]).all()
+
+
+def test_repr():
+    assert repr(nn.LSTM(3, 4, 2, bidirectional=True)) == "LSTM(3, 4, num_layers=2, bidirectional=True)"
+    assert repr(nn.GRUCell(3, 4, bias=False)) == "GRUCell(3, 4, bias=False)"
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: nn.LSTM(0, 4), "LSTM: input_size must be a positive integer"),
+    (lambda: nn.RNN(3, 4, nonlinearity="gelu"), "RNN: nonlinearity must be 'tanh' or 'relu', got 'gelu'"),
+    (lambda: nn.GRU(3, 4, dropout=2.0), "GRU: .*2.0"),
+    (lambda: nn.GRU(3, 4)(Tensor.zeros(5, 2, 4)), r"GRU: takes \(length, batch, 3\) .* got shape \(5, 2, 4\)"),
+    (lambda: nn.GRU(3, 4)(Tensor.zeros(0, 2, 3)), "GRU: the sequence is empty"),
+    (lambda: nn.GRU(3, 4)(Tensor.zeros(5, 2, 3), Tensor.zeros(1, 3, 4)),
+     r"GRU: the initial state must have shape \(1, 2, 4\), got \(1, 3, 4\)"),
+    (lambda: nn.LSTMCell(3, 4)(Tensor.zeros(2, 5)), r"LSTMCell: takes \(batch, 3\) or \(3,\), got shape \(2, 5\)"),
+])
+def test_errors(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", [*LAYERS, "RNN relu"])
+def test_values_and_gradients_are_pytorchs(name, options):
+    import torch
+
+    if name == "RNN relu":
+        name, options = "RNN", {**options, "nonlinearity": "relu"}
+    theirs, ours = getattr(torch.nn, name)(3, 5, **options), getattr(nn, name)(3, 5, **options)
+    assert list(theirs.state_dict()) == list(ours.state_dict())
+    ours.load_state_dict({k: v.numpy() for k, v in theirs.state_dict().items()})
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 4, 3)).astype(np.float32)
+    h = rng.standard_normal((options.get("num_layers", 1) * (1 + options.get("bidirectional", False)), 4, 5))
+    h = h.astype(np.float32)
+    given = [(t(h, requires_grad=True), t(0.5 * h, requires_grad=True)) for t in (torch.tensor, Tensor)]
+    found = []
+    for layer, t, states in ((theirs, torch.tensor, given[0]), (ours, Tensor, given[1])):
+        xs = t(x, requires_grad=True)
+        y, last = layer(xs, states if name == "LSTM" else states[0])
+        total = (y * y).sum() + sum((s * s).sum() for s in (last if name == "LSTM" else (last,)))
+        total.backward()
+        found.append([y.detach(), xs.grad, states[0].grad, *(p.grad for p in layer.parameters())])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=2e-5)

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+import nn
+from tinygrad_like import Tensor
+
+
+def model():
+    m = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    (m(Tensor.ones(4, 2)) * 10).sum().backward()
+    return m
+
+
+def test_clipping():
+    m = model()
+    norm = nn.utils.clip_grad_norm_(m.parameters(), max_norm=1.0)
+    assert isinstance(norm, Tensor) and norm.item() > 1
+    assert np.sqrt(sum((p.grad.numpy() ** 2).sum() for p in m.parameters())) == pytest.approx(1, rel=1e-4)
+    nn.utils.clip_grad_value_(m.parameters(), 0.01)
+    assert max(abs(p.grad.numpy()).max() for p in m.parameters()) <= 0.01
+    x = Tensor([3.0, 4.0], requires_grad=True)
+    (x * x / 2).sum().backward()
+    assert nn.utils.clip_grad_norm_(x, 1.0).item() == 5 and x.grad.norm().item() == pytest.approx(1, rel=1e-5)
+
+
+def test_one_vector():
+    m = model()
+    v = nn.utils.parameters_to_vector(m.parameters())
+    assert v.shape == (13,) and v.requires_grad
+    nn.utils.vector_to_parameters(Tensor.arange(13).float(), m.parameters())
+    assert m[0].weight.tolist() == [[0, 1], [2, 3], [4, 5]] and m[1].bias.tolist() == [12]
+    with pytest.raises(ValueError, match=r"have 13 numbers, but vec has shape \(12,\)"):
+        nn.utils.vector_to_parameters(Tensor.zeros(12), m.parameters())
+    assert m[1].bias.tolist() == [12]

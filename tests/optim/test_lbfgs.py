@@ -1,0 +1,97 @@
+"""L-BFGS: it finds minima that gradient descent does not, and does what PyTorch's does."""
+
+import numpy as np
+import pytest
+
+import optim
+from tinygrad_like import Tensor
+
+
+def rosenbrock(x):
+    return ((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2).sum()
+
+
+def minimize(optimizer, x, loss=rosenbrock, steps=10):
+    def closure():
+        optimizer.zero_grad()
+        value = loss(x)
+        value.backward()
+        return value
+
+    return [optimizer.step(closure).item() for _ in range(steps)]
+
+
+def start(dtype="float64"):
+    return Tensor(np.array([-1.2, 1.0, 0.5, -0.3]), requires_grad=True, dtype=dtype)
+
+
+def test_it_finds_the_minimum_of_rosenbrocks_function():
+    x = Tensor([-1.2, 1.0], requires_grad=True, dtype="float64")
+    losses = minimize(optim.LBFGS([x], line_search_fn="strong_wolfe"), x)
+    assert losses[-1] < 1e-8
+    np.testing.assert_allclose(x.data, 1, atol=1e-4)
+
+
+def test_a_quadratic_of_n_numbers_takes_about_n_iterations():
+    a = np.diag([1.0, 3.0, 10.0]) + 0.1
+    x = Tensor([1.0, -2.0, 3.0], requires_grad=True, dtype="float64")
+    optimizer = optim.LBFGS([x], max_iter=8, line_search_fn="strong_wolfe")
+    minimize(optimizer, x, lambda x: (x @ a @ x) / 2, steps=1)
+    assert np.abs(x.data).max() < 1e-4
+
+
+def test_the_state_continues():
+    x = start()
+    optimizer = optim.LBFGS([x], lr=0.1, max_iter=3)
+    minimize(optimizer, x, steps=3)
+    y = Tensor(x.data, requires_grad=True)
+    other = optim.LBFGS([y], lr=0.1, max_iter=3)
+    other.load_state_dict(optimizer.state_dict())
+    assert minimize(optimizer, x, steps=3) == minimize(other, y, steps=3)
+    z = Tensor([1.0], requires_grad=True)
+    with pytest.raises(ValueError, match="history|numbers|shape"):
+        optim.LBFGS([z]).load_state_dict(optimizer.state_dict())
+
+
+def test_an_exception_changes_nothing():
+    x = start()
+    optimizer = optim.LBFGS([x], max_iter=4, lr=0.1)
+    minimize(optimizer, x, steps=1)
+    before, calls = x.data.copy(), []
+
+    def closure():
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        optimizer.zero_grad()
+        value = rosenbrock(x)
+        value.backward()
+        return value
+
+    iterations = optimizer.iterations
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step(closure)
+    assert np.array_equal(x.data, before) and optimizer.iterations == iterations
+
+
+def test_misuse():
+    x = start()
+    with pytest.raises(TypeError, match="needs a closure"):
+        optim.LBFGS([x]).step()
+    with pytest.raises(ValueError, match="line_search_fn"):
+        optim.LBFGS([x], line_search_fn="wolfe")
+    with pytest.raises(ValueError, match="one group"):
+        optim.LBFGS([{"params": [x]}, {"params": [start()]}])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", [dict(lr=0.01), dict(lr=0.1, max_iter=4), dict(line_search_fn="strong_wolfe"),
+                                     dict(line_search_fn="strong_wolfe", max_iter=5, history_size=3),
+                                     dict(lr=0.02, max_iter=7, history_size=2)])
+def test_losses_are_pytorchs(options):
+    torch = pytest.importorskip("torch")
+    x, y = start(), torch.tensor(start().tolist(), requires_grad=True, dtype=torch.float64)
+    y.data.copy_(torch.tensor(x.data))
+    ours, theirs = optim.LBFGS([x], **options), torch.optim.LBFGS([y], **options)
+    np.testing.assert_allclose(minimize(ours, x, steps=6), minimize(theirs, y, steps=6), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(x.data, y.detach().numpy(), rtol=1e-6)

@@ -1,0 +1,71 @@
+"""Schedulers set the rates that PyTorch's set."""
+
+import pytest
+
+import optim
+from optim import lr_scheduler
+from tinygrad_like import Tensor
+
+
+def optimizers(cls="SGD", **options):
+    return getattr(optim, cls)([Tensor([1.0], requires_grad=True)], lr=0.5, **options)
+
+
+def rates(optimizer, scheduler, count=12):
+    found = []
+    for _ in range(count):
+        found.append((scheduler.get_last_lr()[0], optimizer.param_groups[0].get("momentum"),
+                      optimizer.param_groups[0].get("betas")))
+        scheduler.step()
+    return found
+
+
+CASES = {
+    "StepLR": dict(step_size=3, gamma=0.5), "MultiStepLR": dict(milestones=[2, 5, 6], gamma=0.1),
+    "ExponentialLR": dict(gamma=0.9), "LinearLR": dict(), "CosineAnnealingLR": dict(T_max=5, eta_min=0.01),
+    "LambdaLR": dict(lr_lambda=lambda epoch: 1 / (1 + epoch)), "OneCycleLR": dict(max_lr=1.0, total_steps=20),
+}
+
+
+def test_by_hand():
+    optimizer = optimizers()
+    scheduler = lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    assert [r for r, *_ in rates(optimizer, scheduler, 5)] == [0.5, 0.5, 0.25, 0.25, 0.125]
+    optimizer.load_state_dict(optimizer.state_dict())
+    other = lr_scheduler.StepLR(optimizers(), step_size=2, gamma=0.5)
+    other.load_state_dict(scheduler.state_dict())
+    assert other.get_last_lr() == scheduler.get_last_lr()
+
+
+def test_a_plateau():
+    optimizer = optimizers()
+    scheduler = lr_scheduler.ReduceLROnPlateau(optimizer, patience=1, factor=0.5, min_lr=0.2)
+    for metric in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0):
+        scheduler.step(metric)
+    assert scheduler.get_last_lr() == [0.2]
+
+
+def test_misuse():
+    with pytest.raises(TypeError, match="takes an Optimizer"):
+        lr_scheduler.StepLR(3, 2)
+    scheduled = optim.SGD([Tensor([1.0], requires_grad=True)], lr=optim.schedule.constant(0.1))
+    with pytest.raises(TypeError, match="already a schedule"):
+        lr_scheduler.StepLR(scheduled, 2)
+    with pytest.raises(ValueError, match="give total_steps"):
+        lr_scheduler.OneCycleLR(optimizers(), 0.1)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Detected call of")
+@pytest.mark.parametrize("cls", ["SGD", "Adam"])
+@pytest.mark.parametrize("name", CASES)
+def test_rates_are_pytorchs(name, cls):
+    torch = pytest.importorskip("torch")
+    options = {"momentum": 0.9} if cls == "SGD" else {}
+    ours = optimizers(cls, **options)
+    theirs = getattr(torch.optim, cls)([torch.zeros(1, requires_grad=True)], lr=0.5, **options)
+    found = rates(ours, getattr(lr_scheduler, name)(ours, **CASES[name]))
+    expected = rates(theirs, getattr(torch.optim.lr_scheduler, name)(theirs, **CASES[name]))
+    for (rate, momentum, betas), (rate_, momentum_, betas_) in zip(found, expected, strict=True):
+        assert rate == pytest.approx(rate_, rel=1e-9)
+        assert momentum == pytest.approx(momentum_) and betas == pytest.approx(betas_)

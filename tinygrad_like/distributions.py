@@ -1,0 +1,375 @@
+"""Probability distributions with PyTorch's names: `Normal(mean, std).log_prob(x)`.
+
+The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients flow to them from `log_prob`,
+`entropy`, `kl_divergence` and `rsample`, not from `sample`. A sample has shape (*sample_shape, *batch_shape,
+*event_shape). Constructors raise ValueError for parameters that define no distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import ops, random
+from .autograd import no_grad
+from .methods import plain_shape
+from .tensor import Tensor, wrap
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+class Distribution:
+    """The base: what a distribution does not define raises NotImplementedError."""
+
+    batch_shape: tuple[int, ...] = ()
+    event_shape: tuple[int, ...] = ()
+    has_rsample = False
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """A sample as a differentiable function of the parameters and of noise (Kingma and Welling 2014)."""
+        raise self._without("rsample")
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """A sample, off the graph."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def log_prob(self, value: Any) -> Tensor:
+        """The logarithm of the density, or of the probability, at `value`."""
+        raise self._without("log_prob")
+
+    def entropy(self) -> Tensor:
+        """-E[log p], in nats."""
+        raise self._without("entropy")
+
+    def cdf(self, value: Any) -> Tensor:
+        """The probability of at most `value`."""
+        raise self._without("cdf")
+
+    @property
+    def mean(self) -> Tensor:
+        raise self._without("mean")
+
+    @property
+    def variance(self) -> Tensor:
+        raise self._without("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return self.variance.sqrt()
+
+    def _without(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {what}")
+
+    def _sizes(self, sample_shape: Any) -> tuple[int, ...]:
+        return (*plain_shape((sample_shape,)), *self.batch_shape, *self.event_shape)
+
+    def _take(self, **parameters: Any) -> None:
+        """Keep parameters that share their axes, expanded to the batch shape."""
+        tensors = {name: x if isinstance(x, Tensor) else Tensor(x) for name, x in parameters.items()}
+        tensors = {name: x if x.is_floating_point() else x.float() for name, x in tensors.items()}
+        try:
+            self.batch_shape = np.broadcast_shapes(*(x.shape for x in tensors.values()))
+        except ValueError:
+            shapes = " and ".join(f"{name} {x.shape}" for name, x in tensors.items())
+            raise ValueError(f"{type(self).__name__}: {shapes} do not broadcast") from None
+        for name, x in tensors.items():
+            setattr(self, name, x if x.shape == self.batch_shape else x.expand(*self.batch_shape))
+
+    def _require(self, condition: Any, rule: str) -> None:
+        if not np.all(condition):
+            raise ValueError(f"{type(self).__name__}: {rule}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_shape={self.batch_shape}, event_shape={self.event_shape})"
+
+
+class Normal(Distribution):
+    """e^(-(x - loc)^2 / (2 scale^2)) / (scale sqrt(2 pi))."""
+
+    loc: Tensor
+    scale: Tensor
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any):
+        self._take(loc=loc, scale=scale)
+        self._require(self.scale.data > 0, "scale must be positive")
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.loc + self.scale * Tensor.randn(*self._sizes(sample_shape), dtype=self.loc.dtype)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return -((value - self.loc) / self.scale).square() / 2 - self.scale.log() - _HALF_LOG_TWO_PI
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (0.5 + _HALF_LOG_TWO_PI)
+
+    def cdf(self, value: Any) -> Tensor:
+        return (((value - self.loc) / (self.scale * math.sqrt(2))).erf() + 1) / 2
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.square()
+
+
+class Uniform(Distribution):
+    """1 / (high - low) on [low, high)."""
+
+    low: Tensor
+    high: Tensor
+    has_rsample = True
+
+    def __init__(self, low: Any, high: Any):
+        self._take(low=low, high=high)
+        self._require(self.low.data < self.high.data, "low must be below high")
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        u = Tensor.rand(*self._sizes(sample_shape), dtype=self.low.dtype)
+        return self.low + u * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Tensor:
+        value = value if isinstance(value, Tensor) else Tensor(value)
+        inside = (value >= self.low) & (value < self.high)
+        return inside.where(-(self.high - self.low).log(), -math.inf)
+
+    def entropy(self) -> Tensor:
+        return (self.high - self.low).log()
+
+    def cdf(self, value: Any) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clip(0.0, 1.0)
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.high - self.low).square() / 12
+
+
+def _one_of(who: str, probs: Any, logits: Any) -> None:
+    if (probs is None) == (logits is None):
+        raise ValueError(f"{who}: give either probs or logits")
+
+
+def _within(p: Tensor) -> Tensor:
+    """Probabilities that have a logarithm."""
+    eps = float(np.finfo(p.dtype).eps)
+    return p.clip(eps, 1 - eps)
+
+
+class Bernoulli(Distribution):
+    """1 with probability probs = sigmoid(logits), else 0, as floating-point numbers. Give one of the two."""
+
+    probs: Tensor
+    logits: Tensor
+
+    def __init__(self, probs: Any = None, logits: Any = None):
+        _one_of("Bernoulli", probs, logits)
+        if probs is not None:
+            self._take(probs=probs)
+            self._require((self.probs.data >= 0) & (self.probs.data <= 1), "probs must lie in [0, 1]")
+            p = _within(self.probs)
+            self.logits = p.log() - (1 - p).log()
+        else:
+            self._take(logits=logits)
+            self.probs = self.logits.sigmoid()
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        p = self.probs.data
+        return wrap((random.generator.random(self._sizes(sample_shape)) < p).astype(p.dtype))
+
+    def log_prob(self, value: Any) -> Tensor:
+        return value * self.logits - self.logits.softplus()  # log sigmoid(l) and log(1 - sigmoid(l)) at 1 and 0
+
+    def entropy(self) -> Tensor:
+        return self.logits.softplus() - self.probs * self.logits
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+
+class Categorical(Distribution):
+    """The index i of the last axis with probability probs[i] = softmax(logits)[i], as int64. Give one of the two.
+
+    probs need not add up to 1: they are divided by their sum.
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None):
+        _one_of("Categorical", probs, logits)
+        x = probs if logits is None else logits
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        self._require(x.ndim and x.shape[-1], f"needs an axis of categories, got shape {x.shape}")
+        if probs is not None:
+            self._require(x.data >= 0, "probs must not be negative")
+            self._require(x.data.sum(-1) > 0, "probs must not all be 0")
+            self.probs = x / x.sum(axis=-1, keepdim=True)
+            self.logits = _within(self.probs).log()
+        else:
+            self.logits = x.log_softmax(-1)
+            self.probs = x.softmax(-1)
+        self.batch_shape = x.shape[:-1]
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        sums = np.cumsum(self.probs.data.astype(np.float64), axis=-1)
+        u = random.generator.random(self._sizes(sample_shape)) * sums[..., -1]
+        return wrap(np.minimum((u[..., None] >= sums).sum(-1), sums.shape[-1] - 1).astype(np.int64))
+
+    def log_prob(self, value: Any) -> Tensor:
+        index = value if isinstance(value, Tensor) else Tensor(value)
+        shape = np.broadcast_shapes(index.shape, self.batch_shape)
+        logits = self.logits.expand(*shape, self.logits.shape[-1])
+        return logits.gather(-1, index.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        certain = self.probs == 0  # whose logarithm counts for nothing
+        return -certain.where(0.0, self.probs * certain.where(0.0, self.logits)).sum(axis=-1)
+
+
+class MultivariateNormal(Distribution):
+    """A normal distribution of vectors: loc (..., n), and one matrix (..., n, n).
+
+    covariance_matrix: symmetric positive definite; precision_matrix: its inverse; or scale_tril: lower triangular, with
+    scale_tril scale_tril^T the covariance.
+    """
+
+    has_rsample = True
+
+    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None):
+        given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
+        if len(given) != 1:
+            raise ValueError("MultivariateNormal: give one of covariance_matrix, precision_matrix and scale_tril")
+        loc, matrix = (x if isinstance(x, Tensor) else Tensor(x) for x in (loc, given[0]))
+        n = loc.shape[-1] if loc.ndim else 0
+        self._require(n and matrix.shape[-2:] == (n, n),
+                      f"loc {loc.shape} needs a matrix of shape (..., {n}, {n}), got {matrix.shape}")
+        self.event_shape, self.batch_shape = (n,), np.broadcast_shapes(loc.shape[:-1], matrix.shape[:-2])
+        self.loc, matrix = loc.expand(*self.batch_shape, n), matrix.expand(*self.batch_shape, n, n)
+        if scale_tril is None:
+            matrix = ops.linalg.cholesky(matrix if precision_matrix is None else ops.linalg.inv(matrix))
+        self.scale_tril = matrix
+        self._require(np.diagonal(matrix.data, axis1=-2, axis2=-1) > 0, "the diagonal of scale_tril must be positive")
+
+    @property
+    def covariance_matrix(self) -> Tensor:
+        return self.scale_tril @ self.scale_tril.mT
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale_tril.square().sum(axis=-1)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = Tensor.randn(*self._sizes(sample_shape), 1, dtype=self.loc.dtype)
+        return self.loc + (self.scale_tril @ noise).squeeze(-1)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return -self._distance(value - self.loc) / 2 - self._half_log_det() - self.event_shape[0] * _HALF_LOG_TWO_PI
+
+    def entropy(self) -> Tensor:
+        return self._half_log_det() + self.event_shape[0] * (0.5 + _HALF_LOG_TWO_PI)
+
+    def _half_log_det(self) -> Tensor:
+        i = np.arange(self.event_shape[0])
+        return self.scale_tril[..., i, i].log().sum(axis=-1)
+
+    def _distance(self, difference: Tensor) -> Tensor:
+        """The squared length of scale_tril^-1 difference."""
+        n = self.event_shape[0]
+        matrix = self.scale_tril.expand(*difference.shape, n)
+        return ops.linalg.solve(matrix, difference.unsqueeze(-1)).square().sum(axis=(-2, -1))
+
+
+class Independent(Distribution):
+    """A distribution whose last `reinterpreted_batch_ndims` batch axes count as the parts of one event."""
+
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int):
+        self.base_dist, self.ndims = base_distribution, reinterpreted_batch_ndims
+        batch = base_distribution.batch_shape
+        self._require(0 <= self.ndims <= len(batch), f"{self.ndims} axes of batch shape {batch}")
+        split = len(batch) - self.ndims
+        self.batch_shape, self.event_shape = batch[:split], (*batch[split:], *base_distribution.event_shape)
+        self.has_rsample = base_distribution.has_rsample
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.rsample(sample_shape)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.sample(sample_shape)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return self._summed(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Tensor:
+        return self._summed(self.base_dist.entropy())
+
+    @property
+    def mean(self) -> Tensor:
+        return self.base_dist.mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def _summed(self, x: Tensor) -> Tensor:
+        return x.sum(axis=tuple(range(-self.ndims, 0))) if self.ndims else x
+
+
+def _normal(p: Normal, q: Normal) -> Tensor:
+    ratio = (p.scale / q.scale).square()
+    return (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log()) / 2
+
+
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
+    return p.probs * (p.logits - q.logits) - p.logits.softplus() + q.logits.softplus()
+
+
+def _categorical(p: Categorical, q: Categorical) -> Tensor:
+    certain = p.probs == 0
+    return certain.where(0.0, p.probs * (certain.where(0.0, p.logits - q.logits))).sum(axis=-1)
+
+
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
+    inside = (q.low <= p.low) & (p.high <= q.high)
+    return inside.where(((q.high - q.low) / (p.high - p.low)).log(), math.inf)
+
+
+def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+    n = p.event_shape[0]
+    shape = np.broadcast_shapes(p.scale_tril.shape, q.scale_tril.shape)
+    spread = ops.linalg.solve(q.scale_tril.expand(*shape), p.scale_tril.expand(*shape)).square().sum(axis=(-2, -1))
+    return (spread + q._distance(p.loc - q.loc) - n) / 2 + q._half_log_det() - p._half_log_det()
+
+
+def _independent(p: Independent, q: Independent) -> Tensor:
+    if p.ndims != q.ndims:
+        raise ValueError(f"kl_divergence: events of {p.ndims} and of {q.ndims} axes")
+    return p._summed(kl_divergence(p.base_dist, q.base_dist))
+
+
+_KL: dict[type, Callable] = {Normal: _normal, Bernoulli: _bernoulli, Categorical: _categorical, Uniform: _uniform,
+                             MultivariateNormal: _multivariate, Independent: _independent}
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """E_p[log p - log q] of two distributions of one kind. Raises NotImplementedError for others."""
+    if type(p) is not type(q) or type(p) not in _KL:
+        raise NotImplementedError(f"kl_divergence: no formula for {type(p).__name__} and {type(q).__name__}; average "
+                                  "p.log_prob(x) - q.log_prob(x) over samples x of p")
+    return _KL[type(p)](p, q)

@@ -1,0 +1,309 @@
+"""Loops made when they are needed: of functions of each number by itself, over arrays of any shape and strides.
+
+A `Loop` says what is computed at each place of its outputs, as a list of values that name earlier ones. All loops of a
+program become one module of LLVM's, which takes some 10 ms for each loop to compile; what was compiled is kept on disk,
+under a hash of its text, of the machine and of the compiler. Shapes, strides and numbers are constants in the code, so
+that short inner loops unroll and long ones are vectors.
+
+What comes out is what NumPy gives, to the bit: arithmetic is not rearranged, and no product is joined with a sum.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+
+from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
+from . import cache
+from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
+
+_KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
+          np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
+_HEADER = 5  # numbers of a record before the addresses, see `program.py`
+_COST = 0.06  # nanoseconds of a number that is read or written
+
+
+class Value(NamedTuple):
+    """One value at a place: what makes it, which of the values before it, and its dtype.
+
+    make: "load" (of operand number arguments[0]), "number" (arguments[0] itself), "cast", or a name of `MAKE`.
+    """
+
+    make: str
+    arguments: tuple
+    dtype: np.dtype
+
+
+class Loop(NamedTuple):
+    """For each place of `shape`: the values, of which some are stored to arrays."""
+
+    shape: tuple[int, ...]
+    operands: tuple[np.ndarray, ...]  # broadcast to the shape
+    values: tuple[Value, ...]
+    stores: tuple[tuple[int, np.ndarray], ...]  # number of a value, and where it goes; of this shape
+
+    def reads(self) -> list[np.ndarray]:
+        return list(self.operands)
+
+    def writes(self) -> list[np.ndarray]:
+        return [array for _, array in self.stores]
+
+    def record(self, code: int) -> bytes:
+        """What a call of the compiled code at an address is given."""
+        numbers = [x.ctypes.data for x in (*self.operands, *self.writes())]
+        return np.array([code, 8 * (_HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
+
+
+# What values are made of; `b` is the builder that appends instructions ------------------------------------------------
+
+
+def _intrinsic(name: str) -> Callable:
+    def make(b, dtype, *x):
+        kind = x[0].type
+        suffix = "f32" if isinstance(kind, ir.FloatType) else "f64"
+        signature = ir.FunctionType(kind, [kind] * len(x))
+        full = f"llvm.{name}.{suffix}"
+        found = b.module.globals.get(full) or ir.Function(b.module, signature, full)
+        return b.call(found, x)
+
+    return make
+
+
+def _compare(sign: str) -> Callable:
+    def make(b, dtype, x, y):
+        if isinstance(x.type, ir.FloatType | ir.DoubleType):
+            return (b.fcmp_unordered if sign == "!=" else b.fcmp_ordered)(sign, x, y)
+        return (b.icmp_unsigned if x.type.width == 1 else b.icmp_signed)(sign, x, y)
+
+    return make
+
+
+def _either(of_floats: str, of_integers: str) -> Callable:
+    def make(b, dtype, *x):
+        return getattr(b, of_floats if isinstance(x[0].type, ir.FloatType | ir.DoubleType) else of_integers)(*x)
+
+    return make
+
+
+def _extreme(sign: str) -> Callable:
+    def make(b, dtype, x, y):  # NaN counts as the extreme
+        taken = _compare(sign)(b, dtype, x, y)
+        if isinstance(x.type, ir.FloatType | ir.DoubleType):
+            taken = b.or_(taken, b.fcmp_unordered("uno", x, x))
+        return b.select(taken, x, y)
+
+    return make
+
+
+def _negative(b, dtype, x):
+    return b.fneg(x) if dtype.kind == "f" else b.neg(x)
+
+
+def _sign(b, dtype, x):
+    zero, one = ir.Constant(x.type, 0.0), ir.Constant(x.type, 1.0)
+    above = b.select(b.fcmp_ordered(">", x, zero), one, b.select(b.fcmp_ordered("<", x, zero), b.fneg(one), zero))
+    return b.select(b.fcmp_unordered("uno", x, x), x, above)
+
+
+def _mod(b, dtype, x, y):
+    left = b.srem(x, y)
+    return b.select(b.icmp_signed("<", left, ir.Constant(left.type, 0)), b.add(left, y), left)  # for y > 0
+
+
+def _reciprocal(b, dtype, x):
+    return b.fdiv(ir.Constant(x.type, 1.0), x)
+
+
+_sqrt = _intrinsic("sqrt")
+MAKE: dict[str, Callable] = {
+    "add": _either("fadd", "add"), "sub": _either("fsub", "sub"), "mul": _either("fmul", "mul"),
+    "div": _either("fdiv", ""), "neg": _negative, "square": lambda b, d, x: MAKE["mul"](b, d, x, x),
+    "reciprocal": _reciprocal, "sqrt": _sqrt, "rsqrt": lambda b, d, x: _reciprocal(b, d, _sqrt(b, d, x)),
+    "abs": _intrinsic("fabs"), "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
+    "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">="), "minimum": _extreme("<="),
+    "mod": _mod, "where": lambda b, d, c, x, y: b.select(c, x, y),
+    "logical_and": lambda b, d, x, y: b.and_(x, y), "logical_or": lambda b, d, x, y: b.or_(x, y),
+    "logical_xor": lambda b, d, x, y: b.xor(x, y), "logical_not": lambda b, d, x: b.not_(x),
+    "isnan": lambda b, d, x: b.fcmp_unordered("uno", x, x),
+    **{name: _compare(sign) for name, sign in dict(eq="==", ne="!=", lt="<", le="<=", gt=">", ge=">=").items()},
+}
+
+
+def _cast(b, x, dtype: np.dtype):
+    kind, floats = _KINDS[dtype], ir.FloatType | ir.DoubleType
+    if x.type == kind:
+        return x
+    if dtype is BOOL:
+        zero = ir.Constant(x.type, 0.0 if isinstance(x.type, floats) else 0)
+        return (b.fcmp_unordered if isinstance(x.type, floats) else b.icmp_signed)("!=", x, zero)
+    if isinstance(x.type, floats):
+        if isinstance(kind, floats):
+            return b.fpext(x, kind) if isinstance(kind, ir.DoubleType) else b.fptrunc(x, kind)
+        return b.fptosi(x, kind)
+    unsigned = x.type.width in (1, 8)
+    if isinstance(kind, floats):
+        return (b.uitofp if unsigned else b.sitofp)(x, kind)
+    if kind.width < x.type.width:
+        return b.trunc(x, kind)
+    return (b.zext if unsigned else b.sext)(x, kind)
+
+
+# Code -----------------------------------------------------------------------------------------------------------------
+
+
+def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
+    """The length of each axis, and the strides of all arrays along it: axes in the order in which the outputs lie, and
+    joined where all arrays allow it."""
+    arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
+    found = [(n, [x.strides[a] for x in arrays]) for a, n in enumerate(loop.shape) if n != 1]
+    found.sort(key=lambda axis: -abs(axis[1][-1]))
+    joined: list[tuple[int, list[int]]] = []
+    for n, strides in found:
+        if joined and all(outer == n * inner for outer, inner in zip(joined[-1][1], strides, strict=True)):
+            joined[-1] = joined[-1][0] * n, strides
+        else:
+            joined.append((n, strides))
+    return joined or [(1, [0] * len(arrays))]
+
+
+def _function(module: ir.Module, name: str, loop: Loop) -> None:
+    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap."""
+    axes, count = _axes(loop), len(loop.operands) + len(loop.stores)
+    inner = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, I64, *[POINTER] * count]), f"{name}_loop")
+    inner.linkage = "internal"
+    for i in range(len(loop.operands), count):
+        inner.args[2 + i].attributes.add("noalias")
+    split = max(range(len(axes)), key=lambda a: axes[a][0])
+    b = ir.IRBuilder(inner.append_basic_block())
+    _nest(b, loop, axes, split, inner.args)
+    # As numba's functions are called: the result goes to where the first argument says, 0 means there was no error.
+    outer = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER, I64, I64, I64]), name)
+    b = ir.IRBuilder(outer.append_basic_block())
+    result, _, record, task, tasks = outer.args
+    b.store(integer(0), result)
+    work = int(_COST * math.prod(loop.shape) * (count + sum(v.make not in ("load", "number") for v in loop.values) / 4))
+    with b.if_then(b.icmp_signed("<", task, integer(0))):
+        b.store(integer(work), result)
+        b.ret(ir.Constant(I32, 0))
+    numbers = b.inttoptr(record, POINTER)
+    arrays = [b.inttoptr(b.load(b.gep(numbers, [integer(_HEADER + i)], source_etype=I64), typ=I64), POINTER)
+              for i in range(count)]
+    n = integer(axes[split][0])
+    bounds = [b.sdiv(b.mul(t, n), tasks) for t in (task, b.add(task, integer(1)))]
+    b.call(inner, [*bounds, *arrays])
+    b.ret(ir.Constant(I32, 0))
+
+
+def _nest(b, loop: Loop, axes: list, split: int, arguments: Sequence) -> None:
+    begin, end, *arrays = arguments
+    pointers, ends = list(arrays), []
+    for a, (n, strides) in enumerate(axes):
+        first, last = (begin, end) if a == split else (integer(0), integer(n))
+        head = b.block
+        body, after = b.append_basic_block(), b.append_basic_block()
+        if a == split:
+            b.cbranch(b.icmp_signed("<", first, last), body, after)
+        else:
+            b.branch(body)
+        b.position_at_end(body)
+        i = b.phi(I64)
+        i.add_incoming(first, head)
+        pointers = [p if s == 0 else b.gep(p, [b.mul(i, integer(s))], source_etype=ir.IntType(8))
+                    for p, s in zip(pointers, strides, strict=True)]
+        ends.append((i, last, body, after))
+    _place(b, loop, pointers)
+    for i, last, body, after in reversed(ends):
+        following = b.add(i, integer(1))
+        i.add_incoming(following, b.block)
+        b.cbranch(b.icmp_signed("<", following, last), body, after)
+        b.position_at_end(after)
+    b.ret_void()
+
+
+def _place(b, loop: Loop, pointers: list) -> None:
+    """What is done at one place."""
+    values: list = []
+    for make, arguments, dtype in loop.values:
+        kind = _KINDS[dtype]
+        if make == "load":
+            value = b.load(pointers[arguments[0]], typ=ir.IntType(8) if dtype is BOOL else kind, align=dtype.itemsize)
+            value = b.icmp_unsigned("!=", value, ir.Constant(value.type, 0)) if dtype is BOOL else value
+        elif make == "number":
+            value = ir.Constant(kind, float(dtype.type(arguments[0])) if dtype.kind == "f" else int(arguments[0]))
+        elif make == "cast":
+            value = _cast(b, values[arguments[0]], dtype)
+        else:
+            value = MAKE[make](b, dtype, *[values[i] for i in arguments])
+        values.append(value)
+    for (i, array), pointer in zip(loop.stores, pointers[len(loop.operands):], strict=True):
+        value = values[i]
+        b.store(b.zext(value, ir.IntType(8)) if array.dtype is BOOL else value, pointer, align=array.dtype.itemsize)
+
+
+# Compiling ------------------------------------------------------------------------------------------------------------
+
+
+_engines: dict[str, Any] = {}  # by the hash of a module's text; they own the code
+
+
+@lru_cache
+def _machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(_TRIPLE)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=",".join(sorted(_FEATURES)), opt=3)
+
+
+def addresses(loops: Sequence[Loop]) -> list[int]:
+    """The code of each loop, compiled if need be. Raises KeyError for a dtype or an operation that has none."""
+    module = ir.Module("loops")
+    module.triple = _TRIPLE
+    names: dict[Any, str] = {}
+    of: list[str] = []
+    for loop in loops:
+        key = tuple(_axes(loop)[a][0] for a in range(len(_axes(loop)))), *[tuple(s) for _, s in _axes(loop)], \
+            loop.values, tuple(i for i, _ in loop.stores)
+        key = repr(key)
+        if key not in names:
+            names[key] = f"loop{len(names)}"
+            _function(module, names[key], loop)
+        of.append(names[key])
+    engine = _compiled(str(module))
+    return [engine.get_function_address(name) for name in of]
+
+
+def _compiled(text: str) -> Any:
+    machine = _machine()
+    about = repr((cache.COMPILER, machine.triple, llvm.get_host_cpu_name(), sorted(_FEATURES)))
+    digest = hashlib.sha256((about + text).encode()).hexdigest()
+    if digest in _engines:
+        return _engines[digest]
+    file = Path(__file__).parent / "__pycache__" / f"loops-{digest[:20]}.code"
+    module = llvm.parse_assembly(text)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    try:
+        saved = file.read_bytes()
+    except OSError:
+        saved = b""
+    if saved[:32] == hashlib.sha256(saved[32:]).digest():
+        engine.add_object_file(llvm.ObjectFileRef.from_data(saved[32:]))
+    else:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        code = machine.emit_object(module)
+        cache.keep(file, code)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines[digest] = engine
+    return engine

@@ -1,0 +1,68 @@
+"""One array where a condition holds, another elsewhere: float32, of which one may be a single number."""
+
+import numpy as np
+
+from ..dtypes import BOOL, FLOAT32
+from ..memory import empty
+from .program import READ, WRITE, kernel
+from .simd import inner
+
+_COST = 0.08  # nanoseconds of a number
+
+
+@inner
+def _work(condition, a, b, out):
+    fits = (condition.size > 0 and out.size % condition.size == 0 and (a.size == out.size or a.size == 1)
+            and (b.size == out.size or b.size == 1))
+    return int(out.size * _COST) if fits else -1
+
+
+@inner
+def _pick(condition, a, b, out):
+    if a.size == b.size == out.size:
+        for i in range(out.size):
+            out[i] = a[i] if condition[i] else b[i]
+    elif a.size == out.size:
+        x = b[0]
+        for i in range(out.size):
+            out[i] = a[i] if condition[i] else x
+    elif b.size == out.size:
+        x = a[0]
+        for i in range(out.size):
+            out[i] = x if condition[i] else b[i]
+    else:
+        x, y = a[0], b[0]
+        for i in range(out.size):
+            out[i] = x if condition[i] else y
+
+
+@kernel(condition=READ.of(np.uint8), a=READ, b=READ, out=WRITE, work=_work)
+def _where(condition, a, b, out, task, tasks):
+    """out[i] = a[i] if condition[i % condition.size] else b[i]"""
+    n, first, last = condition.size, task * out.size // tasks, (task + 1) * out.size // tasks
+    while first < last:
+        left = first % n
+        end = min(last, first - left + n)
+        of_a = a if a.size == 1 else a[first:end]
+        of_b = b if b.size == 1 else b[first:end]
+        _pick(condition[left : left + end - first], of_a, of_b, out[first:end])
+        first = end
+
+
+def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
+    """np.where(condition, a, b) of the shape of `like`, which is a or b; the condition may lack axes in front."""
+    shape = like.shape
+    if (type(condition) is not np.ndarray or condition.dtype is not BOOL or not condition.flags.c_contiguous
+            or condition.size < 64 or condition.shape != shape[len(shape) - condition.ndim :]):
+        return NotImplemented
+    operands = []
+    for x in a, b:
+        if type(x) in (float, int):
+            x = np.array(x, FLOAT32)
+        if type(x) is not np.ndarray or x.dtype is not FLOAT32 or x.ndim and not (
+                x.shape == shape and x.flags.c_contiguous):
+            return NotImplemented
+        operands.append(x)
+    out = empty(shape)
+    _where(condition.view(np.uint8), *operands, out)
+    return out
