@@ -78,7 +78,8 @@ class Methods:
     def maximum(self, other): return ops.maximum(self, other)
     def minimum(self, other): return ops.minimum(self, other)
     def clip(self, min_=None, max_=None):
-        of_numbers = np.ndim(min_) == 0 == np.ndim(max_) and not hasattr(min_, "dtype") and not hasattr(max_, "dtype")
+        """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
+        of_numbers = not any(hasattr(limit, "ndim") and not isinstance(limit, np.generic) for limit in (min_, max_))
         return ops.clip(self, min=min_, max=max_) if of_numbers else ops.clamp(self, min_, max_)
     clamp = clip
     def where(self, x, y):
@@ -192,8 +193,8 @@ class Methods:
         """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
         if reduce is None:
             return ops.scatter(self, index, src, axis=axis)
-        names = {"add": "sum", "multiply": "prod"}
-        return ops.scatter_reduce(self, index, src, axis=axis, reduce=names.get(reduce, reduce))
+        reduce = "sum" if reduce == "add" else "prod" if reduce == "multiply" else reduce
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce)
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
     def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
     def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
@@ -215,10 +216,10 @@ class Methods:
 
     # Signals, images and volumes: as many axes as the weight, or the kernel_size, has
     def conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
-        op = {3: ops.conv1d, 5: ops.conv3d}.get(weight.ndim, ops.conv2d)
+        op = {3: ops.conv1d, 5: ops.conv3d}.get(getattr(weight, "ndim", 0), ops.conv2d)
         return op(self, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
     def conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
-        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(weight.ndim, ops.conv_transpose2d)
+        op = {3: ops.conv_transpose1d, 5: ops.conv_transpose3d}.get(getattr(weight, "ndim", 0), ops.conv_transpose2d)
         return op(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
                   dilation=dilation)
     def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
