@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # isort: off
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """x / max(|x|_p, eps) along axis dim."""
-    return input / norm(input, p, dim, True).maximum(eps)
+    return ops.normalize(input, p, dim, eps)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -100,7 +101,6 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return ops.group_norm(input, weight, bias, num_groups=num_groups, eps=eps)
 
 
-@named
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
     """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
@@ -121,3 +121,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """value * silu(gate), the first and second half of axis dim."""
     return ops.swiglu(input, axis=dim)
+
+
+# As of the ops, their unforeseen errors come in their names.
+for _name in __all__:
+    _f = globals()[_name]
+    if isinstance(_f, FunctionType) and _f.__module__.startswith("nn."):
+        globals()[_name] = named(_f)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -364,7 +363,7 @@ class Update:
         self.optimizer, self.plan, self.before = optimizer, plan, before
         self.by_kernel = [[of[id(row[0])] for row in rows.rows] for _, rows in plan[0]]
         self.by_formula = [of[id(x)] for x, _ in plan[1]]
-        self.steps: list[Any] = []  # on the tape, one for each call of the kernel
+        self.numbers: list[_Numbers] = []  # of each call of the kernel
 
     def note(self, tape: Any) -> None:
         """Do the step, and note it."""
@@ -372,9 +371,9 @@ class Update:
         start, (calls, formulas) = len(tape.steps), self.plan
         self.optimizer._carry_out((calls, []), [], self.optimizer.steps)
         tape.flush()
-        self.steps = tape.steps[start:]
-        for step in self.steps:
-            step.renew = partial(getattr, step, "numbers")
+        for step in tape.steps[start:]:
+            step.renew = _Numbers()
+            self.numbers.append(step.renew)
         tape.updates.append(self)
         if formulas:
             for x, new in formulas:
@@ -385,14 +384,12 @@ class Update:
     def begin(self) -> None:
         """Before the kernels: work out the numbers that change from step to step."""
         optimizer = self.optimizer
-        for step, params in zip(self.steps, self.by_kernel, strict=True):
+        for numbers, params in zip(self.numbers, self.by_kernel, strict=True):
             p, state, group = params[0]
-            step.call.arguments[0].ids[-1, 0] = 0  # not begun
-            numbers = optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
+            numbers.now = optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
             if "step" in state:
                 for _, other, _ in params[1:]:
                     other["step"] = state["step"]
-            step.numbers = step.call.arguments[0], *numbers
 
     def formulas(self) -> None:
         """What kernels do not take."""
@@ -405,7 +402,7 @@ class Update:
         self.optimizer.steps += 1
 
     def begun(self) -> bool:
-        return any(step.call.arguments[0].begun for step in self.steps)
+        return any(numbers.table.begun for numbers in self.numbers)
 
     def undo(self) -> None:
         """Before anything was changed: count the step back."""
@@ -413,6 +410,18 @@ class Update:
             for _, state, _ in params:
                 if "step" in state:
                     state["step"] -= 1
+
+
+class _Numbers:
+    """The arguments of a call of a kernel, in this step."""
+
+    now: tuple  # all but the first
+    table: Any = None  # the first
+
+    def __call__(self, arguments: tuple) -> tuple:
+        self.table = arguments[0]
+        self.table.ids[-1, 0] = 0  # not begun
+        return self.table, *self.now
 
 
 _NOTHING: dict = {}

@@ -344,7 +344,7 @@ REDUCTIONS = {  # name: ours and theirs, of x, axis, keepdim
     "mean": (lambda x, a, k: x.mean(a, k), lambda x, a, k: x.mean(a, k)),
     "var": (lambda x, a, k: x.var(a, k, 0), lambda x, a, k: x.var(a, correction=0, keepdim=k)),
     "std": (lambda x, a, k: x.std(a, k, 0), lambda x, a, k: x.std(a, correction=0, keepdim=k)),
-    "norm": (lambda x, a, k: x.norm(a, k), lambda x, a, k: torch_("linalg.vector_norm")(x, 2, a, k)),
+    "norm": (lambda x, a, k: x.norm(axis=a, keepdim=k), lambda x, a, k: torch_("linalg.vector_norm")(x, 2, a, k)),
     "logsumexp": (lambda x, a, k: x.logsumexp(a, k), lambda x, a, k: x.logsumexp(a, k)),
     "prod": (lambda x, a, k: x.prod(a, k), lambda x, a, k: x.prod(a, k)),
     "max": (lambda x, a, k: x.max(a, k), lambda x, a, k: x.amax(a, k)),

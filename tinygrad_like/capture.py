@@ -131,8 +131,8 @@ class capture:
                 program = Program(tape, kind.inputs, result, fuse=False)
                 program.prove(proof)
                 if self.fuse:
-                    program = Program(tape, kind.inputs, result, fuse=True)
-                    program.prove(proof)
+                    fused = Program(tape, kind.inputs, result, fuse=True)
+                    program = fused if fused.prove(proof, strict=False) else program
             except Refused as error:
                 return self._stop(str(error), result)
             kind.program, kind.watch = program, watch

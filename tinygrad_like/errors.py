@@ -92,6 +92,7 @@ def named(function: F, method: str = "") -> F:
                     return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:
+                ours = None  # or the error, its traceback and this frame would keep one another alive
                 raise
             raise ours from error
 

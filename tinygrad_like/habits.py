@@ -76,7 +76,7 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
     if not others:
         return NotImplemented
     y = _anew(op, inputs, renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others))
-    return inputs[0].become(f"{op.name}_", lambda x: y) if others.get("inplace") else y
+    return inputs[0]._become(f"{op.name}_", lambda x: y) if others.get("inplace") else y
 
 
 def again_function(f: Callable, inputs: tuple, options: dict) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import Node, mode, tick
 from .dtypes import FLOAT64
+from .errors import named
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -29,11 +30,11 @@ def in_place(name: str, symbol: str = "") -> Callable:
     who = symbol or f"{name}_"
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
-        return self.become(who, lambda x: getattr(x, name)(*inputs, **options))
+        return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
     change.__name__ = change.__qualname__ = who
     change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
-    return change
+    return named(change, who)
 
 
 def _filled(name: str, values: Callable) -> Callable:
@@ -42,16 +43,16 @@ def _filled(name: str, values: Callable) -> Callable:
             y = values(x, *inputs, **options)
             return y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
 
-        return self.become(name, fill)
+        return self._become(name, fill)
 
     change.__name__ = change.__qualname__ = name
-    return change
+    return named(change, name)
 
 
 class InPlace:
     """The part of Tensor that changes it."""
 
-    def become(self: Any, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
+    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 
         If that has to be recorded, it becomes what `make` gave, node and all. Raises RuntimeError for a leaf that
@@ -105,3 +106,13 @@ class InPlace:
         self.__dict__.pop("node", None)
         self.requires_grad = False
         return self
+
+
+for _name in """
+    abs acos acosh addmm asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
+    expm1 floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
+    logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
+    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t
+    tan tanh transpose tril triu trunc unsqueeze
+""".split():
+    setattr(InPlace, f"{_name}_", in_place(_name))

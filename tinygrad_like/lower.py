@@ -205,8 +205,11 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
         again.known.update(tape.known)
         with setting("compiled", True), again:
             result = again.unit(step.name, step.function, step.arguments, step.options)
+        results = list(arrays_in(result))
+        if [x.shape for x in results] != [x.shape for x in step.outputs]:  # it keeps other things for its VJP
+            return []
         if again.steps and all([s.call is not None for s in again.steps]):
-            copies = [_copied(x, out) for x, out in zip(arrays_in(result), step.outputs, strict=True)]
+            copies = [_copied(x, out) for x, out in zip(results, step.outputs, strict=True)]
             return [*again.steps, *[Step(step.name, call=loop) for loop in copies]]
         tape = again
     return []

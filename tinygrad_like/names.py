@@ -10,8 +10,8 @@ import numpy as np
 
 from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
 from .autograd import no_grad
+from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
-from .in_place import in_place
 from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
 
@@ -84,8 +84,8 @@ class Names:
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
     logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
     mm = bmm = mv = Methods.matmul
-    def add(self, other, alpha=1): return ops.add(self, other if alpha == 1 else other * alpha)
-    def sub(self, other, alpha=1): return ops.sub(self, other if alpha == 1 else other * alpha)
+    def add(self, other, alpha=1): return ops.add(self, _times(other, alpha))
+    def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha))
     subtract = sub
     def addcmul(self, a, b, value=1): return self + a * b * value
     def addcdiv(self, a, b, value=1): return self + a / b * value
@@ -106,6 +106,12 @@ class Names:
     def narrow(self, axis, start, length): return ops.getitem(self, _slice("narrow", self, axis, start, length))
     def select(self, axis, index): return ops.getitem(self, (*_before("select", self, axis), index))
     def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
+    def index_add(self, axis, index, source, alpha=1):
+        """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
+        shape = [1] * self.ndim
+        shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
+        where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
+        return ops.scatter_add(self, where, _times(source, alpha), axis=axis)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
@@ -117,14 +123,9 @@ class Names:
     new_full = property(lambda self: _of(self, creation.Creation.full))
     new_tensor = property(lambda self: _of(self, tensor.Tensor))
 
-    if not TYPE_CHECKING:
-        def __getattr__(self, name):
-            plain = name.rstrip("_")
-            if name.endswith("_") and name[0] != "_" and callable(getattr(type(self), plain, None)):
-                return in_place(plain).__get__(self)
-            hint = MISSING.get(name)
-            hint = f"; {hint}" if hint else f"; tinygrad_like.ops has {name}(x)" if hasattr(ops, name) else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
+def _times(x: Any, factor: Any) -> Any:
+    return x if isinstance(factor, int) and factor == 1 else ops.mul(x, factor)
 
 
 def _before(who: str, x: Tensor, axis: int) -> tuple:
@@ -139,8 +140,8 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
     return (*before, slice(start, start + length))
 
 
-# What a Tensor does not have -> what to write instead.
-MISSING = {
+# What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
+_MISSING = {
     "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
     "bfloat16": "NumPy has no bfloat16; use half() to store numbers",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
@@ -151,6 +152,20 @@ MISSING = {
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
     "nansum": "write x.isnan().where(0, x).sum()", "nanmean": "average x[~x.isnan()]",
 }
+
+
+def _missing(name: str, hint: str) -> property:
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {hint}", name=name, obj=self)
+
+    return property(get)
+
+
+for _name, _hint in _MISSING.items():
+    setattr(Names, _name, _missing(_name, _hint))
+for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
+              "index_add tile type type_as").split():  # those of several ops
+    setattr(Names, _name, named(vars(Names)[_name], _name))
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:

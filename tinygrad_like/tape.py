@@ -40,13 +40,13 @@ class Drawn(int):
 class Step:
     """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "numbers", "line", "changes")
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes")
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
         self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.renew: Callable[[], tuple] | None = None  # gives the arguments of the call, if they change
+        self.renew: Callable[[tuple], Iterable] | None = None  # its arguments as they are now, from those it had
         self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
 
     def reads(self) -> list[np.ndarray]:
@@ -55,6 +55,10 @@ class Step:
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
+
+    def renewed(self) -> tuple:
+        """The arguments of the call, as they are now."""
+        return tuple(map(_now, self.renew(self.call.arguments)))  # type: ignore[misc]
 
     def run(self) -> None:
         """Do again what Python did."""
@@ -234,7 +238,7 @@ class Tape:
             step = Step(name, call=call)
             drawn = [x for x in call.arguments if type(x) is Drawn]
             if drawn:
-                step.renew = lambda call=call: tuple([x.value if type(x) is Drawn else x for x in call.arguments])
+                step.renew = tuple
             self.steps.append(step)
             for x in call.writes():
                 self._write(x)

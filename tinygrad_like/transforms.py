@@ -36,7 +36,8 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
     which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     def both(*args, **options):
-        given, args, leaves = args, list(args), []  # type: tuple, list, list
+        given, leaves = args, []
+        args = list(args)
         for i in which:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")

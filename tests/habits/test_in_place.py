@@ -6,7 +6,7 @@ import pytest
 import nn
 import nn.functional as F
 import tinygrad_like as tg
-from tinygrad_like import Tensor, no_grad
+from tinygrad_like import Tensor, in_place, no_grad
 
 
 def leaf(*values):
@@ -128,6 +128,15 @@ def test_methods(change, expected):
     x = plain(1, 2, 3)
     assert change(x) is x and x.dtype == "float64"
     np.testing.assert_allclose(x.tolist(), expected)
+
+
+def test_every_change_in_place_is_that_of_a_method():
+    for name in dir(in_place.InPlace):
+        if name.endswith("_") and name[0] != "_":
+            assert callable(getattr(Tensor, name)), name
+            plain_name = name.rstrip("_")
+            assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
+                "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach"), name
 
 
 def test_booleans_and_integers():

@@ -128,7 +128,7 @@ def test_an_own_name_costs_no_second_call():
     (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
     (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
-    (lambda x: x.half(), "'half'; float32 and float64 are supported"),
+    (lambda x: x.bfloat16(), "'bfloat16'; NumPy has no bfloat16"),
     (lambda x: x.max(axis=1).indices, r"max and min give values only; write x.argmax\(axis\)"),
     (lambda x: x.cuda(), "there is only the CPU; leave it out"),
     (lambda x: tg.save(x, "file"), "tinygrad_like.training.save_weights"),
@@ -251,3 +251,18 @@ def test_tables_name_what_exists():
             takers |= set(inspect.signature(f).parameters) if inspect.isfunction(f) else set()
     for other, targets in habits.OPTIONS.items():
         assert takers & set(targets), f"nothing has an option that {other} could mean"
+
+
+def test_initializers_fill_what_data_gives():
+    """As `nn.init.normal_(m.weight.data, 0, 0.02)` of many programs does."""
+    layer = nn.Linear(3, 4)
+    nn.init.constant_(layer.weight.data, 2.0)
+    nn.init.zeros_(layer.bias)
+    assert layer.weight.sum().item() == 24 and not layer.bias.any()
+
+
+def test_index_add():
+    x = Tensor.ones(3, 2)
+    y = x.index_add(0, Tensor([2, 0, 2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), alpha=2)
+    assert y.tolist() == [[7, 9], [1, 1], [13, 17]] and x.index_add_(-1, Tensor([1]), Tensor.ones(3, 1)) is x
+    assert x.tolist() == [[1, 2]] * 3

@@ -80,11 +80,13 @@ def test_the_names_and_arguments_are_those_of_pytorch():
                  lambda f, x: f.adaptive_avg_pool1d(x, 3), lambda f, x: f.dropout(x, p=0.3, training=False),
                  lambda f, x: f.interpolate(x[None], size=7, mode="nearest"),
                  lambda f, x: f.normalize(x, p=1.0, dim=0), lambda f, x: f.normalize(x, dim=1),
-                 lambda f, x: f.cosine_similarity(x, x * x, dim=1, eps=1e-6), lambda f, x: f.pad(x, (1, 2), "constant", 3.0),
+                 lambda f, x: f.cosine_similarity(x, x * x, dim=1, eps=1e-6),
+                 lambda f, x: f.pad(x, (1, 2), "constant", 3.0),
                  lambda f, x: f.pad(x[None], (1, 2), mode="reflect"), lambda f, x: f.pairwise_distance(x, x * x, 1),
                  lambda f, x: f.pairwise_distance(x, 2 * x, keepdim=True), lambda f, x: f.prelu(x, x[0]),
                  lambda f, x: f.prelu(x, x[0, :1]), lambda f, x: f.pixel_shuffle(x.reshape(1, 12, 1, 1), 2),
-                 lambda f, x: f.pixel_shuffle(x.reshape(4, 1, 3), 2), lambda f, x: f.pixel_unshuffle(x.reshape(1, 2, 6), 2),
+                 lambda f, x: f.pixel_shuffle(x.reshape(4, 1, 3), 2),
+                 lambda f, x: f.pixel_unshuffle(x.reshape(1, 2, 6), 2),
                  lambda f, x: f.linear(x, x), lambda f, x: f.huber_loss(x, 3 * x, delta=0.5)]:
         y, u = call(F, Tensor(X)), call(theirs, torch.tensor(X))
         np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,278 @@
+"""How a program uses memory: copies that need not be made, loops that can be one, and one arena for all that is made.
+
+A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
+results, gradients, what lasts from call to call, and what Python reads. All others live from the first step that writes
+to them to the last one that uses them, and may then give their place to others. So the arena is about as large as what
+is alive at one time, and what a step reads was mostly written a moment ago, and is still in the cache.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .kernels.loops import Loop, Value
+from .kernels.program import Call, Table
+from .tape import Step, arrays_in, memory
+
+_LINE = 64  # bytes of a cache line
+_LONGEST = 24  # arrays of a loop
+_REACH = 40  # steps over which a loop may be moved to another one
+
+
+class Uses:
+    """Which steps read and write which memory."""
+
+    def __init__(self, steps: Sequence[Step]):
+        self.reads = [{id(memory(x)) for x in _reads(step)} for step in steps]
+        self.writes = [{id(memory(x)) for x in step.writes()} for step in steps]
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.writers: dict[int, list[int]] = defaultdict(list)
+        for i, (read, written) in enumerate(zip(self.reads, self.writes, strict=True)):
+            for key in read:
+                self.readers[key].append(i)
+            for key in written:
+                self.writers[key].append(i)
+
+
+def _reads(step: Step) -> list[np.ndarray]:
+    return [*step.reads(), *arrays_in(step.arguments)] if step.call else step.reads()
+
+
+def whole(x: np.ndarray) -> bool:
+    """Whether an array, in C order, is all there is of its memory, but for what is left to place it in a cache line."""
+    m = memory(x)
+    return x.flags.c_contiguous and m.nbytes <= x.nbytes + _LINE
+
+
+# Copies ---------------------------------------------------------------------------------------------------------------
+
+
+def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, but for copies of what is not needed any more: it is written to where the copy would be."""
+    uses, kept = Uses(steps), list(steps)
+    places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
+    for i in reversed(range(len(steps))):
+        loop = steps[i].call
+        if not (isinstance(loop, Loop) and len(loop.values) == len(loop.operands) == 1):
+            continue
+        source, (_, target) = loop.operands[0], loop.stores[0]
+        a, b = id(memory(source)), id(memory(target))
+        if (a == b or a in pinned or a in places or not uses.writers[a] or source.dtype is not target.dtype
+                or not whole(source) or not whole(target) or source.shape != target.shape):
+            continue
+        # Nobody may look at the source later, nor at the target before.
+        first = min(uses.writers[a])
+        if max(uses.readers[a]) > i or max(uses.writers[a]) > i or any(
+                j < i and j >= first for j in (*uses.readers[b], *uses.writers[b])) or (
+                b in pinned and any(j < i for j in uses.readers[b])):
+            continue
+        places[a] = source, target
+        kept[i] = Step("")
+    if not places:
+        return list(steps)
+
+    def moved(x: np.ndarray) -> np.ndarray:
+        chain = x
+        while id(memory(chain)) in places:
+            source, target = places[id(memory(chain))]
+            chain = shown(chain, source, target)
+        return chain
+
+    return [repointed(step, moved) for step in kept if step.name]
+
+
+def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """What x shows of source's memory, of target's."""
+    offset = _address(x) - _address(source)
+    base = memory(target)
+    return np.ndarray(x.shape, x.dtype, _bytes(base), _address(target) - _address(base) + offset, x.strides)
+
+
+def _address(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def _bytes(x: np.ndarray) -> np.ndarray:
+    return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)
+
+
+def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
+    """The step on other arrays: moved(x) in place of each x."""
+    def new(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return moved(value)
+        if isinstance(value, Table):
+            rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
+            same = all(x is y for a, b in zip(rows, value.rows, strict=True) for x, y in zip(a, b, strict=True))
+            return value if same else Table(rows)
+        if type(value) in (tuple, list):
+            return type(value)([new(v) for v in value])
+        return {k: new(v) for k, v in value.items()} if type(value) is dict else value
+
+    call = step.call
+    if isinstance(call, Loop):
+        call = Loop(call.shape, new(call.operands), call.values, tuple([(i, moved(x)) for i, x in call.stores]))
+    elif isinstance(call, Call):
+        arguments = new(call.arguments)
+        call = Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
+    made = Step(step.name, call=call, function=step.function, arguments=new(step.arguments),
+                options=new(step.options), outputs=new(step.outputs), changes=new(step.changes))
+    made.renew, made.line = step.renew, step.line
+    return made
+
+
+# Loops ----------------------------------------------------------------------------------------------------------------
+
+
+def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, with loops over the same places done as one where one reads what the other writes or reads."""
+    made: list[Step | None] = list(steps)
+    uses = Uses(steps)
+    reads, writes = uses.reads, uses.writes
+    for i, step in enumerate(steps):
+        if not isinstance(step.call, Loop):
+            continue
+        for j in range(i - 1, max(-1, i - _REACH), -1):
+            other = made[j]
+            if other is None:
+                continue
+            if isinstance(other.call, Loop) and other.call.shape == step.call.shape:
+                both = _one(other.call, step.call, bool(writes[j] & reads[i] or reads[j] & reads[i]))
+                if both is not None:
+                    made[j], made[i] = Step(f"{other.name}, {step.name}", call=both), None
+                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
+                    break
+            if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
+                break
+    return _without_unread([step for step in made if step is not None], pinned)
+
+
+def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
+    """Both in one loop, the second after the first at each place; None if they cannot be, or have nothing in common."""
+    if not related or len(first.operands) + len(second.operands) + len(first.stores) + len(second.stores) > _LONGEST:
+        return None
+    stored = {_view(x): i for i, x in first.stores}
+    loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
+    written = {id(memory(x)) for _, x in first.stores}
+    for x in second.operands:
+        if id(memory(x)) in written and _view(x) not in stored:
+            return None
+    later = {id(memory(x)): _view(x) for _, x in second.stores}
+    for x in (*first.operands, *[x for _, x in first.stores]):
+        if id(memory(x)) in later and _view(x) != later[id(memory(x))]:
+            return None
+    operands, values, number = list(first.operands), list(first.values), []
+    for v in second.values:
+        if v.make == "load":
+            x = second.operands[v.arguments[0]]
+            known = stored.get(_view(x), loaded.get(_view(x)))
+            if known is None:
+                operands.append(x)
+                values.append(Value("load", (len(operands) - 1,), v.dtype))
+                known = len(values) - 1
+        else:
+            arguments = v.arguments if v.make == "number" else tuple([number[k] for k in v.arguments])
+            values.append(Value(v.make, arguments, v.dtype))
+            known = len(values) - 1
+        number.append(known)
+    replaced = {_view(x) for _, x in second.stores}
+    stores = [(i, x) for i, x in first.stores if _view(x) not in replaced]
+    return Loop(first.shape, tuple(operands), tuple(values),
+                (*stores, *[(number[i], x) for i, x in second.stores]))
+
+
+def _view(x: np.ndarray) -> tuple:
+    return _address(x), x.shape, x.strides, x.dtype
+
+
+def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
+    """The steps, without stores of loops to memory that nobody reads."""
+    read = {key for keys in Uses(steps).reads for key in keys}
+    made = []
+    for step in steps:
+        loop = step.call
+        if isinstance(loop, Loop):
+            stores = tuple([(i, x) for i, x in loop.stores if id(memory(x)) in pinned or id(memory(x)) in read])
+            if not stores:
+                continue
+            if len(stores) < len(loop.stores):
+                step = Step(step.name, call=loop._replace(stores=stores))
+        made.append(step)
+    return made
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndarray]:
+    """The steps, with all memory that is not pinned in one arena; and the arena."""
+    uses, buffers = Uses(steps), {}
+    time, now = [], -1
+    for step in steps:  # calls beside one another happen at the same time
+        now += not (isinstance(step.call, Call) and step.call.beside)
+        time.append(now)
+    for step in steps:
+        for x in (*_reads(step), *step.writes()):
+            buffers.setdefault(id(memory(x)), memory(x))
+    lives = []
+    for key, m in buffers.items():
+        if key not in pinned and uses.writers[key] and m.nbytes:
+            used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
+            lives.append((min(used), max(used), key, m))
+    offsets, size = _offsets([(begin, end, m.nbytes + _address(m) % _LINE) for begin, end, _, m in sorted(
+        lives, key=lambda life: life[0])])
+    whole = np.empty(size + _LINE, np.uint8)
+    start = -_address(whole) % _LINE
+    place = {key: (m, start + offset + _address(m) % _LINE) for offset, (_, _, key, m) in zip(
+        offsets, sorted(lives, key=lambda life: life[0]), strict=True)}
+
+    def moved(x: np.ndarray) -> np.ndarray:
+        found = place.get(id(memory(x)))
+        if found is None:
+            return x
+        m, offset = found
+        return np.ndarray(x.shape, x.dtype, whole, offset + _address(x) - _address(m), x.strides)
+
+    return [repointed(step, moved) for step in steps], whole
+
+
+def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
+    """Where to put blocks, given as (begin, end, bytes) by their beginnings: each into the smallest gap it fits into."""
+    free: list[tuple[int, int]] = []  # gaps, as (offset, bytes), by offset
+    taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
+    offsets, size = [], 0
+    for begin, end, count in lives:
+        count = -(-count // _LINE) * _LINE
+        while taken and taken[0][0] < begin:
+            _, offset, n = taken.pop(0)
+            insort(free, (offset, n))
+            _merge(free, offset)
+        fits = [gap for gap in free if gap[1] >= count]
+        if fits:
+            gap = min(fits, key=lambda gap: gap[1])
+            free.remove(gap)
+            offset = gap[0]
+            if gap[1] > count:
+                insort(free, (offset + count, gap[1] - count))
+        elif free and free[-1][0] + free[-1][1] == size:  # the last gap, made longer
+            offset, _ = free.pop()
+            size = offset + count
+        else:
+            offset, size = size, size + count
+        insort(taken, (end, offset, count))
+        offsets.append(offset)
+    return offsets, size
+
+
+def _merge(free: list[tuple[int, int]], offset: int) -> None:
+    """Join the gap at an offset with its neighbours."""
+    i = next(i for i, gap in enumerate(free) if gap[0] == offset)
+    if i + 1 < len(free) and sum(free[i]) == free[i + 1][0]:
+        free[i] = free[i][0], free[i][1] + free.pop(i + 1)[1]
+    if i and sum(free[i - 1]) == free[i][0]:
+        free[i - 1] = free[i - 1][0], free[i - 1][1] + free.pop(i)[1]
