@@ -20,12 +20,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tinygrad_like import distributed, set_num_threads
+from tinygrad_like import distributed, eager, set_num_threads
 from tinygrad_like.kernels import threads
 
 try:
@@ -43,6 +43,7 @@ def parser(name: str, description: str | None, epilog: str | None = None,
     made = _Parser(prog=f"python -m demos.{name}", description=description, epilog=epilog,
                                    allow_abbrev=False, formatter_class=_Formatter)
     made.add_argument("--traceback", action="store_true", help="show where in the program an error came from")
+    made.add_argument("--eager", action="store_true", help="run every step in Python, without capture")
     if draws:
         made.add_argument("--out", type=picture, default=f"runs/{name}.png", help="the picture, a PNG file")
     return made
@@ -81,7 +82,8 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
                     _need_extra()
                     if getattr(args, "threads", None) is not None:
                         set_num_threads(args.threads)
-                    return run(args)
+                    with eager() if args.eager else nullcontext():
+                        return run(args)
             except argparse.ArgumentError as error:
                 reader.error(str(error))
             except KeyboardInterrupt as stop:

@@ -24,9 +24,12 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     """
     if not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
+    parameters = parameters if isinstance(parameters, Tensor) else list(parameters)
     gradients = _gradients("clip_grad_norm", parameters)
     arrays, norm = [g._data for g in gradients], np.empty(())
     if mode.tape is not None:
+        for p in parameters:
+            mode.tape.leaf(p)
         mode.tape.python("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite,
                          changes=[*arrays, norm])
         return wrap(norm)  # type: ignore[return-value]

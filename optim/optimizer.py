@@ -368,6 +368,8 @@ class Update:
     def note(self, tape: Any) -> None:
         """Do the step, and note it."""
         tape.flush()
+        for p, _, _ in self.before:
+            tape.leaf(p)
         start, (calls, formulas) = len(tape.steps), self.plan
         self.optimizer._carry_out((calls, []), [], self.optimizer.steps)
         tape.flush()

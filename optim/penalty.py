@@ -8,8 +8,8 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
-UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d",
-             "Embedding", "LearnedEncoding"}
+UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "SyncBatchNorm", "InstanceNorm1d",
+             "InstanceNorm2d", "Embedding", "LearnedEncoding"}
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:

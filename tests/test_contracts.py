@@ -113,6 +113,8 @@ OPS |= {
     "instance_norm": (ops.instance_norm, (BATCH,)),
     "batch_norm": (ops.batch_norm, (X, ROW, ROW + 1)),
     "batch_norm, running statistics": (ops.batch_norm, (X, ROW, ROW + 1, ROW, ROW + 2)),
+    "all_sum": (ops.all_sum, (X,)),
+    "sync_batch_norm": (ops.sync_batch_norm, (X, ROW, ROW + 1)),
     "batch_norm_relu": (lambda x, y: ops.batch_norm_relu(x, skip=y), (X, Y)),
     "embedding": (lambda w: ops.embedding(LABELS, w, padding_idx=1), (SQUARE,)),
     "add_rows": (lambda x: ops.index.add_rows(x, LABELS, rows=4), (X,)),

@@ -512,6 +512,8 @@ EXAMPLES = {
                         for shape in ((5, 3), (2, 3, 4)) for skip in (None, some(*shape), constant(some(*shape)))] + [
         ((some(2, 3, 4), some(3), some(3), constant(some(3)), constant(positive(3)), some(2, 3, 4)), {}),
         ((some(2, 3, 4), None, None, some(3), positive(3), some(2, 3, 4)), {})],
+    "sync_batch_norm": [((some(*shape), some(3), some(3)), {}) for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 2))] + [
+        ((some(4, 3),), {"eps": 0.1, "shift": np.ones(3)}), ((constant(some(4, 3)), some(3), some(3)), {})],
     "mse_loss": [((some(3, 4), some(3, 4)), {"reduction": r}) for r in REDUCTIONS],
     "binary_cross_entropy_with_logits": [
         ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS

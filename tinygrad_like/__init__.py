@@ -6,7 +6,7 @@ from . import autograd as _autograd
 from . import dtypes, ops
 from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
-from .capture import capture
+from .capture import capture, eager
 from .checkpointing import checkpoint
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
@@ -35,7 +35,8 @@ for _name, _method in vars(_Methods).items():
         _method.__doc__ = getattr(ops, _name).__doc__
 tensor = _new  # as in PyTorch; the module of that name is found by import
 __all__ = [
-    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "enable_grad",
+    "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager",
+    "enable_grad",
     "float32", "float64", "fused", "get_num_threads", "get_rng_state", "grad", "gradcheck", "gradgradcheck", "graph",
     "hessian", "hvp", "int64", "is_grad_enabled", "jacobian", "jvp", "linalg", "manual_seed", "nn", "no_grad", "ops",
     "optim", "primitive", "set_num_threads", "set_rng_state", "training", "value_and_grad", "vjp",

@@ -66,6 +66,7 @@ class _Mode(threading.local):
     recording = True
     anomaly = False
     filling = True  # whether a walk fills .grad where retain_grad asked for it
+    eager = False  # whether captured functions run without capture
     compiled = False  # whether kernels do what NumPy does faster when Python calls it
     tape: Any = None  # where ops are noted, see `tape.py`
     waiting: list | None = None  # calls of kernels that a block puts off until it ends, see `kernels.program.together`

@@ -33,14 +33,25 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import mode
-from .replay import Program, structure
-from .tape import Refused, Tape
+from .autograd import Switch, mode
+from .random import get_rng_state, set_rng_state
+from .tape import Refused, Tape, structure
 from .tensor import Tensor, wrap
 from .watch import Watch
 
 _TRIES = 4  # recordings of one kind of call until two are alike
 _KINDS = 8  # of calls
+
+
+class eager(Switch):
+    """Run captured functions without capture, for this thread: `with eager(): ...` or `@eager()`."""
+
+    def on(self):
+        before, mode.eager = mode.eager, True
+        return before
+
+    def off(self, before):
+        mode.eager = before
 
 
 class _Kind:
@@ -60,17 +71,19 @@ class _Kind:
 class capture:
     """Decorate a function, such as a training step, so that its calls are played without Python (see above).
 
-    fuse: whether what is played may do several ops in one pass over memory, which may change the last bits of sums.
+    fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
+    strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
+        otherwise the function runs without capture then.
 
     Its arguments are Tensors, alone or in tuples, lists and dicts, or what tells one kind of call from another:
     numbers, strings, modules. It may return the same. `print(step)` shows its programs.
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
-    def __init__(self, function: Callable, *, fuse: bool = True):
+    def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
-        self.function, self.fuse = function, fuse
+        self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
         self.gave_up = ""
         self.lock = threading.RLock()
@@ -79,7 +92,7 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
+        if mode.eager or mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         key = structure((args, options), tensors), mode.recording
@@ -99,13 +112,11 @@ class capture:
             return self._record(kind, tensors, args, options)
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.gave_up = why
-        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
-        return self.function(*args, **options)
+        return self._stop(why, None) or self.function(*args, **options)
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
-        from .replay import Program, Saved  # with the kernels
+        from .replay import EXACT, FUSED, PLAIN, Program, Saved  # with the kernels
 
         for mine, given in zip(kind.inputs, tensors, strict=True):
             mine._data[...] = given._data
@@ -116,8 +127,18 @@ class capture:
         watch = Watch(self.function, (args, options))
         tape = Tape([x._data for x in kind.inputs], before)
         proof = Saved(before) if before is not None else None
-        with tape:
-            result = self.function(*new_args, **new_options)
+        buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
+        state = get_rng_state()
+        try:
+            with tape:
+                result = self.function(*new_args, **new_options)
+        except Refused as error:
+            if self.strict:
+                raise
+            set_rng_state(state)
+            for t, values in buffers:
+                t._data[...] = values
+            return self._give_up(str(error), args, options)
         for mine, given in zip(kind.inputs, tensors, strict=True):
             given.grad = mine.grad
         if tape.trouble:
@@ -128,14 +149,17 @@ class capture:
         new = set() if proof is None else tape.state().keys() - proof.arrays.keys()
         if before is not None and proof is not None and not different and not new:
             try:
-                program = Program(tape, kind.inputs, result, fuse=False)
+                program = Program(tape, kind.inputs, result, PLAIN)
                 program.prove(proof)
-                if self.fuse:
-                    fused = Program(tape, kind.inputs, result, fuse=True)
-                    program = fused if fused.prove(proof, strict=False) else program
             except Refused as error:
                 return self._stop(str(error), result)
-            kind.program, kind.watch = program, watch
+            for level in (FUSED, EXACT) if self.fuse else (EXACT,):
+                faster = Program(tape, kind.inputs, result, level)
+                if faster.prove(proof, strict=False):
+                    program = faster
+                    break
+            tape.forget()
+            kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied()
         elif kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", result)
@@ -143,10 +167,25 @@ class capture:
 
     def _stop(self, why: str, result: Any) -> Any:
         self.gave_up = why
-        warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
+        self.kinds.clear()
+        if self.strict:
+            warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
         return result
 
+    def __reduce__(self) -> tuple:
+        return _again, (self.function, self.fuse, self.strict)  # of programs there are no copies
+
+    @property
+    def programs(self) -> list[Any]:
+        """What was made so far, one for each kind of call."""
+        return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
+
     def __repr__(self) -> str:
-        programs = [repr(kind.program) for kinds in self.kinds.values() for kind in kinds if kind.program]
-        state = f"not captured, since {self.gave_up}" if self.gave_up else "\n\n".join(programs) or "not yet captured"
-        return f"capture of {self.name}: {state}"
+        if self.gave_up:
+            return f"{self.name}: not captured, since {self.gave_up}"
+        return "\n\n".join([f"{self.name}: {program.described()}" for program in self.programs]) or (
+            f"{self.name}: not yet captured")
+
+
+def _again(function: Callable, fuse: bool, strict: bool) -> capture:
+    return capture(function, fuse=fuse, strict=strict)

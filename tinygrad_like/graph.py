@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .autograd import Node
+from .capture import capture
 from .tensor import Tensor
 
 # Of the SVG, in pixels: a letter, a box, and the space around boxes.
@@ -63,6 +64,10 @@ def graph(y: Tensor, names: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] 
 
     Raises TypeError if y is no Tensor, ValueError if nothing was recorded, and RuntimeError if backward has freed it.
     """
+    if isinstance(y, capture):
+        if not y.programs:
+            raise ValueError(f"graph: {y.name} has not been captured{', since ' + y.gave_up if y.gave_up else ' yet'}")
+        return Picture(y.programs[-1].boxes, y.programs[-1].arrows)
     if not isinstance(y, Tensor):
         raise TypeError(f"graph: takes a Tensor, got {type(y).__name__}")
     if not y.requires_grad:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,8 @@ def _pow(step: Step) -> Iterator[Loop]:
     yield body.to(value, out)
 
 
-_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"), -1: ("reciprocal",), 0.5: ("sqrt",)}
+_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"),
+                                       -1: ("reciprocal",), 0.5: ("sqrt",)}
 
 
 def _spread(step: Step) -> Iterator[Loop]:
@@ -183,16 +184,20 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity"), _copy),
-    "reshape": _reshape, "mod": _mod, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
+    "reshape": _reshape, "mod": _mod, "where": _where,
+    "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
     "stack": _stack, "roll": _roll,
 }
 
 
-def lowered(tape: Tape) -> list[Step]:
-    """The steps of a tape, with compiled code in place of what Python did, as far as there is any."""
+def lowered(tape: Tape, kernels: bool) -> list[Step]:
+    """The steps of a tape, with compiled code in place of what Python did, as far as there is any.
+
+    kernels: also those that add up numbers in another order than NumPy.
+    """
     made: list[Step] = []
     for step in tape.steps:
-        made.extend(_loops(step) or _kernels(step, tape) or [step])
+        made.extend(_loops(step) or kernels and _kernels(step, tape) or [step])
     return made
 
 

@@ -242,7 +242,7 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
 
 
 def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
-    """Where to put blocks, given as (begin, end, bytes) by their beginnings: each into the smallest gap it fits into."""
+    """Where to put blocks, given as (begin, end, bytes) by their beginnings: each into the smallest gap."""
     free: list[tuple[int, int]] = []  # gaps, as (offset, bytes), by offset
     taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
     offsets, size = [], 0

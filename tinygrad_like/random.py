@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ def drawn(draw: Callable[[], Any]) -> Any:
     return draw() if mode.tape is None else mode.tape.drawn(draw)
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Which rows of a batch this process has: `count` of `total`, from `first` on. (distributed)"""
 
     first: int
@@ -30,6 +32,10 @@ class Rows(NamedTuple):
         """The part of one of `size` ranks: parts follow one another, and their lengths differ by 1 at most."""
         first = rank * total // size
         return cls(first, (rank + 1) * total // size - first, total)
+
+    @property
+    def part(self) -> slice:
+        return slice(self.first, self.first + self.count)
 
 
 rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .autograd import Node
+from .graph import Box
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
@@ -16,17 +16,21 @@ from .random import get_rng_state, set_rng_state
 from .tape import Refused, Step, Tape, memory, structure
 from .tensor import Tensor, wrap
 
+PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
+
 
 class Program:
     """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
 
-    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, fuse: bool):
-        self.tape, self.fuse = tape, fuse
+    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int):
+        self.tape, self.level = tape, level
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.result = result
         self.outputs: list[Tensor] = []
-        self.arena = np.empty(0, np.uint8)
+        self.arena, self.bytes = np.empty(0, np.uint8), 0
+        self.boxes: list[Box] = []
+        self.arrows: list[tuple[int, int]] = []
         structure(result, self.outputs)
         for t in self.outputs:
             if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
@@ -35,12 +39,16 @@ class Program:
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
         self.grads = [(leaf, leaf.grad) for leaf in self._leaves()]
-        self.steps = self._planned() if fuse else tape.steps
-        self.parts = self._packed()
+        used = {id(x) for step in tape.steps for x in (
+            *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
+        if any(id(number) not in used for number in tape.numbers):
+            raise Refused("what becomes of a random number that it draws is not on the tape")
+        steps = tape.steps if level == PLAIN else self._planned()
+        self.parts = self._packed(steps)
 
     def _planned(self) -> list[Step]:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
-        steps = lowered(self.tape)
+        steps = lowered(self.tape, kernels=self.level == FUSED)
         made = {id(memory(x)) for step in steps for x in step.writes()} - self.tape.known.keys() | self.tape.made.keys()
         pinned = {id(memory(x)) for step in steps for x in (*step.reads(), *step.writes())} - made
         seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
@@ -49,7 +57,10 @@ class Program:
         for step in steps:
             if step.call is None:
                 pinned |= {id(memory(x)) for x in (*step.reads(), *step.writes())}
+        self.bytes = sum(m.nbytes for m in {id(memory(x)): memory(x) for step in steps for x in step.writes()
+                                            if id(memory(x)) not in pinned}.values())
         steps = joined(without_copies(steps, pinned), pinned)
+        self.boxes, self.arrows = pictured(steps, self.inputs)
         steps, self.arena = placed(steps, pinned)
         return steps
 
@@ -59,10 +70,10 @@ class Program:
             found.update((id(p), p) for p, _, _ in update.before)
         return list(found.values())
 
-    def _packed(self) -> list[Any]:
+    def _packed(self, steps: list[Step]) -> list[Any]:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
         parts: list[Any] = []
-        for step in self.steps:
+        for step in steps:
             if not isinstance(step.call, Call | Loop):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
@@ -125,12 +136,16 @@ class Program:
         for m in (*tape.made.values(), self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()
+        for key, (_, grad) in tape.accumulated.items():
+            grad._data[...] = before.gradients[key]
         try:
             self.play()
-            wrong = after.differ(self.fuse) or next((f"a result of shape {a.shape}" for a, t in zip(
-                ends, results, strict=True) if _differ(a, t._data, self.fuse)), "")
+            wrong = after.differ(self.level == FUSED) or next((f"a result of shape {a.shape}" for a, t in zip(
+                ends, results, strict=True) if _differ(a, t._data, self.level == FUSED)), "")
         finally:
             after.restore()
+            for key, (_, grad) in tape.accumulated.items():
+                grad._data[...] = after.gradients[key]
             for a, t in zip(ends, results, strict=True):
                 t._data[...] = a
         if wrong and strict:
@@ -138,9 +153,47 @@ class Program:
                           "as NumPy on a Tensor's data")
         return not wrong
 
-    def __repr__(self) -> str:
-        calls = sum(type(part) is Calls and len(part.steps) for part in self.parts)
-        return f"{calls} calls of kernels, {len(self.parts)} parts"
+    def described(self) -> str:
+        """What is played: calls, memory, and what stayed Python."""
+        steps = [step for part in self.parts for step in getattr(part, "steps", [part])]
+        loops = sum(isinstance(step.call, Loop) for step in steps)
+        python = [step for step in steps if step.call is None]
+        kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
+        lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
+                 f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
+                 f"in place of {_size(self.bytes)}"]
+        for i, step in enumerate(steps):
+            what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
+                step.call.kernel.name if isinstance(step.call, Call) else "copy")
+            written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
+            why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
+            lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
+        return "\n".join(lines)
+
+
+def pictured(steps: list[Step], inputs: list[np.ndarray]) -> tuple[list[Box], list[tuple[int, int]]]:
+    """Boxes and arrows of a graph: of the steps, and of what they read that none has written."""
+    boxes: list[Box] = []
+    arrows: set[tuple[int, int]] = set()
+    of: dict[int, int] = {}
+    given = {id(memory(x)) for x in inputs}
+    for step in steps:
+        sources = []
+        for x in step.reads():
+            key = id(memory(x))
+            if key not in of:
+                of[key] = len(boxes)
+                boxes.append(Box("input" if key in given else "state", x.shape, True))
+            sources.append(of[key])
+        written = step.writes()
+        boxes.append(Box(step.name, written[0].shape if written else (), False))
+        arrows.update((a, len(boxes) - 1) for a in sources)
+        of.update((id(memory(x)), len(boxes) - 1) for x in written)
+    return boxes, sorted(arrows)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 
 class Calls:
@@ -181,6 +234,7 @@ class Saved:
 
     def __init__(self, tape: Tape):
         self.arrays = {key: (x, x.copy()) for key, x in tape.state().items()}
+        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items() if leaf.grad is not None}
         self.random = get_rng_state()
         objects = [u.optimizer for u in tape.updates]
         objects += [getattr(step.function, "__self__", None) for step in tape.steps]

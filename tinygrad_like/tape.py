@@ -96,6 +96,7 @@ class Tape:
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
         self.updates: list[Any] = []  # steps of optimizers
         self.draws: list[Callable[[], None]] = []
+        self.numbers: list[Drawn] = []  # that were drawn
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.inside = False
         self.trouble = ""  # why it cannot be played
@@ -113,7 +114,14 @@ class Tape:
     def state(self) -> dict[int, np.ndarray]:
         """What lasts from call to call and is written to: memory that was there before."""
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
-        return {key: m for key, m in written.items() if key not in self.made and key not in self.flags}
+        given = {id(memory(grad._data)) for _, grad in self.accumulated.values()}
+        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given}
+
+    def forget(self) -> None:
+        """Let go of all arrays but those that it is played on."""
+        self.steps, self.calls, self.log, self.before = [], [], [], None
+        for held in (self.made, self.known, self.lasting, self.met, self.tensors):
+            held.clear()
 
     def differs(self, other: Tape) -> str:
         """What this tape notes that the other one does not; nothing if they are alike."""
@@ -158,7 +166,7 @@ class Tape:
         return rule(g, *values)
 
     def leaf(self, leaf: Any) -> None:
-        """Note that a Tensor gets a gradient, or more of it."""
+        """Note that a Tensor gets a gradient, or more of it, or that the one it has is used."""
         self.leaves[id(leaf)] = leaf
         if leaf.grad is not None and id(memory(leaf.grad._data)) not in self.known:
             self.accumulated[id(leaf)] = leaf, leaf.grad
@@ -293,6 +301,7 @@ class Tape:
             return value
         number = Drawn(value)
         number.value = int(value)
+        self.numbers.append(number)
 
         def another() -> None:
             number.value = draw()

@@ -390,8 +390,8 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         try:
             _write(self._data, index, value)
         except ValueError:
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {self._data[index].shape}, "
-                             "the shape of x[index]") from None
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to "
+                             f"{self._data[index].shape}, the shape of x[index]") from None
         self.touch()
 
     __setitem__ = named(__setitem__, "setitem")

@@ -64,6 +64,7 @@ DEFAULTS = {
     "topk": {"axis": -1, "largest": True},
     "transpose": {"axis0": 1, "axis1": 0},
     "tril triu": {"diagonal": 0},
+    "sync_batch_norm": {"weight": None, "bias": None, "eps": 1e-05, "shift": None, "stats": None},
 }
 
 

@@ -350,6 +350,11 @@ CASES |= {
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
     "interpolate linear": (lambda x: ops.interpolate(x, 5, mode="linear", align_corners=True), real(1, 2, 3)),
     "interpolate trilinear": (lambda x: ops.interpolate(x, (3, 2, 5), mode="trilinear"), real(1, 1, 2, 3, 2)),
+    # over all ranks, of which there is one here; see tests/distributed
+    "all_sum": (ops.all_sum, real(3, 4)),
+    "sync_batch_norm": (ops.sync_batch_norm, real(5, 3), real(3), real(3)),
+    "sync_batch_norm of images": (lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=np.ones(3), eps=1e-3),
+                                  real(2, 3, 2, 3), real(3), real(3)),
     # dropout
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),

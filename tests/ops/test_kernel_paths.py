@@ -116,6 +116,7 @@ CASES = {
                    real(16)),
     "instance_norm": (ops.instance_norm, real(20, 16, 9, 15), real(16), real(16)),
     "batch_norm": (ops.batch_norm, 3 * real(20, 16, 9, 15) + 1, real(16), real(16)),
+    "sync_batch_norm": (ops.sync_batch_norm, 3 * real(20, 16, 9, 15) + 1, real(16), real(16)),
     "batch_norm of rows": (ops.batch_norm, 3 * real(300, 150) + 1, real(150), real(150)),
     "batch_norm of large images": (ops.batch_norm, real(2, 3, 80, 90), real(3), real(3)),
     "batch_norm, running statistics": (

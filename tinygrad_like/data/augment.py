@@ -3,6 +3,9 @@
 A transform takes images, float32 of shape (batch, channels, height, width), and returns new ones; it never changes its
 input. Each image is changed independently. All randomness comes from the NumPy Generator given as the last argument, or
 from the package's. Colours are numbers from 0 to 1: scale or standardise afterwards.
+
+Given `rows` too, images are only these of a batch, for all of which is drawn: ranks of an MPI job that share a batch
+change it as one process does.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from itertools import groupby
 import numpy as np
 
 from .. import kernels, random
+from ..random import Rows
 
 Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 Range = float | tuple[float, float]
@@ -24,6 +28,8 @@ class Instructed:
 
     p: the probability that an image is changed. Raises ValueError if it is not a probability.
     """
+
+    takes_rows = True
 
     def __init__(self, p: float = 1.0):
         _check_probability(type(self).__name__, p)
@@ -39,18 +45,26 @@ class Instructed:
         chosen = generator.random(shape[0]) < self.p
         return np.where(chosen, code, kernels.augment.NOTHING)[:, None], numbers[:, None]
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
-        return _run([self], images, _generator(generator))
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
+        return _run([self], images, _generator(generator), rows)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
 
-def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.random.Generator,
+         rows: Rows | None) -> np.ndarray:
     _check(type(transforms[0]).__name__, images)
-    programs = [t.program(images.shape, generator) for t in transforms]
-    codes, numbers = (np.concatenate(parts, axis=1) for parts in zip(*programs, strict=True))
+    total, part = _drawn(images, rows)
+    programs = [t.program((total, *images.shape[1:]), generator) for t in transforms]
+    codes, numbers = (np.concatenate(parts, axis=1)[part] for parts in zip(*programs, strict=True))
     return kernels.augment.run(images, codes, numbers)
+
+
+def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
+    """For how many images something is drawn, and for which of them these are."""
+    return (len(images), slice(None)) if rows is None else (rows.total, rows.part)
 
 
 def _generator(generator: np.random.Generator | None) -> np.random.Generator:
@@ -260,15 +274,19 @@ class RandomCrop:
             raise ValueError(f"RandomCrop: size={size} must be one or two numbers of at least 1, and "
                              f"padding={padding} not negative")
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    takes_rows = True
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
         _check("RandomCrop", images)
         batch, _, *sides = images.shape
+        total, part = _drawn(images, rows)
         places = [side + 2 * self.padding - size + 1 for side, size in zip(sides, self.size, strict=True)]
         if min(places) < 1:
             raise ValueError(f"RandomCrop: a window of size {self.size} does not fit images of shape {images.shape} "
                              f"with padding={self.padding}")
         generator = _generator(generator)
-        top, left = (generator.integers(0, n, batch) for n in places)
+        top, left = (generator.integers(0, n, total)[part] for n in places)
         padded = np.pad(images, ((0, 0), (0, 0), *[(self.padding, self.padding)] * 2))
         windows = np.lib.stride_tricks.sliding_window_view(padded, self.size, axis=(2, 3))
         return windows[np.arange(batch), :, top, left]
@@ -286,11 +304,14 @@ class GaussianNoise:
             raise ValueError(f"GaussianNoise: std={std} must not be negative")
         self.std, self.p = std, p
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    takes_rows = True
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
         _check("GaussianNoise", images)
-        generator = _generator(generator)
-        chosen = generator.random(len(images)) < self.p
-        noise = generator.standard_normal(images.shape, dtype=np.float32)
+        generator, (total, part) = _generator(generator), _drawn(images, rows)
+        chosen = generator.random(total)[part] < self.p
+        noise = generator.standard_normal((total, *images.shape[1:]), dtype=np.float32)[part]
         noise *= np.where(chosen, self.std, 0).astype(np.float32)[:, None, None, None]
         noise += images
         return noise
@@ -308,15 +329,17 @@ class Compose:
 
     def __init__(self, transforms: Sequence[Transform]):
         self.transforms = list(transforms)
+        self.takes_rows = all(getattr(transform, "takes_rows", False) for transform in self.transforms)
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
         generator = _generator(generator)
         for instructed, group in groupby(self.transforms, lambda t: isinstance(t, Instructed)):
             if instructed:
-                images = _run(list(group), images, generator)  # type: ignore[arg-type]
+                images = _run(list(group), images, generator, rows)  # type: ignore[arg-type]
             else:
                 for transform in group:
-                    images = transform(images, generator)
+                    images = transform(images, generator, *[] if rows is None else [rows])
         return images
 
     def __repr__(self) -> str:

@@ -26,6 +26,10 @@ class DataLoader:
     prefetch: how many batches a thread makes ahead while the caller computes. NumPy and numba transforms run in
     parallel with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop
     raises what a transform raises.
+    shard: (rank, size): of each batch only this rank's part; parts follow one another, lengths differ by at most 1
+    and may be 0. So all ranks together read the batches of a loader without it, given the same seed, and noise such as
+    dropout is that of the same rows. The package's transforms draw for the whole batch and change the part; others, and
+    `mix`, are given the whole batch.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
@@ -33,8 +37,8 @@ class DataLoader:
     from it the order and a generator for each batch. So batches depend only on `manual_seed`, not on prefetch or on
     what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
 
-    Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank of no shard; in the loop, TypeError for a
-    batch of a dtype that a Tensor cannot have.
+    Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank outside its shard; in
+    the loop, TypeError for a batch of a dtype that a Tensor cannot have.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
@@ -81,16 +85,17 @@ class DataLoader:
 
     def _batch(self, order: np.ndarray, seed: int, i: int) -> tuple[Tensor, ...]:
         indices = order[i * self.batch_size:(i + 1) * self.batch_size]
-        first, count, _ = self.rows(i)
-        mine = slice(first, first + count)
-        if self.transform is None and self.mix is None:
-            return tuple(_tensor(x[indices[mine]]) for x in self.arrays)
-        batch, generator = [x[indices] for x in self.arrays], np.random.default_rng((seed, i))
-        if self.transform is not None:
-            batch[0] = self.transform(batch[0], generator)
-        if self.mix is not None:
-            batch[:2] = self.mix(*batch[:2], generator)
-        return tuple(_tensor(x)[mine] if self.shard else _tensor(x) for x in batch)
+        mine = self.rows(i).part
+        whole = self.shard is None or self.mix is not None or self.transform is not None and not getattr(
+            self.transform, "takes_rows", False)
+        batch = [x[indices if whole else indices[mine]] for x in self.arrays]
+        if self.transform is not None or self.mix is not None:
+            generator = np.random.default_rng((seed, i))
+            if self.transform is not None:
+                batch[0] = self.transform(batch[0], generator, *[] if whole else [self.rows(i)])
+            if self.mix is not None:
+                batch[:2] = self.mix(*batch[:2], generator)
+        return tuple(_tensor(x)[mine] if whole and self.shard else _tensor(x) for x in batch)
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..random import Rows
+
 BLOCK = 1024  # rows at a time: a float64 copy of the whole data set might not fit into memory
 
 
@@ -52,7 +54,10 @@ class _Scaler:
         y += offset
         return y
 
-    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
+    takes_rows = True
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
         return self.transform(images)
 
 

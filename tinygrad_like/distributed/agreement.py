@@ -41,10 +41,10 @@ def check_equal_weights(model: Any) -> None:
         return
     value = 0
     for t in tensors_of(model).values():
-        value = zlib.crc32(np.ascontiguousarray(t.data), value)
+        value = zlib.crc32(np.ascontiguousarray(t.data).tobytes(), value)
     most, least = all_reduce([value, -value], "max")
     if most != -least:
-        raise RuntimeError("the weights are no longer equal on all ranks: something changes them on some ranks only, or "
+        raise RuntimeError("the weights are no longer equal on all ranks: something changes them on some only, or "
                            "processors of different kinds round differently; for that, set NUMBA_CPU_NAME and "
                            "NPY_DISABLE_CPU_FEATURES so that all use what all have")
 

@@ -13,7 +13,8 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class _Watch:
     comm: Any = None
     leaving: Any = None  # the request of a reduction that all ranks join at their end
     first = np.zeros(1, np.int64)  # its result: the first rank with an error, or how many ranks there are
-    status: Any = None  # what sys.exit was called with
+    status: Any = None  # with which it leaves, as far as that is known
 
 
 def watch(comm: Any) -> None:
@@ -45,6 +46,17 @@ def watch(comm: Any) -> None:
     if comm.size > 1:
         sys.excepthook, sys.exit = excepthook, noted  # type: ignore[assignment]
     atexit.register(_end)
+
+
+@contextmanager
+def inseparable() -> Iterator[None]:
+    """While ranks work together: one that leaves it by an exception, and then ends, ends the job, in whatever way."""
+    try:
+        yield
+        _Watch.status = None
+    except BaseException as error:
+        _Watch.status = error.code if isinstance(error, SystemExit) and error.code is not None else 1
+        raise
 
 
 def fail(report: Callable[[], Any] | str, status: int = 1) -> None:
@@ -85,7 +97,7 @@ def _met(error: int, seconds: float) -> bool:
 
 
 def _end() -> None:
-    """At exit: wait for the others, which may still be busy, or abort if this rank leaves in the midst with a status."""
+    """At exit: wait for the others, which may be busy, or abort if this rank leaves with a status of its own."""
     from mpi4py import MPI
 
     if MPI.Is_finalized():
@@ -94,5 +106,5 @@ def _end() -> None:
     if status in (None, 0) or _Watch.leaving is not None:
         _met(comm.size, float("inf"))
     elif not _met(comm.rank, 2 * PATIENCE):
-        fail(f"sys.exit({status!r})", status if isinstance(status, int) else 1)
+        fail(f"this process has ended, with status {status!r}", status if isinstance(status, int) else 1)
     MPI.Finalize()

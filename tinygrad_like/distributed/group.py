@@ -62,9 +62,10 @@ def _joined() -> Group:
     comm = MPI.COMM_WORLD.Dup()  # messages of the program's own do not meet ours
     expected = max(int(os.environ.get(name, 1)) for name in SIZES)
     if comm.size == 1 < expected:
-        raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec and mpi4py "
-                           f"({MPI.Get_library_version().split(chr(10))[0].strip()}) are of different MPIs; use the "
-                           f"mpiexec beside {sys.executable}, or build mpi4py with the cluster's MPI")
+        version = MPI.Get_library_version().split("\n")[0].strip()
+        raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec does not "
+                           f"belong to mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build "
+                           "mpi4py with the cluster's MPI")
     from .ending import watch
 
     watch(comm)
@@ -84,7 +85,7 @@ def _fair_threads(comm: Any) -> int:
     return max(1, int(min(1.0, threads.count / len(mine)) * share + 1e-9))  # count is less if there is a quota
 
 
-# Collective operations: every rank must call them, in the same order ---------------------------------------------------
+# Collective operations: every rank must call them, in the same order --------------------------------------------------
 
 
 def barrier() -> None:

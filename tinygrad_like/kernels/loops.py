@@ -10,7 +10,6 @@ What comes out is what NumPy gives, to the bit: arithmetic is not rearranged, an
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import math
 from collections.abc import Callable, Sequence

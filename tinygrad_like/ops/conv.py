@@ -213,7 +213,7 @@ def _images(g, weight, shape, stride, margins, dilation, groups):
 
 @primitive
 def conv2d_weight(pixels, x, *, shape, stride, margins, dilation, groups):
-    """The adjoint of conv2d in its weights, of this shape: out[i, j, a] = sum_(n, p) pixels[n, i, p] x~[n, j, s p + d a].
+    """The adjoint of conv2d in its weights: out[i, j, a] = sum_(n, p) pixels[n, i, p] x~[n, j, s p + d a].
 
     pixels (batch, out, height', width'), x (batch, in, height, width) -> (out, in / groups, kh, kw).
     """

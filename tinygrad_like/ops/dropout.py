@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from .. import kernels, random
@@ -10,12 +12,17 @@ from .elementwise import mul, where
 
 
 @primitive
-@kernels.accelerated
 def drop(x, *, p, seed):
     """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
 
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
+    operator.index(seed)  # which raises for what is no integer
+    return _drop(x, p=p, seed=seed)
+
+
+@kernels.accelerated
+def _drop(x, *, p, seed):
     kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0) != 0
     return np.where(kept, x * (1 / (1 - p)), 0)  # not a product with 0, which would make NaN of infinity
 

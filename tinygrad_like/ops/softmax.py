@@ -159,10 +159,19 @@ def reduced(losses, reduction, divisor, sum):
     if reduction == "none":
         return losses
     if mode.tape is not None and isinstance(divisor, np.ndarray) and not mode.tape.inside:
-        return sum(losses) / wrap(divisor.astype(losses.dtype, copy=False)) if reduction == "mean" else sum(losses)
+        if reduction == "sum":
+            return sum(losses)
+        scale, shift = mode.tape.unit("mean", _scale_and_shift, [divisor, losses.dtype])
+        return sum(losses) * wrap(scale) + wrap(shift)
     if reduction == "mean" and not divisor:
         return sum(losses) + float("nan")  # a mean over no label at all is NaN and its gradient 0, as in PyTorch
     return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor))
+
+
+def _scale_and_shift(divisor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """What `reduced` multiplies with and adds."""
+    scale = 1 / float(divisor) if divisor else 0.0
+    return np.asarray(scale, dtype), np.asarray(0.0 if divisor else np.nan, dtype)
 
 
 @fused(reference=_cross_entropy_reference)

@@ -101,6 +101,8 @@ class Log:
 
     def write(self, line: str) -> None:
         """Print a line, above the bar."""
+        if distributed.rank:
+            return
         if self.bar is not None and not self.bar.disable:
             self.bar.write(line)
         else:

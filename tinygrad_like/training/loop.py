@@ -21,7 +21,7 @@ import optim
 from nn import Module
 from nn.module import modes_restored
 
-from .. import Tensor, detect_anomaly, distributed, get_rng_state, no_grad, random, set_rng_state
+from .. import Tensor, capture, detect_anomaly, distributed, get_rng_state, no_grad, random, set_rng_state
 from ..data import DataLoader
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
@@ -48,8 +48,9 @@ def predict(model: Module, x: Any, batch_size: int = 1000, shared: bool = False)
         raise ValueError("predict: x has no rows")
     rank, size = (distributed.rank, distributed.size) if shared else (0, 1)
     starts = range(0, len(x), batch_size)
+    forward = capture(lambda batch: model(batch), fuse=False, strict=False)
     with evaluating(model), random.of_rows(None):
-        mine = [model(batch).numpy() for start in starts[rank::size]
+        mine = [forward(batch).numpy() for start in starts[rank::size]
                 for (batch,) in DataLoader(x[start:start + batch_size], batch_size=batch_size)]
     if size == 1:
         return np.concatenate(mine)
@@ -89,7 +90,8 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
-    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log, begun)
+    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
+                  begun)
 
 
 def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -102,6 +104,7 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
     totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
     summed, counted = getattr(criterion, "reduction", "mean") == "sum", begun.get("counted", 0.0)
     alone = distributed.size == 1
+    forward_backward, update = _captured(model, criterion, optimizer)
     for group in _groups(loader, accumulate):
         label_counts = [getattr(criterion, "count", len)(y) if len(y) else 0 for _, y, _ in group]
         size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(totals, 0.0)
@@ -109,7 +112,8 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
         for (x, y, rows), weight in zip(group, label_counts, strict=True):
             share = weight / (labels or 1) if alone else weight  # several ranks divide by the count of all of them
             with random.of_rows(rows):
-                output, loss = step(model, criterion, x, y, None if summed or alone and len(group) == 1 else share)
+                output, loss = forward_backward(model, criterion, x, y,
+                                                None if summed or alone and len(group) == 1 else share)
             value = loss.item()
             if weight and not math.isfinite(value):
                 raise FloatingPointError(f"train_epoch: the loss is {value}: {_first_bad(model, criterion, x, y)}; "
@@ -129,7 +133,7 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
                 ctrl_c.agreed |= stop > 0
             if log is not None:
                 _log_group(log, len(group), size, len(group) if summed else labels, sums)
-        _update(optimizer, penalty, clip_norm, ema)
+        update(optimizer, penalty, clip_norm, ema)
         for name, value in sums.items():
             totals[name] += value
         begun["count"] = count = count + size
@@ -148,11 +152,20 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
     if len(y):
         output = model(x)
         loss = criterion(output, y)
-    else:  # no row is this rank's; one that does not count keeps its random state and SyncBatchNorms in step with others
+    else:  # no row is this rank's: one that does not count keeps it in step with what the others draw and reduce
         output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
         loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
     (loss if weight is None else loss * weight).backward()
     return output, loss
+
+
+def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) -> tuple[Callable, Callable]:
+    """`step` and `_update`, captured; the same as before for the same objects, whose programs are ready."""
+    found = optimizer.__dict__.get("captured")
+    if found is None or found[0] is not model or found[1] is not criterion:
+        made = [capture(function, fuse=False, strict=False) for function in (step, _update)]
+        found = optimizer.captured = model, criterion, *made  # type: ignore[attr-defined]
+    return found[2:]
 
 
 def _log_group(log: Log, batches: int, size: int, labels: float, sums: Mapping[str, float]) -> None:
@@ -215,7 +228,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     save = None if checkpoint is None else partial(_save, checkpoint, **parts)
     if log is not None:
         log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
-    with _CtrlC() as ctrl_c:
+    with distributed.inseparable(), _CtrlC() as ctrl_c:
         while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()

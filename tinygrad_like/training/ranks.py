@@ -7,8 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 import optim
 from nn import Module, convert_sync_batchnorm
 
@@ -35,7 +33,9 @@ def _told(value: Any) -> str:
     """What a value is, without the address that a repr may have."""
     if callable(value) and not isinstance(value, Module):
         return getattr(value, "__qualname__", type(value).__qualname__)
-    return ", ".join(map(_told, value)) if isinstance(value, list | tuple | dict | set) else repr(value)
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    return ", ".join(map(_told, value)) if isinstance(value, list | tuple) else repr(value)
 
 
 def _described(loader: Any) -> str:
@@ -45,8 +45,8 @@ def _described(loader: Any) -> str:
         lines += [f"{name} {getattr(loader, name)}" for name in ("batch_size", "shuffle", "drop_last")]
         lines += [f"transform {_told(loader.transform)}, mix {_told(loader.mix)}"]
         for x in loader.arrays:
-            some = np.ascontiguousarray(x[::max(1, len(x) // 1000)])
-            lines.append(f"array {x.shape} {x.dtype}, checksum {zlib.crc32(some):08x}")
+            some = x[::max(1, len(x) // 1000)]
+            lines.append(f"array {x.shape} {x.dtype}, checksum {zlib.crc32(some.tobytes()):08x}")
     return "\n".join(lines)
 
 
@@ -57,16 +57,15 @@ def parts_of(loader: Iterable) -> Iterable:
         return loader
     if not isinstance(loader, DataLoader):
         return _cut(loader, *shard)
-    loader = copy.copy(loader)
-    loader.shard = shard
-    return loader
+    sharing = copy.copy(loader)
+    sharing.shard = shard
+    return sharing
 
 
 def _cut(batches: Iterable, rank: int, size: int) -> Iterator[tuple]:
     try:
         for x, y in batches:
             random.rows = rows = random.Rows.of(rank, size, len(y))
-            part = slice(rows.first, rows.first + rows.count)
-            yield x[part], y[part]
+            yield x[rows.part], y[rows.part]
     finally:
         random.rows = None

@@ -1,0 +1,137 @@
+"""Gradients of the ops in which all ranks take part, and what ranks tell each other; asserts on every rank."""
+
+import os
+
+import numpy as np
+
+import nn
+from tinygrad_like import Tensor, distributed, get_num_threads, ops, random
+
+rank, size = distributed.rank, distributed.size
+rng = np.random.default_rng(rank)
+together = np.random.default_rng(100)  # alike on all ranks
+ROWS = {0: 3, 1: 2, 2: 0, 3: 4}  # of each rank; one that has none gives one that does not count
+
+
+def checked(f, *inputs, real=True):
+    """First and second order of the sum over ranks of <f, cotangent>, against its central differences: every rank moves
+    its inputs in a direction of its own, or those that it shares with the others in one."""
+    shared = [False, *[True] * (len(inputs) - 1)]
+    directions = [together.standard_normal(x.shape) if same else rng.standard_normal(x.shape) * real
+                  for x, same in zip(inputs, shared, strict=True)]
+    cotangent, probes = rng.standard_normal(f(*map(Tensor, inputs)).shape) * real, [
+        rng.standard_normal(x.shape) * real for x in inputs]
+
+    def value(step):
+        y = f(*[Tensor(x + step * d) for x, d in zip(inputs, directions, strict=True)])
+        return distributed.all_reduce((y.data * cotangent).sum())
+
+    def gradients(step):
+        xs = [Tensor(x + step * d, requires_grad=True) for x, d in zip(inputs, directions, strict=True)]
+        return xs, (f(*xs) * cotangent).sum().gradient(*xs, create_graph=True)
+
+    def along(gs):
+        return distributed.all_reduce(sum((g.data * d).sum() for g, d in zip(gs, directions, strict=True)))
+
+    def probed(step):
+        return distributed.all_reduce(sum((g.data * p).sum() for g, p in zip(gradients(step)[1], probes, strict=True)))
+
+    eps = 1e-6
+    xs, gs = gradients(0.0)
+    expected = (value(eps) - value(-eps)) / (2 * eps)
+    assert abs(along(gs) - expected) <= 1e-7 * max(1, abs(expected)), (along(gs), expected)
+    plain = (f(*xs) * cotangent).sum().gradient(*xs)  # the fused rule, where there is one
+    for a, b in zip(plain, gs, strict=True):
+        np.testing.assert_allclose(a.data, b.data, rtol=1e-9, atol=1e-11)
+    second = sum((g * p).sum() for g, p in zip(gs, probes, strict=True)).gradient(*xs, materialize_grads=True)
+    expected = (probed(eps) - probed(-eps)) / (2 * eps)
+    assert abs(along(second) - expected) <= 1e-6 * max(1, abs(expected)), (along(second), expected)
+
+
+def test_gradients():
+    checked(lambda x: ops.all_sum(x) ** 2 * (rank + 1), rng.standard_normal((3, 4)))
+    count = ROWS[rank]
+    total, first = sum(ROWS[r] for r in range(size)), sum(ROWS[r] for r in range(rank))
+    weight, bias, shift = together.standard_normal((3, 3))
+    with random.of_rows(random.Rows(first, count, total)):
+        for shape in ((3,), (3, 2, 3)):
+            x = rng.standard_normal((max(count, 1), *shape)) * 2 + 3
+            checked(lambda x, w, b: ops.sync_batch_norm(x, w, b, shift=shift, eps=1e-3), x, weight, bias,
+                    real=count > 0)
+
+
+def test_batch_norm_of_all_rows():
+    """The kernel in float32, against batch_norm of all rows in one place, with large means."""
+    x = together.standard_normal((7, 5, 6, 6)).astype(np.float32) * 3 + 100
+    g, w, b = (together.standard_normal(s).astype(np.float32) for s in (x.shape, 5, 5))
+    mine = random.Rows.of(rank, size, len(x)).part
+    whole, part = nn.BatchNorm2d(5), nn.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(5)))
+    for m in (whole, part[0]):
+        m.weight.assign(w), m.bias.assign(b)
+    for _ in range(2):
+        xs = Tensor(x, requires_grad=True), Tensor(x[mine], requires_grad=True)
+        ys = whole(xs[0]), part(xs[1])
+        ys[0].backward(g), ys[1].backward(g[mine])
+        np.testing.assert_allclose(ys[1].data, ys[0].data[mine], atol=2e-4)
+        np.testing.assert_allclose(xs[1].grad.data, xs[0].grad.data[mine], atol=1e-5)
+    for a, c in ((whole.weight, part[0].weight), (whole.bias, part[0].bias)):
+        np.testing.assert_allclose(distributed.all_reduce(c.grad.data), a.grad.data, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(part[0].running_mean.data, whole.running_mean.data, rtol=1e-6)
+    np.testing.assert_allclose(part[0].running_var.data, whole.running_var.data, rtol=1e-4)
+    try:
+        with random.of_rows(random.Rows(0, int(rank == 0), 1)):
+            nn.SyncBatchNorm(2)(Tensor.ones(1, 2))
+    except ValueError as error:
+        assert "more than 1 value per channel on all ranks together, got 1" in str(error)
+    else:
+        raise AssertionError("one value has no variance")
+
+
+def test_what_ranks_tell_each_other():
+    assert distributed.all_reduce(rank + 1) == size * (size + 1) // 2
+    assert distributed.all_reduce(np.array([rank, -rank]), "max").tolist() == [size - 1, 0]
+    assert distributed.all_reduce(np.float32(rank), "min") == 0 and distributed.all_reduce(2.5).dtype == np.float64
+    rows = distributed.all_gather(np.full((rank, 2), rank, np.int64))
+    assert rows[:, 0].tolist() == [r for r in range(size) for _ in range(r)] and rows.shape[1] == 2
+    assert distributed.from_rank_0(lambda: {"rank": rank}) == {"rank": 0}
+    try:
+        distributed.from_rank_0(lambda: [][1])
+    except IndexError as error:
+        assert "out of range" in str(error)
+    else:
+        raise AssertionError("rank 0's error is everyone's")
+
+
+def test_gradients_are_means_over_all_labels():
+    """With counts that differ, a parameter that one rank lacks and one that nobody uses; and without a count, sums."""
+    model = nn.ModuleDict({name: nn.Linear(2, 1, bias=False) for name in ("all", "first", "none")})
+    model.double()
+    distributed.broadcast(model)
+    for count, expected in ((rank, sum(range(size)) or 1), (None, 1)):
+        for _ in range(2):
+            for p in model.parameters():
+                p.grad = None
+            model["all"].weight.grad = Tensor([[1.0, rank]], dtype=np.float64)
+            if rank == 0:
+                model["first"].weight.grad = Tensor([[5.0, 6.0]], dtype=np.float64)
+            more = distributed.average_gradients(model, count, [1.0, rank])
+            assert more.tolist() == [size, sum(range(size))]
+            np.testing.assert_allclose(model["all"].weight.grad.data, [[size / expected, sum(range(size)) / expected]])
+            np.testing.assert_allclose(model["first"].weight.grad.data, [[5.0 / expected, 6.0 / expected]])
+            assert model["none"].weight.grad is None
+    model["all"].weight.grad = Tensor([[1.0, 1.0]], dtype=np.float64)
+    distributed.average_gradients(model, 0)
+    assert model["all"].weight.grad.tolist() == [[0, 0]]  # no label counts anywhere
+
+
+def test_each_rank_has_its_share_of_the_cores():
+    if "NUMBA_NUM_THREADS" not in os.environ:
+        assert get_num_threads() == max(1, len(os.sched_getaffinity(0)) // size)
+
+
+if __name__ == "__main__":
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            test()
+            if rank == 0:
+                print(f"{name}: passed")

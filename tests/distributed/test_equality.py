@@ -1,0 +1,51 @@
+"""2, 3 and 4 ranks compute what one process does with the whole batches."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("equality")
+
+
+def arrays(folder, ranks, job):
+    """By rank, what each has; the job runs once for all tests."""
+    if not (folder / f"{ranks}_0.npz").exists():
+        status, _, err = job(ranks, "equality.py", folder)
+        assert status == 0, err
+    return [dict(np.load(folder / f"{ranks}_{rank}.npz")) for rank in range(ranks)]
+
+
+def distance(a, b):
+    """The largest difference, relative to the largest number if that is above 1."""
+    return np.abs(a - b).max(initial=0) / max(1, np.abs(a).max(initial=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_equal_one_process(folder, ranks, job):
+    (one,), several = arrays(folder, 1, job), arrays(folder, ranks, job)[0]
+    assert one.keys() == several.keys() and len(one) > 200
+    for key in one:
+        if not key.startswith(("long", "own")):
+            assert distance(one[key], several[key]) <= (1e-12 if "/float64/" in key else 1e-6), key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_all_ranks_have_the_same_bits(folder, ranks, job):
+    """After 100 steps, and where a batch norm is not synchronised."""
+    first, *others = arrays(folder, ranks, job)
+    for other in others:
+        assert first.keys() == other.keys()
+        for key in first:
+            assert first[key].tobytes() == other[key].tobytes(), key
+
+
+@pytest.mark.slow
+def test_a_loop_of_ones_own_is_that_of_one_process_but_for_the_batch_norm(folder, job):
+    """On more than one rank, each part of a batch has a mean and a variance of its own."""
+    (one,), several = arrays(folder, 1, job), arrays(folder, 2, job)[0]
+    assert 0 < distance(one["own/1.weight"], several["own/1.weight"]) < 0.05
+    assert abs(one["own/loss"] - several["own/loss"]) < 0.1 * one["own/loss"]
