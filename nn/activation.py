@@ -52,10 +52,10 @@ class PReLU(Configured):
 
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
     """x if x > 0, else weight x; weight has one number, or one for each channel (axis 1)."""
-    if weight.shape != (1,) and (x.ndim < 2 or weight.shape != (x.shape[1],)):
+    if weight.shape not in ((), (1,)) and (x.ndim < 2 or weight.shape != (x.shape[1],)):
         raise ValueError(f"prelu: weight must have one number, or one for each channel of axis 1, got shape "
                          f"{weight.shape} for an input of shape {x.shape}")
-    slopes = ops.reshape(weight, shape=(-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
+    slopes = ops.reshape(weight, shape=(-1,) + (1,) * (x.ndim - 2) if x.ndim > 1 else ())
     return ops.where(x > 0, x, slopes * x)
 
 

@@ -78,7 +78,8 @@ class Methods:
     def maximum(self, other): return ops.maximum(self, other)
     def minimum(self, other): return ops.minimum(self, other)
     def clip(self, min_=None, max_=None):
-        of_numbers = np.ndim(min_) == 0 == np.ndim(max_) and not hasattr(min_, "dtype") and not hasattr(max_, "dtype")
+        """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
+        of_numbers = not any(hasattr(limit, "ndim") and not isinstance(limit, np.generic) for limit in (min_, max_))
         return ops.clip(self, min=min_, max=max_) if of_numbers else ops.clamp(self, min_, max_)
     clamp = clip
     def where(self, x, y):
@@ -192,8 +193,8 @@ class Methods:
         """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
         if reduce is None:
             return ops.scatter(self, index, src, axis=axis)
-        names = {"add": "sum", "multiply": "prod"}
-        return ops.scatter_reduce(self, index, src, axis=axis, reduce=names.get(reduce, reduce))
+        reduce = "sum" if reduce == "add" else "prod" if reduce == "multiply" else reduce
+        return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce)
     def scatter_add(self, axis, index, src): return ops.scatter_add(self, index, src, axis=axis)
     def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
     def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)

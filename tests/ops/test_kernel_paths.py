@@ -36,6 +36,7 @@ CASES = {
     "softsign": (ops.softsign, 3 * real(300, 40)),
     "quick_gelu": (ops.quick_gelu, 3 * real(300, 40)),
     "mish": (ops.mish, 8 * real(300, 40)),
+    "relu6": (ops.relu6, 4 * real(300, 40)),
     "hardswish": (ops.hardswish, 4 * real(300, 40)),
     "softmax": (ops.softmax, 3 * real(300, 40)),
     "log_softmax": (ops.log_softmax, 3 * real(300, 40)),

@@ -4,6 +4,7 @@ The samples are those that PyTorch tests itself with (`torch.testing._internal`,
 broadcasting, 0-d and empty Tensors, every argument. What an op here refuses is listed in REFUSED, with the reason.
 """
 
+import inspect
 import re
 import warnings
 
@@ -126,7 +127,8 @@ def function_for(name):
     found = next((getattr(home, short) for home in homes if hasattr(home, short)), None)
     if found is None or isinstance(found, property):
         return found if found is None else (lambda x: getattr(x, short))
-    return lambda *args, **options: found(*args, **{NAMES.get(k, k): v for k, v in options.items()})
+    own = inspect.signature(found).parameters
+    return lambda *args, **options: found(*args, **{k if k in own else NAMES.get(k, k): v for k, v in options.items()})
 
 
 NAMES = {"dim": "axis", "start_dim": "start_axis", "end_dim": "end_axis"}

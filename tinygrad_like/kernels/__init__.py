@@ -39,7 +39,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "normalize_channels_vjp": ("channel_norm", 0),
     "move_statistics": ("channel_norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 65536)),
-    **dict.fromkeys(("relu", "keep_positive", "leaky_relu"), ("formula", 2048)),
+    **dict.fromkeys(("relu", "keep_positive", "leaky_relu", "relu6"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
     **dict.fromkeys(("exp", "expm1", "log"), ("formula", 2048)),
     **dict.fromkeys(("celu", "selu", "softsign", "quick_gelu", "mish", "hardswish"), ("formula", 64)),

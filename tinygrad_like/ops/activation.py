@@ -255,9 +255,13 @@ def hardtanh(x, *, min_val=-1.0, max_val=1.0):
 hardtanh.vjp(x=lambda g, out, min_val, max_val: where(logical_or(le(out, min_val), ge(out, max_val)), 0.0, g))
 
 
+@pointwise
 def relu6(x):
-    """min(max(x, 0), 6)."""
-    return hardtanh(x, min_val=0.0, max_val=6.0)
+    """min(max(x, 0), 6); the gradient at 0 and at 6 is 0."""
+    return minimum(maximum(x, 0), 6)
+
+
+relu6.vjp(x=lambda g, out: where(out <= 0, 0.0, where(out >= 6, 0.0, g)))
 
 
 def hardsigmoid(x, alpha=1 / 6, beta=0.5):

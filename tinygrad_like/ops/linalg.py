@@ -99,14 +99,23 @@ det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
 
 def _cofactors(x, out):
     """det(x) x^-T; if a matrix is nearly singular, without dividing: by Faddeev and LeVerrier's recursion."""
-    n, values = x.shape[-1], x if isinstance(x, np.ndarray) else x.data
-    if not values.size or (np.linalg.cond(values) < 1 / math.sqrt(np.finfo(x.dtype).eps)).all():
+    if _invertible(x if isinstance(x, np.ndarray) else x._data):
         return mul(_column(_column(out)), _t(inv(x)))
+    n = x.shape[-1]
     m = np.broadcast_to(_eye(x), x.shape)
     for k in range(1, n):
         product = matmul(x, m)
         m = product - mul(_column(_column(sum(diagonal(product, 0, -2, -1), axis=-1))), _eye(x)) / k
     return mul(_t(m), (-1.0) ** (n - 1))
+
+
+def _invertible(x: np.ndarray) -> bool:
+    """Whether an inverse of every matrix keeps half of the digits."""
+    try:
+        condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), axis=(-2, -1))
+    except np.linalg.LinAlgError:
+        return False
+    return bool((condition < 1 / math.sqrt(np.finfo(x.dtype).eps)).all())
 
 
 @primitive

@@ -26,10 +26,10 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
     place = place_along("scatter_reduce", x.shape, index, axis, src)
     src = source(src, x, index)
-    hits = np.zeros(x.shape, np.int64)
-    np.add.at(hits, place, 1)
     if not include_self:
-        x = where(hits > 0, _neutral(reduce, x.dtype), x)
+        touched = np.zeros(x.shape, bool)
+        touched[place] = True
+        x = where(touched, _neutral(reduce, x.dtype), x)
     if reduce == "prod":
         return mul(x, _products(src, place, x.shape))
     if reduce in ("amax", "amin"):
@@ -37,7 +37,9 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     total = x + put(src, shape=x.shape, index=place)
     if reduce == "sum":
         return total
-    count = np.maximum(hits + include_self, 1)
+    count = np.full(x.shape, int(include_self))
+    np.add.at(count, place, 1)
+    count = np.maximum(count, 1)
     return total / count.astype(x.dtype) if x.dtype.kind == "f" else total // count
 
 
@@ -53,9 +55,10 @@ def _products(src, place, shape):
     to = np.arange(np.prod(shape, dtype=int)).reshape(shape)[place].ravel()
     order = np.argsort(to, kind="stable")
     to, factors = to[order], take(reshape(src, shape=(-1,)), index=(order,))
-    while len(to) > len(np.unique(to)):
-        first = np.searchsorted(to, to)  # where the factors of the same place begin
-        left = np.flatnonzero((np.arange(len(to)) - first) % 2 == 0)
+    while len(to) > 1 and (same := to[1:] == to[:-1]).any():
+        i = np.arange(len(to))
+        first = np.maximum.accumulate(np.where(np.append(False, same), 0, i))  # of the factors of the same place
+        left = np.flatnonzero((i - first) % 2 == 0)
         right = np.minimum(left + 1, len(to) - 1)
         paired = (right > left) & (to[right] == to[left])
         factors = mul(take(factors, index=(left,)), where(paired, take(factors, index=(right,)), 1))
