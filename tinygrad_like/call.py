@@ -54,7 +54,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
-    pull_arrays: Callable | None  # does what `pull` does, where that is to be fast
+    on_arrays: Callable | None  # what `cotangents` does where no graph is wanted, compiled
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
@@ -184,13 +184,6 @@ class Op:
         mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
-        if self.pull_arrays is not None and not mode.recording and mode.tape is None and not mode.anomaly:
-            try:
-                found = self.pull_arrays(node, g, parents)
-                if found is not None:
-                    return found
-            except Exception:
-                pass  # once more, to say where
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
@@ -211,6 +204,10 @@ class Op:
 
     def cotangents(self, node: Node, g, parents) -> list:
         """What the rules give for the inputs whose parent is not None."""
+        if self.on_arrays is not None and not mode.recording and mode.tape is None:
+            found = self.on_arrays(self, node, g, parents)
+            if found is not None:
+                return found
         saved = self._saved(node)
         if self.joint is not None:
             rule, uses = self.joint

@@ -28,6 +28,7 @@ import numpy as np
 from . import ops
 from .autograd import Node, mode, setting, tick
 from .call import Op, replayed
+from .errors import blame
 from .tensor import Tensor, wrap
 
 
@@ -52,7 +53,7 @@ class Primitive(Op):
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
-        self.array_rules, self.pull_arrays = {}, None
+        self.array_rules, self.on_arrays = {}, None
         self.kept, self.out, self.keep, self.fresh = [], None, None, False
         declared.add(self)
 
@@ -70,18 +71,18 @@ class Primitive(Op):
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
             self.rules[self.inputs.index(name)] = rule, self._uses(rule)
         self.array_rules = dict(self.rules)
-        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
+        self.keep, self.on_arrays = self._compile(), self._compile_rules()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
 
     def hasten(self) -> None:
         """Have the rules, where they run on arrays, call the forwards of the ops they name (see `on_arrays`)."""
         self.array_rules = {i: (on_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
-        self.pull_arrays = self._compile_pull()
+        self.on_arrays = self._compile_rules()
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
         self.joint = rule, self._uses(rule)
-        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
+        self.keep, self.on_arrays = self._compile(), self._compile_rules()
         self.fresh = getattr(rule, "fresh", False)
         return rule
 
@@ -109,11 +110,11 @@ class Primitive(Op):
         names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)
 
-    def _compile_pull(self) -> Callable | None:
-        """A function `(node, g, parents)` that does on arrays what `pull` does, built once from the names.
+    def _compile_rules(self) -> Callable | None:
+        """A function `(op, node, g, parents) -> cotangents` of arrays, built once from the names, as `_compile` does.
 
-        None for an op of any number of inputs, and for one that has not a rule for each input. It says nothing of what
-        goes wrong in a rule: `pull` finds that out again.
+        It gives None where there is more to say, which `cotangents` then does. None is built for an op of any number
+        of inputs, or without a rule for each.
         """
         inputs = range(len(self.inputs))
         if self.variadic or self.joint is None and len(self.rules) < len(inputs):
@@ -127,26 +128,22 @@ class Primitive(Op):
                           f"    {value} = {value}._data"]
         if self.out is not None:
             lines += ["if node.extra is not None and node.extra.version is not None: return None"]
-        lines += [f"{', '.join([f'p{i}' for i in inputs])}, = parents"]
-        names: dict[str, Any] = {"Tensor": Tensor, "op": self}
+        lines += [f"{', '.join([f'p{i}' for i in inputs])}, = parents", "try:"]
         if self.joint is not None:
-            names["joint"], uses = self.joint
             wanted = f"[{', '.join([f'p{i} is not None' for i in inputs])}]"
-            lines += [f"given = joint(g, {', '.join([wanted if k < 0 else values[k] for k in uses])})",
-                      f"if given is NotImplemented or len(given) != {len(inputs)}: return None",
-                      f"{', '.join([f'c{i}' for i in inputs])}, = given"]
-        for i in inputs:
-            if self.joint is None:
-                names[f"rule{i}"], uses = self.array_rules[i]
-                given = f"rule{i}(g, {', '.join([values[k] for k in uses])})"
-            else:
-                given = f"c{i}"
-            lines += [f"if p{i} is None: c{i} = None", "else:", f"    c{i} = {given}",
-                      f"    if c{i}.shape != p{i}.shape or c{i}.dtype is not p{i}.dtype:",
-                      f"        c{i} = op._fit(c{i}, p{i}, g, {i})"]
-        lines += [f"return [{', '.join([f'c{i}' for i in inputs])}]"]
-        exec("def pull(node, g, parents):\n    " + "\n    ".join(lines), names)
-        return names["pull"]
+            arguments = ["g", *[wanted if k < 0 else values[k] for k in self.joint[1]]]
+            lines += ["    where = 'the joint VJP of ' + op.name", f"    found = op.joint[0]({', '.join(arguments)})",
+                      f"    if found is NotImplemented or len(found) != {len(inputs)}: return None"]
+        else:
+            for i in inputs:
+                rule = f"op.array_rules[{i}][0]({', '.join(['g', *[values[k] for k in self.array_rules[i][1]]])})"
+                lines += [f"    where = {i}", f"    c{i} = None if p{i} is None else {rule}"]
+            lines += [f"    found = [{', '.join([f'c{i}' for i in inputs])}]"]
+        lines += ["except Exception as error:", "    blame(where if isinstance(where, str) else op._rule(where), error)",
+                  "    raise", "return found if type(found) is list else list(found)"]
+        names: dict[str, Any] = {"Tensor": Tensor, "blame": blame}
+        exec("def rules_on_arrays(op, node, g, parents):\n    " + "\n    ".join(lines), names)
+        return names["rules_on_arrays"]
 
     def _unknown(self, name):
         raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
@@ -172,7 +169,7 @@ class Fused(Primitive):
     def joint_vjp_in_ops(self, rule: Callable) -> Callable:
         """Declare the joint rule that is used where its own graph is wanted: fewer ops than the reference's replay."""
         self.in_ops = rule, self._uses(rule)
-        self.keep, self.pull_arrays = self._compile(), self._compile_pull()
+        self.keep, self.on_arrays = self._compile(), self._compile_rules()
         return rule
 
     def cotangents(self, node: Node, g, parents) -> list:

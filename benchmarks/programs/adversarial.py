@@ -134,7 +134,7 @@ def wgan_ours(w):
         made = generator(noise).detach()
         between = (share * x + (1 - share) * made).requires_grad_()
         slope, = critic(between).sum().gradient(between, create_graph=True)
-        penalty = ((slope.norm(1) - 1) ** 2).mean()
+        penalty = ((slope.norm(axis=1) - 1) ** 2).mean()
         d_loss = critic(made).mean() - critic(x).mean() + 10 * penalty
         of_d.zero_grad()
         d_loss.backward()

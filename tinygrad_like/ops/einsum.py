@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .elementwise import mul
 from .index import take
 from .matmul import matmul, operand
 from .reduce import sum
@@ -40,7 +41,7 @@ def einsum(formula: str, *operands):
     missing = [n for n in output if n not in names]
     if missing:
         raise ValueError(f"einsum: output axis {missing[0]!r} of {formula!r} is in no input")
-    return permute(y, axes=tuple(names.index(n) for n in output))
+    return permute(y, axes=tuple(names.index(n) for n in output)) if y is operands[0] else _ordered(names, y, output)
 
 
 def _parse(formula: str, operands) -> tuple[list[list[str]], list[str]]:
@@ -100,14 +101,23 @@ def _contract(left: list[str], a, right: list[str], b, later: set[str]):
     rows, columns = [n for n in left if n not in right], [n for n in right if n not in left]
 
     sizes_a, sizes_b = dict(zip(left, a.shape, strict=True)), dict(zip(right, b.shape, strict=True))
-    a = permute(a, axes=tuple(left.index(n) for n in batch + rows + inner))
-    b = permute(b, axes=tuple(right.index(n) for n in batch + inner + columns))
+    a, b = _ordered(left, a, batch + rows + inner), _ordered(right, b, batch + inner + columns)
+    if not inner or not (rows or columns):  # NumPy multiplies many matrices of one number, or one row, each by itself
+        a = _shaped(a, (*a.shape[: len(batch) + len(rows)], *[1] * len(columns), *[sizes_a[n] for n in inner]))
+        y = mul(a, _shaped(b, (*b.shape[: len(batch)], *[1] * len(rows), *b.shape[len(batch) :])))
+        return batch + rows + columns, sum(y, axis=tuple(range(y.ndim - len(inner), y.ndim))) if inner else y
     m, n, k = (math.prod([s[i] for i in names]) for s, names in ((sizes_a, rows), (sizes_b, columns), (sizes_a, inner)))
-    a = reshape(a, shape=(*(sizes_a[i] for i in batch), m, k))
-    b = reshape(b, shape=(*(sizes_b[i] for i in batch), k, n))
-    y = matmul(a, b)
-    shape = (*y.shape[:-2], *(sizes_a[i] for i in rows), *(sizes_b[i] for i in columns))
-    return batch + rows + columns, reshape(y, shape=shape)
+    y = matmul(_shaped(a, (*(sizes_a[i] for i in batch), m, k)), _shaped(b, (*(sizes_a[i] for i in batch), k, n)))
+    return batch + rows + columns, _shaped(
+        y, (*y.shape[:-2], *(sizes_a[i] for i in rows), *(sizes_b[i] for i in columns)))
+
+
+def _ordered(names: list[str], x, wanted: list[str]):
+    return x if names == wanted else permute(x, axes=tuple([names.index(n) for n in wanted]))
+
+
+def _shaped(x, shape: tuple[int, ...]):
+    return x if x.shape == shape else reshape(x, shape=shape)
 
 
 def _sum_out(x, names: list[str], needed: set[str]):

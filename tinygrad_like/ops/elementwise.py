@@ -42,7 +42,11 @@ def plus(total, c, owned: bool):
     if type(c) is Placed:
         # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)
-        total[c.index] += c.value
+        part = total[c.index]
+        if type(part) is np.ndarray:
+            part += c.value  # a view: to write it back as well would take as long again
+        else:
+            total[c.index] += c.value
         return total
     if owned and type(total) is np.ndarray:
         return accumulate(total, c)
