@@ -16,8 +16,9 @@ from . import workloads
 
 def main() -> None:
     framework, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    make = {"ours": workloads.ours, "captured": partial(workloads.ours, captured=True), "torch": workloads.torch, "jax": workloads.jax,
-            "torch.compile": partial(workloads.torch, compiled=True)}[framework]
+    make = {"ours": workloads.ours, "captured": partial(workloads.ours, captured=True),
+            "torch": workloads.torch, "torch.compile": partial(workloads.torch, compiled=True),
+            "jax": workloads.jax}[framework]
     step = make(name, threads)
     for line in sys.stdin:
         times = []

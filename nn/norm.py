@@ -254,8 +254,8 @@ class _InstanceNorm(_ChannelNorm):
         y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
         if self.running_mean is not None:
             tape = mode.tape
-            self._track(*(_moments(x._data) if tape is None else tape.unit("statistics", _moments, [x._data])),
-                        x.size // (x.shape[0] * x.shape[1]))
+            mean, var = _moments(x._data) if tape is None else tape.unit("statistics", _moments, [x._data])
+            self._track(mean, var, x.size // (x.shape[0] * x.shape[1]))
         return y
 
 

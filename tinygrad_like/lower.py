@@ -203,7 +203,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
 
 def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
-    if step.call is not None or not step.outputs or step.changes:
+    if step.call is not None or step.function is None or not step.outputs or step.changes:
         return []
     for _ in range(2):  # the second time, constants that kernels keep are known
         again = Tape(before=tape)

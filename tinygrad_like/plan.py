@@ -166,7 +166,8 @@ def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
     for x in (*first.operands, *[x for _, x in first.stores]):
         if id(memory(x)) in later and _view(x) != later[id(memory(x))]:
             return None
-    operands, values, number = list(first.operands), list(first.values), []
+    operands, values = list(first.operands), list(first.values)
+    number: list[int] = []  # of each of the second's values among those of both
     for v in second.values:
         if v.make == "load":
             x = second.operands[v.arguments[0]]
@@ -211,8 +212,8 @@ def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndarray]:
     """The steps, with all memory that is not pinned in one arena; and the arena."""
-    uses, buffers = Uses(steps), {}
-    time, now = [], -1
+    uses, time, now = Uses(steps), [], -1
+    buffers: dict[int, np.ndarray] = {}
     for step in steps:  # calls beside one another happen at the same time
         now += not (isinstance(step.call, Call) and step.call.beside)
         time.append(now)

@@ -139,7 +139,8 @@ class Primitive(Op):
                 rule = f"op.array_rules[{i}][0]({', '.join(['g', *[values[k] for k in self.array_rules[i][1]]])})"
                 lines += [f"    where = {i}", f"    c{i} = None if p{i} is None else {rule}"]
             lines += [f"    found = [{', '.join([f'c{i}' for i in inputs])}]"]
-        lines += ["except Exception as error:", "    blame(where if isinstance(where, str) else op._rule(where), error)",
+        lines += ["except Exception as error:",
+                  "    blame(where if isinstance(where, str) else op._rule(where), error)",
                   "    raise", "return found if type(found) is list else list(found)"]
         names: dict[str, Any] = {"Tensor": Tensor, "blame": blame}
         exec("def rules_on_arrays(op, node, g, parents):\n    " + "\n    ".join(lines), names)

@@ -234,7 +234,8 @@ class Saved:
 
     def __init__(self, tape: Tape):
         self.arrays = {key: (x, x.copy()) for key, x in tape.state().items()}
-        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items() if leaf.grad is not None}
+        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items()
+                          if leaf.grad is not None}
         self.random = get_rng_state()
         objects = [u.optimizer for u in tape.updates]
         objects += [getattr(step.function, "__self__", None) for step in tape.steps]

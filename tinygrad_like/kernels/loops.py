@@ -266,12 +266,11 @@ def addresses(loops: Sequence[Loop]) -> list[int]:
     """The code of each loop, compiled if need be. Raises KeyError for a dtype or an operation that has none."""
     module = ir.Module("loops")
     module.triple = _TRIPLE
-    names: dict[Any, str] = {}
+    names: dict[str, str] = {}
     of: list[str] = []
     for loop in loops:
-        key = tuple(_axes(loop)[a][0] for a in range(len(_axes(loop)))), *[tuple(s) for _, s in _axes(loop)], \
-            loop.values, tuple(i for i, _ in loop.stores)
-        key = repr(key)
+        dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
+        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores]))
         if key not in names:
             names[key] = f"loop{len(names)}"
             _function(module, names[key], loop)
