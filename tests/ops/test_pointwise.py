@@ -35,7 +35,8 @@ def test_the_rule_is_the_derivative_of_the_definition(name, options, x):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize(("name", "options"), [case for case in UNARY if case[0] not in ("relu", "leaky_relu", "relu6")])
+@pytest.mark.parametrize(("name", "options"), [
+    case for case in UNARY if case[0] not in ("relu", "leaky_relu", "relu6")])
 def test_derivatives_of_the_second_and_third_order(name, options):
     x = np.where(abs(NEAR) < 0.1, NEAR + 0.3, NEAR)
     def slope(x):
