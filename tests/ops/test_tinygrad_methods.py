@@ -61,7 +61,7 @@ def positive(*shape):
     return rng.uniform(0.2, 2, shape)
 
 
-X, INDEX, MASK, TO = real(3, 4), np.array([[3, 5, 6], [1, 0, 7]]), real(3, 4) > 0, np.array([[0, 2, 1, 0]])
+X, WHOLE, MASK, TO = real(3, 4), np.array([[3, 5, 6], [1, 0, 7]]), real(3, 4) > 0, np.array([[0, 2, 1, 0]])
 IMAGES, LABELS = real(2, 4, 6, 6), np.array([1, 0, 3])
 
 
@@ -81,11 +81,11 @@ CASES = {
     **each("log log2 log10 sqrt rsqrt reciprocal", positive(3, 4)), **each("asin acos atanh", unit(3, 4)),
     **each("acosh", 1 + positive(3, 4)), **each("clamp clip", X, args=(-0.5, 0.5)),
     **each("add sub mul div maximum minimum fmod copysign logaddexp", X, positive(4)),
-    **each("pow", positive(3, 4), real(4)), **each("logical_not", MASK), **each("bitwise_not", INDEX),
-    **each("bitwise_xor bitwise_and bitwise_or", INDEX, INDEX[:1] + 2),
+    **each("pow", positive(3, 4), real(4)), **each("logical_not", MASK), **each("bitwise_not", WHOLE),
+    **each("bitwise_xor bitwise_and bitwise_or", WHOLE, WHOLE[:1] + 2),
     "mod": [lambda F, x, y: x.remainder(y) if F else x.mod(y), X, positive(4)],
-    "lshift": [lambda F, x: x << 2 if F else x.lshift(2), INDEX],
-    "rshift": [lambda F, x: x >> 1 if F else x.rshift(1), INDEX],
+    "lshift": [lambda F, x: x << 2 if F else x.lshift(2), WHOLE],
+    "rshift": [lambda F, x: x >> 1 if F else x.rshift(1), WHOLE],
     "where": [lambda F, c, x, y: F.where(c, x, y) if F else c.where(x, y), MASK, X, real(3, 4)],
     **each("lerp", X, real(3, 4), args=(0.3,)),
     **{name: [lambda F, x, name=name: getattr(F, name)(x) if F else getattr(x, name)(), 4 * X] for name in """
@@ -141,7 +141,7 @@ CASES = {
     "layernorm": [lambda F, x: F.layer_norm(x, (4,)) if F else x.layernorm(), X],
     "batchnorm": [lambda F, x, w, b, m, v: ((x.mT - m) * v.rsqrt() * w + b).mT if F else
                   x.batchnorm(w, b, m, v.rsqrt()), real(3, 4, 2), real(4), real(4), real(4), positive(4)],
-    "one_hot": [lambda F, x: F.one_hot(x, 8) if F else x.one_hot(8), INDEX],
+    "one_hot": [lambda F, x: F.one_hot(x, 8) if F else x.one_hot(8), WHOLE],
     "scaled_dot_product_attention": [lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True) if F
                                      else q.scaled_dot_product_attention(k, v, enable_gqa=True),
                                      real(1, 4, 3, 2), real(1, 2, 5, 2), real(1, 2, 5, 2)],
