@@ -113,7 +113,7 @@ class Optimizer:
                     continue
                 state = self.state[p]
                 before.append((p, state, state.copy() if state else _NOTHING))
-                x, g = p._data, p.grad._data
+                x, g = p._data, getattr(p.grad, "_data", None)
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):

@@ -37,7 +37,7 @@ FUNCTIONS = {
     "mean": (lambda x, axis: x.mean(axis), lambda x, axis: x.mean(axis)),
     "var": (lambda x, axis: x.var(axis), lambda x, axis: x.var(axis, ddof=1)),
     "std": (lambda x, axis: x.std(axis, correction=0), lambda x, axis: x.std(axis)),
-    "norm": (lambda x, axis: x.norm(axis), lambda x, axis: np.sqrt(np.square(x).sum(axis))),
+    "norm": (lambda x, axis: x.norm(axis=axis), lambda x, axis: np.sqrt(np.square(x).sum(axis))),
     "logsumexp": (lambda x, axis: x.logsumexp(axis), lambda x, axis: np.log(np.exp(x - x.max()).sum(axis)) + x.max()),
 }
 

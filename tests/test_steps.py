@@ -32,7 +32,7 @@ def recorded(step):
     program.open_tape(calls := [])
     try:
         step()
-        return [call for call in calls if isinstance(call, program.Call)]
+        return [call for call in calls if not isinstance(call, program.Check)]
     finally:
         program.close_tape()
 
@@ -58,6 +58,10 @@ def test_a_step_replayed_gives_the_same_bits(name, all_threads):
                 memory(a)[:] = 255  # NaN, and -1
     for a, before in zip(arrays, start, strict=True):
         a[...] = before
-    program.play(calls)
+    for call in calls:
+        if isinstance(call, program.Copy):
+            call.target[...] = call.source
+        else:
+            program.play([call])
     for a, end in zip(arrays, ends, strict=True):
         np.testing.assert_array_equal(a, end)

@@ -114,7 +114,7 @@ def _accumulate(total, b, task, tasks):
 
 def accumulate(total: np.ndarray, b: np.ndarray) -> np.ndarray:
     """total += b, of one shape."""
-    if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != total.shape or not b.flags.c_contiguous:
+    if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != total.shape or not total.flags.c_contiguous:
         return NotImplemented
     _accumulate(total, b)
     return total

@@ -53,7 +53,9 @@ def plus(total, c, owned: bool):
     if type(total) is np.ndarray is type(c):
         return add.forward(total, c)
     y = total + c
-    return y if y.dtype is total.dtype else cast(y, dtype=total.dtype)  # of float16 it is float32
+    if getattr(y, "dtype", None) is getattr(total, "dtype", None):
+        return y
+    return cast(y, dtype=total.dtype)  # of float16 it is float32
 
 
 @accelerated

@@ -17,7 +17,7 @@ from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, logical_or, ne
 from .elementwise import abs, mul, pow, where
-from .index import take
+from .index import take, varying
 from .matmul import matmul
 from .movement import diagonal
 from .reduce import max, min, sum
@@ -99,6 +99,7 @@ det.vjp(x=lambda g, x, out: mul(_column(_column(g)), _cofactors(x, out)))
 
 def _cofactors(x, out):
     """det(x) x^-T; if a matrix is nearly singular, without dividing: by Faddeev and LeVerrier's recursion."""
+    varying("how the gradient of det is worked out depends on its input")
     if _invertible(x if isinstance(x, np.ndarray) else x._data):
         return mul(_column(_column(out)), _t(inv(x)))
     n = x.shape[-1]

@@ -7,7 +7,7 @@ import numpy as np
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
 from .elementwise import mul, where
-from .index import getitem, place_along, put, scatter, source, take
+from .index import getitem, place_along, put, scatter, source, take, varying
 from .shape import expand, reshape
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_reduce"]
@@ -24,6 +24,8 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
+    if hasattr(index, "_data") and not (reduce == "sum" and include_self):
+        varying("scatter_reduce works out in NumPy which elements of the index are equal")
     place = place_along("scatter_reduce", x.shape, index, axis, src)
     src = source(src, x, index)
     if not include_self:
@@ -109,4 +111,5 @@ def masked_select(x, mask):
 @primitive
 def nonzero(x):
     """The indices of all elements that are not 0, one in each row: (number, x.ndim)."""
+    varying("nonzero gives a number of elements that depends on values")
     return np.argwhere(x)
