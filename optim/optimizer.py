@@ -113,7 +113,7 @@ class Optimizer:
                     continue
                 state = self.state[p]
                 before.append((p, state, state.copy() if state else _NOTHING))
-                x, g = p._data, getattr(p.grad, "_data", None)
+                x, g = p._data, getattr(p.grad, "_data", None)  # None is refused below
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
@@ -122,7 +122,7 @@ class Optimizer:
                         self.update(new, g, state, lr, group)
                         formulas.append((x, new))
                         continue
-                row, numbers = self.arguments(x, g, state, lr, group)
+                row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
                 calls.setdefault((i, numbers), []).append(row)
         packed = []
         for (_, numbers), rows in calls.items():
