@@ -161,7 +161,8 @@ class capture:
             tape.forget()
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied()
-        elif kind.tries == _TRIES:
+        kind.tape.shrink()
+        if kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", result)
         return result
 

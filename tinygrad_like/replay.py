@@ -238,7 +238,7 @@ class Saved:
                           if leaf.grad is not None}
         self.random = get_rng_state()
         objects = [u.optimizer for u in tape.updates]
-        objects += [getattr(step.function, "__self__", None) for step in tape.steps]
+        objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
         holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
         holders += [state for u in tape.updates for _, state, _ in u.before]
         self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})

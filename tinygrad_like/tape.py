@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class Step:
             old[...] = new
 
 
+class _Made(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
 class Tape:
     """What was done since it was opened, by this thread; see this module's docstring.
 
@@ -98,6 +103,8 @@ class Tape:
         self.draws: list[Callable[[], None]] = []
         self.numbers: list[Drawn] = []  # that were drawn
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
+        self.kept_state: dict[int, np.ndarray] | None = None
+        self.holders: list[Any] = []  # objects whose methods Python calls
         self.inside = False
         self.trouble = ""  # why it cannot be played
 
@@ -114,8 +121,25 @@ class Tape:
     def state(self) -> dict[int, np.ndarray]:
         """What lasts from call to call and is written to: memory that was there before."""
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
+        if self.kept_state is not None:
+            return self.kept_state
         given = {id(memory(grad._data)) for _, grad in self.accumulated.values()}
         return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given}
+
+    def shrink(self) -> None:
+        """Let go of the arrays that it has made: what another tape is compared with does not need them."""
+        state, holders = self.state(), [getattr(step.function, "__self__", None) for step in self.steps]
+        self.log = [self._without(entry) for entry in self.log]
+        self.known = {key: m for key, m in self.known.items() if key not in self.made}
+        self.met = {key: m for key, m in self.met.items() if key not in self.made}
+        self.steps, self.made, self.draws, self.before = [], {}, [], None
+        self.kept_state, self.holders = state, holders
+
+    def _without(self, x: Any) -> Any:
+        """What is noted, with a shape and a dtype in place of arrays that were made."""
+        if isinstance(x, tuple):
+            return tuple(map(self._without, x))
+        return _Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
 
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
@@ -136,6 +160,9 @@ class Tape:
         return ""
 
     def _differ(self, a: Any, b: Any) -> str:
+        if isinstance(a, np.ndarray) and isinstance(b, _Made):
+            same = a.shape == b.shape and a.dtype is b.dtype
+            return "" if same else f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             if a.shape != b.shape or a.dtype is not b.dtype:
                 return f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
@@ -223,8 +250,7 @@ class Tape:
         for x in arrays_in(arguments):
             if not any(x is y for y in changes):
                 self._know(x)
-        for x in changes:
-            self._write(x)
+        self._changed(changes)
         self.steps.append(Step(name, function=function, arguments=arguments, changes=changes))
 
     def flush(self) -> None:
@@ -234,6 +260,7 @@ class Tape:
             self.log.append((call.kernel.name,) if hasattr(call, "kernel") else ("copy",))
             for x in call.reads():
                 self._know(x)
+            self._changed(call.writes())
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
     def _add(self, calls: Sequence, name: str) -> None:
@@ -259,6 +286,12 @@ class Tape:
         if id(m) not in self.known:
             self.known[id(m)] = m
             self.lasting[id(m)] = x
+
+    def _changed(self, arrays: Sequence[np.ndarray]) -> None:
+        """Note what is written to outside ops: if it has not been seen before, the next tape will find out whether it
+        lasts."""
+        for x in arrays:
+            self._know(x) if self.before is None else self._write(x)
 
     def _write(self, x: np.ndarray) -> None:
         m = memory(x)
