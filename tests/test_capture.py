@@ -426,3 +426,22 @@ def test_another_thread_may_run_eagerly_meanwhile():
     losses = [step(x, y).item() for x, y in batches()]
     thread.join()
     assert np.isfinite(losses).all() and results == [50 * 50 * 50 * 50.0]
+
+
+def test_two_threads_that_capture_at_the_same_time():
+    def work(seed, found):
+        rng = np.random.default_rng(seed)
+        w = Tensor(rng.standard_normal((8, 8)).astype("f"))
+        f = capture(lambda x: (x @ w).relu().sum(1))
+        for _ in range(40):
+            x = rng.standard_normal((4, 8)).astype("f")
+            np.testing.assert_allclose(f(Tensor(x)).numpy(), np.maximum(x @ w.numpy(), 0).sum(1), rtol=1e-4, atol=1e-4)
+        found.append(seed)
+
+    found: list[int] = []
+    threads = [threading.Thread(target=work, args=(i, found)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [0, 1, 2, 3]

@@ -39,6 +39,7 @@ from .tape import Refused, Tape, structure
 from .tensor import Tensor, wrap
 from .watch import Watch
 
+_recording = threading.RLock()  # kernels note their calls for one thread at a time
 _TRIES = 4  # recordings of one kind of call until two are alike
 _KINDS = 8  # of calls
 
@@ -109,7 +110,12 @@ class capture:
                 kinds.append(kind)
             if kind.program is not None:
                 return kind.program(tensors)
-            return self._record(kind, tensors, args, options)
+            if not _recording.acquire(blocking=False):  # another thread is: here the next call may
+                return self.function(*args, **options)
+            try:
+                return self._record(kind, tensors, args, options)
+            finally:
+                _recording.release()
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
         return self._stop(why, None) or self.function(*args, **options)
