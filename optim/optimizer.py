@@ -364,6 +364,7 @@ class Update:
         self.by_kernel = [[of[id(row[0])] for row in rows.rows] for _, rows in plan[0]]
         self.by_formula = [of[id(x)] for x, _ in plan[1]]
         self.numbers: list[_Numbers] = []  # of each call of the kernel
+        self.counts: tuple | None = None  # before the step that is being played: of steps, and of each state
 
     def note(self, tape: Any) -> None:
         """Do the step, and note it."""
@@ -382,16 +383,23 @@ class Update:
                 x[...] = new
             tape.note_python(self.optimizer.name, self.formulas, changes=[x for x, _ in formulas])
         self.end()
+        self.optimizer.steps += 1
 
     def begin(self) -> None:
-        """Before the kernels: work out the numbers that change from step to step."""
-        optimizer = self.optimizer
+        """Before the kernels: work out the numbers that change from step to step.
+
+        What an interrupt finds done is finished by `end`, what it does not is undone by `stop`: both set counts to what
+        they are to be, whatever they are.
+        """
+        optimizer, self.counts = self.optimizer, None
+        for numbers in self.numbers:
+            if numbers.table is not None:
+                numbers.table.ids[-1, 0] = 0  # not begun
+        states = [state for params in self.by_kernel for _, state, _ in params if "step" in state]
+        self.counts = optimizer.steps, [(state, state["step"]) for state in states]
         for numbers, params in zip(self.numbers, self.by_kernel, strict=True):
             p, state, group = params[0]
             numbers.now = optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
-            if "step" in state:
-                for _, other, _ in params[1:]:
-                    other["step"] = state["step"]
 
     def formulas(self) -> None:
         """What kernels do not take."""
@@ -399,19 +407,25 @@ class Update:
             self.optimizer.update(p._data, self.optimizer._checked(p, state), state, self.optimizer._lr(group), group)
 
     def end(self) -> None:
+        """After the kernels."""
         for p, _, _ in self.before:
             p.touch()
-        self.optimizer.steps += 1
+        if self.counts is not None:
+            self._count(1)
 
-    def begun(self) -> bool:
-        return any(numbers.table.begun for numbers in self.numbers)
+    def stop(self) -> None:
+        """After an interrupt, which may have come at any moment."""
+        if self.counts is not None:
+            if any(numbers.table is not None and numbers.table.begun for numbers in self.numbers):
+                self.end()
+            else:
+                self._count(0)
 
-    def undo(self) -> None:
-        """Before anything was changed: count the step back."""
-        for params in self.by_kernel:
-            for _, state, _ in params:
-                if "step" in state:
-                    state["step"] -= 1
+    def _count(self, more: int) -> None:
+        assert self.counts is not None
+        self.optimizer.steps = self.counts[0] + more
+        for state, count in self.counts[1]:
+            state["step"] = count + more
 
 
 class _Numbers:

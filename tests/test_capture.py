@@ -1,6 +1,8 @@
 """What is captured gives the bits that eager code gives, or says why it does not."""
 
 import gc
+import os
+import signal
 import threading
 import warnings
 import weakref
@@ -445,3 +447,46 @@ def test_two_threads_that_capture_at_the_same_time():
     for thread in threads:
         thread.join()
     assert sorted(found) == [0, 1, 2, 3]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_plays_what_was_captured_before(tmp_path):
+    make = plain()
+    tg.manual_seed(0)
+    step, model, _ = make()
+    step = capture(step)
+    given = list(batches())
+    for x, y in given:
+        step(x, y)
+    child = os.fork()
+    if not child:
+        losses = [step(x, y).item() for x, y in given]
+        np.save(tmp_path / "losses.npy", losses)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_allclose(np.load(tmp_path / "losses.npy"), [step(x, y).item() for x, y in given], rtol=1e-5)
+
+
+def test_ctrl_c_leaves_a_step_done_or_not_begun():
+    step, model, opt = plain(lambda p: optim.Adam(p, lr=0.01))()
+    step, given = capture(step), next(iter(batches()))
+    for _ in range(5):
+        step(*given)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before, stopped = signal.signal(signal.SIGALRM, interrupt), 0
+    try:
+        for i in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + i))
+                step(*given)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                stopped += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    counts = {opt.state[p]["step"] for p in model.parameters()}
+    assert stopped > 10 and counts == {opt.steps}
+    assert np.isfinite(step(*given).item())

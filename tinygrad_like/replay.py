@@ -111,17 +111,17 @@ class Program:
         tape = self.tape
         for draw in tape.draws:
             draw()
-        for update in tape.updates:
-            update.begin()
         try:
+            for update in tape.updates:
+                update.begin()
             for part in self.parts:
                 part.run()
-        except BaseException:
             for update in tape.updates:
-                update.end() if update.begun() else update.undo()
+                update.end()
+        except BaseException:  # Ctrl-C included, which may come between any two bytecodes
+            for update in tape.updates:
+                update.stop()
             raise
-        for update in tape.updates:
-            update.end()
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
