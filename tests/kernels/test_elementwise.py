@@ -177,8 +177,11 @@ def test_accumulate_adds_in_place(shape):
     c = a.copy()
     assert k.accumulate(c, b) is c
     np.testing.assert_array_equal(c, a + b)
-    for other in b.astype(np.float64), b[:1], np.asfortranarray(b):
+    for other in b.astype(np.float64), b[:1]:
         assert k.accumulate(c, other) is NotImplemented
+    assert k.accumulate(np.asfortranarray(c), b) is NotImplemented
+    c = a.copy()
+    np.testing.assert_array_equal(k.accumulate(c, np.asfortranarray(b)), a + b)  # which is copied first
 
 
 def test_inputs_may_be_strided_or_empty():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import mode
 from ..kernels import threads
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
@@ -105,6 +106,8 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
     if init().size > 1:
         from mpi4py import MPI
 
+        if mode.tape is not None:  # it would be played for proof when other ranks do something else
+            mode.tape.trouble = "ranks tell each other numbers in it; capture what lies between"
         init().comm.Allreduce(MPI.IN_PLACE, out, getattr(MPI, op.upper()))
     return out
 
