@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import threading
+import tracemalloc
 import warnings
 import weakref
 
@@ -490,3 +491,21 @@ def test_ctrl_c_leaves_a_step_done_or_not_begun():
     counts = {opt.state[p]["step"] for p in model.parameters()}
     assert stopped > 10 and counts == {opt.steps}
     assert np.isfinite(step(*given).item())
+
+
+def test_recording_keeps_no_array_that_python_has_let_go():
+    @capture
+    def step(x):
+        for _ in range(60):
+            x = x.tanh()
+        return x
+
+    x = Tensor(np.ones((256, 512), np.float32))
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            step(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert step.programs and peak < 20 * x.numpy().nbytes

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import Switch, mode
+from .memory import give_back
 from .random import get_rng_state, set_rng_state
 from .tape import Refused, Tape, structure
 from .tensor import Tensor, wrap
@@ -155,16 +156,16 @@ class capture:
         new = set() if proof is None else tape.state().keys() - proof.arrays.keys()
         if before is not None and proof is not None and not different and not new:
             try:
-                program = Program(tape, kind.inputs, result, PLAIN)
-                program.prove(proof)
+                Program(tape, kind.inputs, result, PLAIN).prove(proof)
             except Refused as error:
                 return self._stop(str(error), result)
-            for level in (FUSED, EXACT) if self.fuse else (EXACT,):
-                faster = Program(tape, kind.inputs, result, level)
-                if faster.prove(proof, strict=False):
-                    program = faster
+            for level in (FUSED, EXACT, PLAIN) if self.fuse else (EXACT, PLAIN):
+                program = None  # whose memory the next one takes
+                program = Program(tape, kind.inputs, result, level)
+                if level == PLAIN or program.prove(proof, strict=False):
                     break
             tape.forget()
+            give_back()
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied()
         kind.tape.shrink()

@@ -34,6 +34,14 @@ def keep_freed_memory() -> bool:
     return all([mallopt(option, value) == 1 for option, value in settings])
 
 
+def give_back() -> None:
+    """Give freed memory back to the system, where glibc allows it."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        pass
+
+
 def empty(shape: tuple[int, ...], dtype: np.dtype = FLOAT32) -> np.ndarray:
     """np.empty for the result of a product, begun with a cache line if it is large.
 

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from .kernels.loops import Loop, Value
-from .kernels.program import Call, Table
+from .kernels.program import Call, Copy, Table
+from .memory import give_back
 from .tape import Step, arrays_in, memory
 
-_LINE = 64  # bytes of a cache line
+LINE = 64  # bytes of a cache line
+_MUCH = 2**20  # bytes of an arena, for which freed memory is given back first
 _LONGEST = 24  # arrays of a loop
 _REACH = 40  # steps over which a loop may be moved to another one
 
@@ -46,7 +48,7 @@ def _reads(step: Step) -> list[np.ndarray]:
 def whole(x: np.ndarray) -> bool:
     """Whether an array, in C order, is all there is of its memory, but for what is left to place it in a cache line."""
     m = memory(x)
-    return x.flags.c_contiguous and m.nbytes <= x.nbytes + _LINE
+    return x.flags.c_contiguous and m.nbytes <= x.nbytes + LINE
 
 
 # Copies ---------------------------------------------------------------------------------------------------------------
@@ -88,12 +90,12 @@ def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """What x shows of source's memory, of target's."""
-    offset = _address(x) - _address(source)
+    offset = address(x) - address(source)
     base = memory(target)
-    return np.ndarray(x.shape, x.dtype, _bytes(base), _address(target) - _address(base) + offset, x.strides)
+    return np.ndarray(x.shape, x.dtype, _bytes(base), address(target) - address(base) + offset, x.strides)
 
 
-def _address(x: np.ndarray) -> int:
+def address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
@@ -117,6 +119,8 @@ def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
     call = step.call
     if isinstance(call, Loop):
         call = Loop(call.shape, new(call.operands), call.values, tuple([(i, moved(x)) for i, x in call.stores]))
+    elif isinstance(call, Copy):
+        call = Copy(moved(call.source), moved(call.target))
     elif isinstance(call, Call):
         arguments = new(call.arguments)
         call = Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
@@ -188,7 +192,7 @@ def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
 
 
 def _view(x: np.ndarray) -> tuple:
-    return _address(x), x.shape, x.strides, x.dtype
+    return address(x), x.shape, x.strides, x.dtype
 
 
 def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
@@ -225,11 +229,13 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
         if key not in pinned and uses.writers[key] and m.nbytes:
             used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
             lives.append((min(used), max(used), key, m))
-    offsets, size = _offsets([(begin, end, m.nbytes + _address(m) % _LINE) for begin, end, _, m in sorted(
+    offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in sorted(
         lives, key=lambda life: life[0])])
-    whole = np.empty(size + _LINE, np.uint8)
-    start = -_address(whole) % _LINE
-    place = {key: (m, start + offset + _address(m) % _LINE) for offset, (_, _, key, m) in zip(
+    if size > _MUCH:
+        give_back()
+    whole = np.empty(size + LINE, np.uint8)
+    start = -address(whole) % LINE
+    place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
         offsets, sorted(lives, key=lambda life: life[0]), strict=True)}
 
     def moved(x: np.ndarray) -> np.ndarray:
@@ -237,7 +243,7 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
         if found is None:
             return x
         m, offset = found
-        return np.ndarray(x.shape, x.dtype, whole, offset + _address(x) - _address(m), x.strides)
+        return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
 
     return [repointed(step, moved) for step in steps], whole
 
@@ -248,7 +254,7 @@ def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
     taken: list[tuple[int, int, int]] = []  # blocks, as (end, offset, bytes), by end
     offsets, size = [], 0
     for begin, end, count in lives:
-        count = -(-count // _LINE) * _LINE
+        count = -(-count // LINE) * LINE
         while taken and taken[0][0] < begin:
             _, offset, n = taken.pop(0)
             insort(free, (offset, n))

@@ -43,12 +43,13 @@ class Program:
             *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
         if any(id(number) not in used for number in tape.numbers):
             raise Refused("what becomes of a random number that it draws is not on the tape")
-        steps = tape.steps if level == PLAIN else self._planned()
-        self.parts = self._packed(steps)
+        self.parts = self._packed(self._planned())
 
     def _planned(self) -> list[Step]:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
-        steps = lowered(self.tape, kernels=self.level == FUSED)
+        steps = self.tape.steps
+        if self.level != PLAIN:
+            steps = lowered(self.tape, kernels=self.level == FUSED)
         made = {id(memory(x)) for step in steps for x in step.writes()} - self.tape.known.keys() | self.tape.made.keys()
         pinned = {id(memory(x)) for step in steps for x in (*step.reads(), *step.writes())} - made
         seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
@@ -59,7 +60,9 @@ class Program:
                 pinned |= {id(memory(x)) for x in (*step.reads(), *step.writes())}
         self.bytes = sum(m.nbytes for m in {id(memory(x)): memory(x) for step in steps for x in step.writes()
                                             if id(memory(x)) not in pinned}.values())
-        steps = joined(without_copies(steps, pinned), pinned)
+        if self.level != PLAIN:
+            steps = joined(without_copies(steps, pinned), pinned)
+        self.outside_arena = [m for key, m in self.tape.made.items() if key in pinned]
         self.boxes, self.arrows = pictured(steps, self.inputs)
         steps, self.arena = placed(steps, pinned)
         return steps
@@ -133,7 +136,7 @@ class Program:
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
         after, ends = Saved(tape), [t._data.copy() for t in results]
-        for m in (*tape.made.values(), self.arena):
+        for m in (*self.outside_arena, self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()
         for key, (_, grad) in tape.accumulated.items():

@@ -87,11 +87,14 @@ class Tape:
 
     def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None):
         from .kernels import program  # which takes longer to import than most programs need
+        from .plan import repointed
+        from .standins import StandIns
 
-        self.program, self.before = program, before
+        self.program, self.repointed, self.before = program, repointed, before
         self.steps: list[Step] = []
         self.calls: list = []  # of kernels, not yet in steps
-        self.made: dict[int, np.ndarray] = {}  # memory that steps have written
+        self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
+        self.stand_ins = StandIns(self._gone)
         self.known: dict[int, np.ndarray] = {id(m): m for m in map(memory, inputs)}
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
@@ -117,6 +120,13 @@ class Tape:
         mode.tape = None
         self.program.close_tape()
         self.flush()
+        for key, m in self.stand_ins.alive().items():
+            del self.made[key], self.known[key]
+            self.made[id(m)] = self.known[id(m)] = m
+        self.steps = [self.repointed(step, self.stand_ins.returned) for step in self.steps]
+
+    def _gone(self, key: int) -> None:
+        del self.known[key]
 
     def state(self) -> dict[int, np.ndarray]:
         """What lasts from call to call and is written to: memory that was there before."""
@@ -213,17 +223,18 @@ class Tape:
             result = _as_arrays(function(*arguments, **options))
         plain = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
-        self.log.append((name, *map(_noted, arguments), *[(n, _noted(x)) for n, x in sorted(plain.items())]))
+        self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
         for x in arrays_in([*arguments, *plain.values()]):
             self._know(x)
-        if self._suffices(calls, [*outputs, *given]):
+        enough = self._suffices(calls, [*outputs, *given])
+        if enough:
             self._add(calls, name)
-        else:
-            step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
-            step.line = user_line()
-            self.steps.append(step)
         for x in [*outputs, *given]:
             self._write(x)
+        if not enough:
+            step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
+            step.line = user_line()
+            self._append(step)
         return result
 
     @contextmanager
@@ -251,7 +262,7 @@ class Tape:
             if not any(x is y for y in changes):
                 self._know(x)
         self._changed(changes)
-        self.steps.append(Step(name, function=function, arguments=arguments, changes=changes))
+        self._append(Step(name, function=function, arguments=arguments, changes=changes))
 
     def flush(self) -> None:
         """Note calls that no op made, such as an optimizer's."""
@@ -268,15 +279,25 @@ class Tape:
             self.known[id(memory(flag))] = self.flags[id(memory(flag))] = memory(flag)
         for call in calls:
             if type(call) is self.program.Check:
-                self.steps.append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
+                self._append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
                 continue
-            step = Step(name, call=call)
-            drawn = [x for x in call.arguments if type(x) is Drawn]
-            if drawn:
-                step.renew = tuple
-            self.steps.append(step)
             for x in call.writes():
                 self._write(x)
+            step = Step(name, call=call)
+            if any(type(x) is Drawn for x in call.arguments):
+                step.renew = tuple
+            self._append(step)
+
+    def _append(self, step: Step) -> None:
+        self.steps.append(self.stand_ins.step(step))
+
+    def _noted(self, x: Any) -> Any:
+        """What a call of the same function must have in the same place."""
+        if isinstance(x, np.ndarray):
+            return self.stand_ins.noted(x)
+        if type(x) is Drawn:
+            return "drawn"
+        return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -295,10 +316,13 @@ class Tape:
 
     def _write(self, x: np.ndarray) -> None:
         m = memory(x)
-        if id(m) not in self.known:
+        if id(m) in self.known:
+            return
+        if self.before is not None and id(m) in self.before.known:
             self.known[id(m)] = m
-            if self.before is None or id(m) not in self.before.known:
-                self.made[id(m)] = m
+        else:
+            stand_in = self.stand_ins.add(m)
+            self.known[id(m)] = self.known[id(stand_in)] = self.made[id(stand_in)] = stand_in
 
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
@@ -404,12 +428,3 @@ def _as_arrays(result: Any) -> Any:
     if type(result) in (tuple, list):
         return type(result)(map(_as_arrays, result))
     return result
-
-
-def _noted(x: Any) -> Any:
-    """What a call of the same function must have in the same place."""
-    if isinstance(x, np.ndarray):
-        return x
-    if type(x) is Drawn:
-        return "drawn"
-    return tuple(map(_noted, x)) if isinstance(x, tuple | list) else x

@@ -1,0 +1,70 @@
+"""Memory in place of what steps make, so that a tape keeps none of it.
+
+An array that a tape holds would live until the tape is played: then recording takes as much memory as all arrays of a
+step together, of which few live at one time. So the tape notes, in place of each array that was made, one of a stand-in:
+memory of the same size and layout, but of pages that nobody has touched, which take no room.
+"""
+
+from __future__ import annotations
+
+import mmap
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from .plan import LINE, address, repointed, shown
+from .tape import Step, memory
+
+_LARGE = 2**16  # bytes that are worth pages of their own
+
+
+class StandIns:
+    """The stand-in of each memory that a step has made, as long as somebody else holds that memory.
+
+    gone: called with the id of memory that nobody holds any more, which may then be that of other memory.
+    """
+
+    def __init__(self, gone: Callable[[int], None]):
+        self.gone = gone
+        self.held: dict[int, tuple[weakref.ref, np.ndarray]] = {}
+
+    def add(self, m: np.ndarray) -> np.ndarray:
+        """A stand-in for memory."""
+        key = id(m)
+        stand_in = _untouched(m)
+
+        def callback(_: weakref.ref) -> None:
+            if self.held.pop(key, None) is not None:
+                self.gone(key)
+
+        self.held[key] = weakref.ref(m, callback), stand_in
+        return stand_in
+
+    def noted(self, x: np.ndarray) -> np.ndarray:
+        """What x shows, of the stand-in of its memory."""
+        found = self.held.get(id(memory(x)))
+        return x if found is None else shown(x, memory(x), found[1])
+
+    def step(self, step: Step) -> Step:
+        """A step on stand-ins."""
+        return repointed(step, self.noted)
+
+    def alive(self) -> dict[int, np.ndarray]:
+        """The memory that is still held, by the ids of the stand-ins, which it takes the place of again."""
+        held, self.held = self.held, {}
+        found = {id(stand_in): (reference(), stand_in) for reference, stand_in in held.values()}
+        self.back = {key: (m, stand_in) for key, (m, stand_in) in found.items() if m is not None}
+        return {key: m for key, (m, _) in self.back.items()}
+
+    def returned(self, x: np.ndarray) -> np.ndarray:
+        """What x shows, of the memory that its stand-in stood for, if that is alive."""
+        found = self.back.get(id(memory(x)))
+        return x if found is None else shown(x, found[1], found[0])
+
+
+def _untouched(m: np.ndarray) -> np.ndarray:
+    count, start = m.nbytes, address(m) % LINE
+    if count < _LARGE:
+        return np.empty(count, np.uint8)
+    return np.ndarray((count,), np.uint8, mmap.mmap(-1, count + LINE), start)
