@@ -14,11 +14,17 @@ from functools import partial
 from . import workloads
 
 
+def in_jax(name: str, threads: int):
+    from .in_jax import workload
+
+    return workload(name)
+
+
 def main() -> None:
     framework, name, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     make = {"ours": workloads.ours, "captured": partial(workloads.ours, captured=True),
             "torch": workloads.torch, "torch.compile": partial(workloads.torch, compiled=True),
-            "jax": workloads.jax}[framework]
+            "jax": in_jax}[framework]
     step = make(name, threads)
     for line in sys.stdin:
         times = []

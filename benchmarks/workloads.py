@@ -1,4 +1,4 @@
-"""The same network, data, loss and optimizer in both frameworks.
+"""The same network, data, loss and optimizer in both frameworks; `in_jax.py` has them in a third.
 
 Each workload gives a function that does one training step. PyTorch runs as its users run it: eager, with fused
 optimizers.
@@ -38,7 +38,8 @@ WORKLOADS = {
 RESNETS = {"resnet8": 1, "resnet20": 3}  # blocks in each stage
 
 
-def _data(name: str):
+def data(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and targets."""
     w, rng = WORKLOADS[name], np.random.default_rng(0)
     if name == "gpt":
         tokens = rng.integers(0, w.sizes[-1], (w.batch, w.sizes[0] + 1))
@@ -65,7 +66,7 @@ def ours(name: str, threads: int, captured: bool = False) -> Callable[[], float]
     else:
         model = (nn.ResNetS(w.sizes[0], w.sizes[1], w.sizes[2], w.sizes[3]) if name == "resnet_s"
                  else nn.MLP(list(w.sizes), activation=nn.ReLU))
-    x, y = map(Tensor, _data(name))
+    x, y = map(Tensor, data(name))
     loss_function = nn.BCEWithLogitsLoss() if w.sizes[-1] == 1 else nn.CrossEntropyLoss()
     if name == "gpt":
         y = y.reshape(-1)
@@ -170,7 +171,7 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
     else:
         layers = [m for a, b in zip(w.sizes, w.sizes[1:], strict=False) for m in (nn.Linear(a, b), nn.ReLU())]
         model = nn.Sequential(*layers[:-1])
-    x, y = map(torch.from_numpy, _data(name))
+    x, y = map(torch.from_numpy, data(name))
     loss_function = nn.BCEWithLogitsLoss() if w.sizes[-1] == 1 else nn.CrossEntropyLoss()
     if name == "gpt":
         y = y.reshape(-1)
@@ -191,64 +192,5 @@ def torch(name: str, threads: int, compiled: bool = False) -> Callable[[], float
         loss.backward()
         optimizer.step()
         return loss.item()
-
-    return step
-
-
-def jax(name: str, threads: int) -> Callable[[], float]:
-    """The workloads of fully connected layers; all of a step is one compiled function. XLA takes all cores."""
-    import jax
-    import jax.numpy as jnp
-
-    w = WORKLOADS[name]
-    if name == "gpt" or name in RESNETS:
-        raise ValueError(f"{name} is not written in JAX; choose tiny, mlp_small, mlp or resnet_s")
-    residual = name == "resnet_s"
-    sizes = (w.sizes[0], *[w.sizes[1]] * (2 * w.sizes[2] + 1), w.sizes[3]) if residual else w.sizes
-    rng = np.random.default_rng(1)
-    parameters = [(jnp.asarray(rng.uniform(-1, 1, (a, b)) / a**0.5, jnp.float32), jnp.zeros(b))
-                  for a, b in zip(sizes, sizes[1:], strict=False)]  # fmt: skip
-    x, y = map(jnp.asarray, _data(name))
-
-    def model(parameters, z):
-        (first, *hidden), (weight, bias) = parameters[:-1], parameters[-1]
-        z = z @ first[0] + first[1]
-        z = z if residual else jax.nn.relu(z)
-        for i in range(0, len(hidden), 2 if residual else 1):
-            update = jax.nn.relu(z @ hidden[i][0] + hidden[i][1])
-            z = z + jax.nn.relu(update @ hidden[i + 1][0] + hidden[i + 1][1]) if residual else update
-        return z @ weight + bias
-
-    def loss_function(parameters):
-        scores = model(parameters, x)
-        if w.sizes[-1] == 1:
-            return jnp.mean(jax.nn.softplus(scores) - scores * y)
-        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(scores), y[:, None], 1))
-
-    def update(p, g, m, v, t):
-        if w.optimizer == "sgd":
-            return p - 0.05 * g, m, v
-        if w.optimizer == "momentum":
-            m = 0.9 * m + g
-            return p - 0.01 * m, m, v
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        step = 1e-3 * (m / (1 - 0.9**t)) / (jnp.sqrt(v / (1 - 0.999**t)) + 1e-8)
-        return p * (1 - 1e-5) - step, m, v
-
-    @jax.jit
-    def train(parameters, m, v, t):
-        loss, gradients = jax.value_and_grad(loss_function)(parameters)
-        leaves, tree = jax.tree.flatten(parameters)
-        new = [update(*arrays, t) for arrays in zip(leaves, *map(jax.tree.leaves, (gradients, m, v)), strict=True)]
-        return loss, *(jax.tree.unflatten(tree, part) for part in zip(*new, strict=True))
-
-    state = [parameters, *(jax.tree.map(jnp.zeros_like, parameters) for _ in range(2))]
-    steps = 0.0
-
-    def step() -> float:
-        nonlocal state, steps
-        steps += 1
-        loss, *state = train(*state, steps)
-        return float(loss)
 
     return step
