@@ -88,7 +88,7 @@ def ours(name: str, threads: int, captured: bool = False) -> Callable[[], float]
     def step() -> float:
         return train(x, y).item()
 
-    step.parts = model, optimizer, x, y  # type: ignore[attr-defined]
+    step.parts, step.captured = (model, optimizer, x, y), train  # type: ignore[attr-defined]
     return step
 
 

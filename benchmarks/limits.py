@@ -1,0 +1,193 @@
+"""Where the time of a captured step goes, beside the machine's limit.
+
+    python -m benchmarks.limits                      every workload
+    python -m benchmarks.limits --workloads mlp gpt
+
+The limit of products, convolutions and attention is their arithmetic (of convolutions as they are defined, which
+Winograd's method undercuts) at the rate of multiply-adds in registers; that of all else is its bytes at the rate at
+which 4 MB arrays are copied. Both rates are measured first, on all threads. Each call of a program is then done again
+and again by itself, and its best time taken. What is left of a step is the way from call to call.
+"""
+
+import argparse
+import math
+import statistics
+import threading
+import time
+from collections import defaultdict
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from tinygrad_like import set_num_threads
+from tinygrad_like.kernels import simd
+from tinygrad_like.kernels.loops import Loop
+from tinygrad_like.kernels.program import play_records
+
+from . import workloads
+
+KINDS = ("products", "convolutions", "attention", "all else")
+_CHAINS = simd.ROWS * simd.VECTORS  # sums that wait for nothing but themselves
+
+
+def _vector(value: float):
+    return ir.Constant(simd.VECTOR, [value] * simd.FLOATS)
+
+
+def _emit(b, count):
+    """As many chains of multiply-adds as registers hold."""
+    one, begun, body, after = _vector(0.999), b.block, b.append_basic_block(), b.append_basic_block()
+    b.branch(body)
+    b.position_at_end(body)
+    i = b.phi(simd.I64)
+    sums = [b.phi(simd.VECTOR) for _ in range(_CHAINS)]
+    new = [simd.multiply_add(b, x, one, one) for x in sums]
+    following = b.add(i, simd.integer(1))
+    i.add_incoming(simd.integer(0), begun)
+    i.add_incoming(following, body)
+    for k, (x, y) in enumerate(zip(sums, new, strict=True)):
+        x.add_incoming(_vector(float(k)), begun)
+        x.add_incoming(y, body)
+    b.cbranch(b.icmp_signed("<", following, count), body, after)
+    b.position_at_end(after)
+    total = new[0]
+    for x in new[1:]:
+        total = b.fadd(total, x)
+    return b.extract_element(total, simd.integer(0))
+
+
+@intrinsic
+def _multiply_adds(context, count):
+    return simd.function(_emit, types.float32, types.intp)
+
+
+@simd.compiled()
+def _spin(count):
+    return _multiply_adds(count)
+
+
+@njit(nogil=True)
+def _copy(x, y, times):
+    for _ in range(times):
+        for i in range(x.size):
+            y[i] = x[i]
+
+
+def _together(threads: int, work) -> float:
+    """Seconds that as many threads take, each doing work(i)."""
+    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
+    start = time.perf_counter()
+    for t in others:
+        t.start()
+    work(0)
+    for t in others:
+        t.join()
+    return time.perf_counter() - start
+
+
+def rates(threads: int) -> tuple[float, float]:
+    """Floating-point operations, and bytes read and written, in a second."""
+    count, times = 10**7, 50
+    rows = [(np.ones(2**19, np.float32), np.zeros(2**19, np.float32)) for _ in range(threads)]
+    _spin(1)
+    _copy(*rows[0], 1)
+    spun = min(_together(threads, lambda i: _spin(count)) for _ in range(5))
+    copied = min(_together(threads, lambda i: _copy(*rows[i], times)) for _ in range(5))
+    return 2 * threads * count * _CHAINS * simd.FLOATS / spun, threads * times * 2 * rows[0][0].nbytes / copied
+
+
+def _amount(call) -> tuple[str, float]:
+    """What kind of call it is, and its floating-point operations or its bytes."""
+    read, written = call.reads(), call.writes()
+    name = "loop" if isinstance(call, Loop) else call.kernel.name
+    if name == "matrix product":
+        return "products", 2 * math.sqrt(read[0].size * read[1].size * written[0].size)  # of m k, n k and m n numbers
+    if name == "attention":
+        return "attention", 4 * read[0].size * read[0].shape[-2] / 2  # causal
+    if name == "attention backward":
+        return "attention", 10 * read[0].size * read[0].shape[-2] / 2
+    if name in ("convolve", "correlate", "correlate weights", "transform weights", "weight gradient", "add parts"):
+        return "convolutions", 0  # see `_direct`
+    return "all else", sum({x.__array_interface__["data"][0]: x.nbytes for x in (*read, *written)}.values())
+
+
+def _direct(model, x) -> float:
+    """Operations of a net's convolutions in a step: each is one forward and two backward, the first without its
+    input's gradient."""
+    import nn
+    from tinygrad_like import no_grad
+
+    found: list[float] = []
+
+    def note(module, inputs, out):
+        found.append(2 * out.size * module.weight[0].size)
+
+    hooks = [m.register_forward_hook(note) for m in model.modules() if isinstance(m, nn.Conv2d)]
+    with no_grad():
+        model(x)
+    for hook in hooks:
+        hook.remove()
+    return 3 * sum(found) - found[0] if found else 0
+
+
+def measure(name: str, threads: int, repeats: int, flops: float, bandwidth: float) -> dict:
+    step = workloads.ours(name, threads, captured=True)
+    for _ in range(5):
+        step()
+    times = []
+    for _ in range(max(20, repeats)):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    model, _, x, _ = step.parts  # type: ignore[attr-defined]
+    (program,) = step.captured.programs  # type: ignore[attr-defined]
+    took, amount = defaultdict(float), defaultdict(float)
+    for part in program.parts:
+        steps, i = part.steps, 0
+        while i < len(steps):
+            j = i + 1
+            while j < len(steps) and getattr(steps[j].call, "beside", 0):
+                j += 1
+            found = [_amount(s.call) for s in steps[i:j]]
+            kind = next((k for k, _ in found if k != "all else"), "all else")
+            offsets = [part.offsets[k] - part.offsets[i] for k in range(i, j + 1)]
+            best = []
+            for _ in range(repeats):
+                start = time.perf_counter()
+                play_records(part.address + part.offsets[i], offsets)
+                best.append(time.perf_counter() - start)
+            took[kind] += min(best) - _EMPTY
+            for k, n in found:
+                amount[k] += n
+            i = j
+    amount["convolutions"] = _direct(model, x)
+    limit = {k: amount[k] / (bandwidth if k == "all else" else flops) for k in KINDS}
+    return {"step": statistics.median(times), "took": took, "limit": limit}
+
+
+_EMPTY = 1.5e-6  # seconds that the call of an empty program takes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workloads", nargs="+", choices=workloads.WORKLOADS, default=list(workloads.WORKLOADS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=15)
+    args = parser.parse_args()
+    set_num_threads(args.threads)
+    flops, bandwidth = rates(args.threads)
+    print(f"{flops / 1e9:.0f} GFLOP/s, {bandwidth / 1e9:.0f} GB/s on {args.threads} threads\n")
+    print(f"| workload | step, ms | {' | '.join(f'{k}: ms (limit)' for k in KINDS)} | between calls | step / limit |")
+    print("| --- " * (len(KINDS) + 4) + "|")
+    for name in args.workloads:
+        r = measure(name, args.threads, args.repeats, flops, bandwidth)
+        cells = [f"{1e3 * r['took'][k]:.3f} ({1e3 * r['limit'][k]:.3f})" if r["took"][k] else "" for k in KINDS]
+        rest = r["step"] - sum(r["took"].values())
+        print(f"| {name} | {1e3 * r['step']:.3f} | {' | '.join(cells)} | {1e3 * rest:.3f} "
+              f"| {r['step'] / sum(r['limit'].values()):.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
