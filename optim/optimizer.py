@@ -126,7 +126,7 @@ class Optimizer:
                 calls.setdefault((i, numbers), []).append(row)
         packed = []
         for (_, numbers), rows in calls.items():
-            packed.append((numbers, kernels.program.Table(rows)))
+            packed.append((numbers, kernels.table.Table(rows)))
             if not (careful or packed[-1][1].suited):
                 _undo(before)
                 before.clear()

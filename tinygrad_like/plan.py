@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from .kernels.loops import Loop, Value
-from .kernels.program import Call, Copy, Table
+from .kernels.program import Call, Copy
+from .kernels.table import Table
 from .memory import give_back
 from .tape import Step, arrays_in, memory
 

@@ -1,7 +1,7 @@
 """Memory in place of what steps make, so that a tape keeps none of it.
 
 An array that a tape holds would live until the tape is played: then recording takes as much memory as all arrays of a
-step together, of which few live at one time. So the tape notes, in place of each array that was made, one of a stand-in:
+step together, of which few live at one time. So the tape notes, in place of each array that was made, a stand-in:
 memory of the same size and layout, but of pages that nobody has touched, which take no room.
 """
 

@@ -87,10 +87,11 @@ class Tape:
 
     def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None):
         from .kernels import program  # which takes longer to import than most programs need
+        from .kernels.checks import Check
         from .plan import repointed
         from .standins import StandIns
 
-        self.program, self.repointed, self.before = program, repointed, before
+        self.program, self.Check, self.repointed, self.before = program, Check, repointed, before
         self.steps: list[Step] = []
         self.calls: list = []  # of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
@@ -275,10 +276,10 @@ class Tape:
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
     def _add(self, calls: Sequence, name: str) -> None:
-        for flag in [call.flag for call in calls if type(call) is self.program.Check and call.lasting]:
+        for flag in [call.flag for call in calls if type(call) is self.Check and call.lasting]:
             self.known[id(memory(flag))] = self.flags[id(memory(flag))] = memory(flag)
         for call in calls:
-            if type(call) is self.program.Check:
+            if type(call) is self.Check:
                 self._append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
                 continue
             for x in call.writes():
@@ -328,7 +329,7 @@ class Tape:
         """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
         written, enough = set(self.known), True
         for call in calls:
-            for x in [] if type(call) is self.program.Check else call.reads():
+            for x in [] if type(call) is self.Check else call.reads():
                 if id(memory(x)) not in written:
                     self.met[id(memory(x))] = memory(x)
                     if self.before is not None and id(memory(x)) in self.before.met:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like.kernels import optim as k
-from tinygrad_like.kernels.program import Table
+from tinygrad_like.kernels.table import Table
 
 SIZES = [(5,), (200, 301)]
 STEPS = 4

@@ -19,13 +19,13 @@ from tinygrad_like.kernels.program import (
     WRITE,
     Call,
     Plan,
-    Table,
     beside,
     kernel,
     play,
     together,
 )
 from tinygrad_like.kernels.simd import inner
+from tinygrad_like.kernels.table import Table
 from tinygrad_like.kernels.threads import LINE, take
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
 

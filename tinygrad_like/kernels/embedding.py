@@ -15,7 +15,8 @@ import math
 import numpy as np
 
 from ..dtypes import INT64
-from .program import INTEGERS, READ, WRITE, check_again, kernel, together
+from .checks import check_again
+from .program import INTEGERS, READ, WRITE, kernel, together
 from .simd import inner
 from .views import floats_at
 

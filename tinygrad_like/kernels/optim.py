@@ -9,8 +9,9 @@ arrays of one parameter in each row, in the order of the formula; one that is no
 
 import numpy as np
 
-from .program import REAL, TABLE, Table, kernel
+from .program import REAL, TABLE, kernel
 from .simd import inner
+from .table import Table
 from .vectormath import F
 from .views import count_of, data_of, floats_at
 

@@ -24,12 +24,10 @@ A `Call` holds the record and the arrays it names. Several can run without Pytho
 
 from __future__ import annotations
 
-import ctypes
 import inspect
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,9 +38,10 @@ from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import threads
 from .atomics import call, get, put
-from .simd import INNER, compiled, inner
+from .simd import INNER, compiled
+from .table import DTYPES, KNOWN_AT
 from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
-from .views import KIND, integer_at, largest, real_at, suits, table_suits, view
+from .views import integer_at, largest, real_at, suits, table_suits, view
 
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
@@ -75,41 +74,7 @@ REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
 TABLE = "table"  # a Table
 
 
-_DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
-_TYPES = np.array([id(None), id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in _DTYPES]])
-_KNOWN_AT = _TYPES.ctypes.data
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
-
-
-class Table:
-    """The arrays of several rows, a tuple of them for each: an argument that names any number of arrays.
-
-    Those of a row have one shape. All may be written but the second of each row. From the third on one may be None.
-    """
-
-    def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
-        self.rows, width = rows, len(rows[0])
-        arrays = chain(chain.from_iterable(rows), repeat(None, width))  # the last row is for `begun`
-        self.ids = np.fromiter(map(id, arrays), np.int64, width * (len(rows) + 1)).reshape(-1, width)
-        self.ids[-1, 0] = 0
-
-    def arrays(self) -> list[np.ndarray]:
-        return [x for x in chain.from_iterable(self.rows) if x is not None]
-
-    @property
-    def suited(self) -> bool:
-        """Whether the arrays are what a kernel takes; it can be any objects."""
-        return _table_suits(id(self.ids), _KNOWN_AT)
-
-    @property
-    def begun(self) -> bool:
-        """Whether a kernel has begun to write to them."""
-        return bool(self.ids[-1, 0])
-
-
-@compiled()
-def _table_suits(ids, known):
-    return table_suits(ids, known)
 
 
 # --- Declaration ------------------------------------------------------------------------------------------------------
@@ -218,7 +183,7 @@ class Kernel:
             place, fields = _HEADER + len(fields), fields + "q"
             packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
             address = f"integer_at(record, {place})"
-            checks.append(f"suits({address}, integer_at(record, {_KNOWN}), {_DTYPES.index(kind.dtype)}, "
+            checks.append(f"suits({address}, integer_at(record, {_KNOWN}), {DTYPES.index(kind.dtype)}, "
                           f"{int(kind.writes)}, {kind.axes})")
             if kind.axes == 0:
                 return address
@@ -261,7 +226,7 @@ class Kernel:
         record = struct.Struct(f"{_HEADER}q{fields}")
         # An argument may have any name but these.
         names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
-                  "_known": _KNOWN_AT, "_tasks": self.tasks}
+                  "_known": KNOWN_AT, "_tasks": self.tasks}
         return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
                     f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
 
@@ -410,7 +375,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
         with threads.pool:
             more = _play(threads.board, id(rest) + _CONTENT, len(calls) - done, threads.count, threads.resting)
         done = done + more if more >= 0 else more - done
-    if tape is not None and _noting == threading.get_ident():
+    if noting():
         tape.extend([*copies, *calls])
 
 
@@ -439,7 +404,7 @@ def in_order(x: np.ndarray) -> np.ndarray:
         return x
     y = np.empty(x.shape, x.dtype)
     y[...] = x
-    if tape is not None and _noting == threading.get_ident():
+    if noting():
         tape.append(Copy(x, y))
     return y
 
@@ -461,46 +426,9 @@ class Copy(NamedTuple):
         return tuple(self)
 
 
-class Check(NamedTuple):
-    """What Python looks at after a call: function(*arguments), which raises if something is wrong."""
-
-    function: Callable
-    arguments: tuple
-    flag: np.ndarray  # a number that is not 0 if something is
-    lasting: bool  # whether kernels write to it only then
-
-    @property
-    def call(self) -> Call:
-        """A call that is not done, nor is what comes after it, if the flag is set."""
-        kernel = _unless if self.flag.dtype is INT64 else _unless_real
-        return Call(kernel, kernel.pack(self.flag), (self.flag,))
-
-    def reads(self) -> list[np.ndarray]:
-        return [x for x in self.arguments if isinstance(x, np.ndarray)]
-
-    def writes(self) -> list[np.ndarray]:
-        return []
-
-
-@inner
-def _none(flag):
-    return -1 if flag[0] != 0 else 0
-
-
-@kernel(flag=INTEGERS, work=_none)
-def _unless(flag, task, tasks):
-    pass
-
-
-@kernel(flag=REALS, work=_none)
-def _unless_real(flag, task, tasks):
-    pass
-
-
-def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
-    """When a tape that is open now is played, call function(*arguments) here if the number in `flag` is not 0."""
-    if tape is not None and _noting == threading.get_ident():
-        tape.append(Check(function, arguments, flag, lasting))
+def noting() -> bool:
+    """Whether this thread's calls are noted."""
+    return tape is not None and _noting == threading.get_ident()
 
 
 def open_tape(calls: list) -> None:

@@ -12,7 +12,8 @@ from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..memory import empty
-from .program import OPTIONAL, READ, REAL, REALS, WRITE, check_again, kernel, together
+from .checks import check_again
+from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import inner
 from .vectormath import INF, INNER, SCALAR, F, exp, log

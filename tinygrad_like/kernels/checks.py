@@ -1,0 +1,55 @@
+"""What Python looks at after a kernel, and looks at again when a program is played: whether labels and indices fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dtypes import INT64
+from . import program
+from .program import INTEGERS, REALS, Call, kernel
+from .simd import inner
+
+
+class Check(NamedTuple):
+    """What Python looks at after a call: function(*arguments), which raises if something is wrong."""
+
+    function: Callable
+    arguments: tuple
+    flag: np.ndarray  # a number that is not 0 if something is
+    lasting: bool  # whether kernels write to it only then
+
+    @property
+    def call(self) -> Call:
+        """A call that is not done, nor is what comes after it, if the flag is set."""
+        kernel = _unless if self.flag.dtype is INT64 else _unless_real
+        return Call(kernel, kernel.pack(self.flag), (self.flag,))
+
+    def reads(self) -> list[np.ndarray]:
+        return [x for x in self.arguments if isinstance(x, np.ndarray)]
+
+    def writes(self) -> list[np.ndarray]:
+        return []
+
+
+@inner
+def _none(flag):
+    return -1 if flag[0] != 0 else 0
+
+
+@kernel(flag=INTEGERS, work=_none)
+def _unless(flag, task, tasks):
+    pass
+
+
+@kernel(flag=REALS, work=_none)
+def _unless_real(flag, task, tasks):
+    pass
+
+
+def check_again(function: Callable, *arguments: Any, flag: np.ndarray, lasting: bool = False) -> None:
+    """When a tape that is open now is played, call function(*arguments) here if the number in `flag` is not 0."""
+    if program.noting():
+        program.tape.append(Check(function, arguments, flag, lasting))
