@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import workloads
-from tinygrad_like.kernels import program, threads
+from tinygrad_like.kernels import checks, program, threads
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def recorded(step):
     program.open_tape(calls := [])
     try:
         step()
-        return [call for call in calls if not isinstance(call, program.Check)]
+        return [call for call in calls if not isinstance(call, checks.Check)]
     finally:
         program.close_tape()
 
