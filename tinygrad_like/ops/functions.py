@@ -10,7 +10,6 @@ import numpy as np
 from ..dtypes import as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
-from .compare import eq
 from .elementwise import abs, div, floordiv, neg, where
 from .reduce import all
 
