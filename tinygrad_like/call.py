@@ -71,8 +71,7 @@ class Op:
         if options:
             for value in options.values():
                 if type(value) not in _SETTINGS and isinstance(value, Tensor):
-                    options = self._plain(options)
-                    break
+                    return self(*inputs, **self._plain(options))
         arrays, parents = [], []
         tensors = plain = differentiable = False
         for x in inputs:
@@ -90,15 +89,11 @@ class Op:
             parents.append(None)
         if tensors and plain:
             inputs, arrays = self._operands(inputs)
-        tape = mode.tape
         try:
-            if tape is not None and tensors:
-                out = tape.forward(self, inputs, arrays, options)
-            else:
-                out = self.forward(*arrays, **options) if options else self.forward(*arrays)
+            out = (mode.tape.forward(self, inputs, arrays, options) if tensors and mode.tape is not None else
+                   self.forward(*arrays, **options) if options else self.forward(*arrays))
         except Exception as error:
-            y = habits.again(self, inputs, options)
-            if y is not NotImplemented:
+            if (y := habits.again(self, inputs, options)) is not NotImplemented:
                 return y
             explain(self, error, arrays, options)
             raise
@@ -109,16 +104,9 @@ class Op:
             out = np.asarray(out)
         dtype = out.dtype
         if dtype is not FLOAT32:
-            if dtype.kind == "f" and self.name not in _MOVES:  # of float16? or float16, as NumPy's exp of uint8 is?
-                narrow = [getattr(x, "dtype", None) is FLOAT16 for x in arrays]
-                if dtype is FLOAT16 or True in narrow:
-                    narrow = narrow if True in narrow else [isinstance(x, Tensor) for x in inputs]
-                    return self(*[ops.cast(x, dtype=FLOAT32) if half else x
-                                  for x, half in zip(inputs, narrow, strict=True)], **options)
-            if dtype is not (ours := result_dtype(self.name, dtype, arrays, options)):
-                out, dtype = _astype(out, ours), ours
-                if differentiable:
-                    inputs = _without_integers(inputs, ours)
+            out, dtype, inputs = self._promoted(inputs, arrays, options, out, differentiable)
+            if isinstance(out, Tensor):
+                return out
         y = _new(Tensor)  # wrap(out), without the call
         y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
@@ -133,10 +121,28 @@ class Op:
             for x in arrays:
                 if x is out:
                     _share_version(y, inputs)
-        if mode.watchers:
-            for watch in mode.watchers:
-                watch(self, inputs, options, y)
+        for watch in mode.watchers:
+            watch(self, inputs, options, y)
         return y
+
+    def _promoted(self, inputs, arrays, options, out, differentiable):
+        """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it.
+
+        Nothing is computed in float16: in its place a Tensor is given, of the same call in float32.
+        """
+        dtype = out.dtype
+        if dtype.kind == "f" and self.name not in _MOVES:
+            narrow = [getattr(x, "dtype", None) is FLOAT16 for x in arrays]
+            if dtype is FLOAT16 or True in narrow:
+                narrow = narrow if True in narrow else [isinstance(x, Tensor) for x in inputs]  # as exp of uint8
+                wide = [ops.cast(x, dtype=FLOAT32) if half else x for x, half in zip(inputs, narrow, strict=True)]
+                return self(*wide, **options), FLOAT32, inputs
+        ours = result_dtype(self.name, dtype, arrays, options)
+        if dtype is not ours:
+            out = _astype(out, ours)
+            if differentiable:
+                inputs = _without_integers(inputs, ours)
+        return out, ours, inputs
 
     def _plain(self, options: dict) -> dict:
         """The options, with a number in place of a Tensor that holds a single one."""

@@ -61,6 +61,36 @@ def test_a_kernel_is_compiled_once_for_each_type(start, tmp_path):
     assert kernel(3) == 6 and hits(kernel) == 2 and kernels(tmp_path) == files
 
 
+def test_ctrl_c_waits_until_a_kernel_is_compiled_or_loaded(start, tmp_path, monkeypatch):
+    found = cache.KernelCache.load_overload
+
+    def press(self, *args):
+        signal.raise_signal(signal.SIGINT)
+        return found(self, *args)
+
+    for expected in (0, 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(cache.KernelCache, "load_overload", press)
+            kernel = start()
+            with pytest.raises(KeyboardInterrupt):
+                kernel(3)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert len(kernel.overloads) == len(kernels(tmp_path)) == 1 and hits(kernel) == expected and kernel(3) == 6
+
+
+def test_a_handler_of_ones_own_gets_every_ctrl_c(start, monkeypatch):
+    pressed, seen = [], []
+    monkeypatch.setattr(cache.KernelCache, "load_overload", lambda *args: [signal.raise_signal(signal.SIGINT),
+                                                                           seen.append(len(pressed)), None][-1])
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        kernel = start()
+        assert kernel(3) == 6 and kernel(1.5) == 3.0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == [signal.SIGINT] * 2 and seen == [0, 1]
+
+
 @pytest.mark.parametrize("damage", [
     lambda content: b"",
     lambda content: content[:1],

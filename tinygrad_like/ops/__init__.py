@@ -6,10 +6,10 @@ forward. What only rules and other ops need, such as the adjoint of a pooling, i
 
 # ruff: noqa: I001, F401
 from .elementwise import (
-    add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos,
-    atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, where, sign, floor, ceil, round, trunc,
-    floordiv, mod,
+    add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs,
+    maximum, minimum, clip, where, sign, floor, ceil, round, trunc, floordiv, mod,
 )
+from .trigonometry import sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2
 from .compare import (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
     contiguous, identity,
@@ -27,8 +27,7 @@ from .activation import (
     quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu,
 )
 from .functions import (
-    asinh, acosh, atanh, hypot, atan2, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift,
-    bitcast, isclose, allclose,
+    logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose,
 )
 from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy

@@ -1,4 +1,4 @@
-"""More functions element by element: inverse hyperbolic ones, and those of two numbers.
+"""More functions element by element, most of two numbers.
 
 Inputs broadcast, and outside an op's domain holds what elementwise.py says.
 """
@@ -10,61 +10,8 @@ import numpy as np
 from ..dtypes import as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
-from .compare import eq
-from .elementwise import abs, div, floordiv, neg, rsqrt, where
+from .elementwise import abs, div, floordiv, neg, where
 from .reduce import all
-
-# Inverse hyperbolic functions -----------------------------------------------------------------------------------------
-
-
-@primitive
-def asinh(x):
-    """The number whose sinh is x."""
-    return np.arcsinh(x)
-
-
-@primitive
-def acosh(x):
-    """The number not below 0 whose cosh is x."""
-    return np.arccosh(x)
-
-
-@primitive
-def atanh(x):
-    """The number whose tanh is x."""
-    return np.arctanh(x)
-
-
-asinh.vjp(x=lambda g, x: g / hypot(x, 1.0))  # x * x + 1 would overflow first
-acosh.vjp(x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)))
-atanh.vjp(x=lambda g, x: g / ((1 - x) * (1 + x)))
-
-# Of two numbers -------------------------------------------------------------------------------------------------------
-
-
-@primitive
-def hypot(a, b):
-    """sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0."""
-    return np.hypot(a, b)
-
-
-hypot.vjp(a=lambda g, a, out: g * (a / where(eq(out, 0), 1.0, out)),
-          b=lambda g, b, out: g * (b / where(eq(out, 0), 1.0, out)))
-
-
-@primitive
-def atan2(a, b):
-    """The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0."""
-    return np.arctan2(a, b)
-
-
-atan2.vjp(a=lambda g, a, b: g * (b / _square_sum(a, b)),
-          b=lambda g, a, b: -g * (a / _square_sum(a, b)))
-
-
-def _square_sum(a, b):
-    total = a * a + b * b
-    return where(eq(total, 0), 1.0, total)
 
 
 @primitive

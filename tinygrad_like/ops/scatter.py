@@ -41,8 +41,8 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
         return total
     count = np.full(x.shape, int(include_self))
     np.add.at(count, place, 1)
-    count = np.maximum(count, 1)
-    return total / count.astype(x.dtype) if x.dtype.kind == "f" else total // count
+    count = np.maximum(count, 1).astype(x.dtype)
+    return total / count if x.dtype.kind == "f" else total // count
 
 
 def _neutral(reduce: str, dtype: np.dtype):

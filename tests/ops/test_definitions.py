@@ -1,0 +1,342 @@
+"""Windows, volumes, reductions into places and interpolation, each compared with its definition written as loops."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, no_grad, ops
+
+
+def equal(actual, expected):
+    actual, expected = actual.numpy(), np.asarray(expected)
+    assert actual.shape == expected.shape and (actual.dtype.kind == "f" or actual.dtype == expected.dtype)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+def normal(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape)
+
+
+# Windows --------------------------------------------------------------------------------------------------------------
+
+
+def windows(x, kernel, stride, padding, dilation, counts):
+    """For each window of the last axes: its place, and the places in x that it sees (without padding)."""
+    sizes = x.shape[-len(kernel):]
+    for place in product(*map(range, counts)):
+        axes = [[(i * d + p * s - pad, i) for i in range(k)] for k, s, pad, d, p in
+                zip(kernel, stride, padding, dilation, place, strict=True)]
+        yield place, [tuple(a for a, _ in seen) for seen in product(*axes)
+                      if all(0 <= a < n for (a, _), n in zip(seen, sizes, strict=True))]
+
+
+def count(n, k, s, p, d, ceil_mode=False):
+    found = (math.ceil if ceil_mode else math.floor)((n + 2 * p - d * (k - 1) - 1) / s) + 1
+    return found - 1 if ceil_mode and (found - 1) * s >= n + p else found
+
+
+POOLS = [((2, 3, 7), (3,), (2,), (1,), (2,)), ((2, 1, 5, 7), (2, 3), (1, 2), (1, 1), (1, 2)),
+         ((1, 2, 4, 5, 6), (2, 3, 2), (2, 1, 1), (1, 1, 0), (1, 1, 2)),
+         ((1, 1, 3, 2, 4), (1, 2, 3), (1, 1, 2), (0, 1, 1), (1, 1, 1)),
+         ((1, 2, 2, 5, 3), (2, 1, 1), (2, 2, 1), (0, 0, 0), (1, 2, 3))]
+
+
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", POOLS)
+@pytest.mark.parametrize("ties", [False, True])
+def test_maxima_and_where_they_were(shape, kernel, stride, padding, dilation, ties):
+    rank, x = len(kernel), normal(*shape)
+    x = np.round(x) if ties else x
+    counts = [count(*numbers) for numbers in zip(shape[2:], kernel, stride, padding, dilation, strict=True)]
+    maxima, indices = np.empty((*shape[:2], *counts)), np.empty((*shape[:2], *counts), np.int64)
+    for image in product(*map(range, shape[:2])):
+        for place, seen in windows(x, kernel, stride, padding, dilation, counts):
+            best = max(seen, key=lambda at: x[image][at])  # the first, if several tie
+            maxima[image + place], indices[image + place] = x[image][best], np.ravel_multi_index(best, shape[2:])
+    y, index = ops.max_pool_with_indices(Tensor(x), kernel, stride, padding, dilation, rank=rank)
+    equal(y, maxima)
+    equal(index, indices)
+    if rank == 3:
+        equal(ops.max_pool3d(Tensor(x), kernel, stride, padding, dilation), maxima)
+    expected = np.zeros(shape)
+    for place in np.ndindex(maxima.shape):
+        expected[place[:2]].ravel()[indices[place]] = maxima[place]
+    equal(ops.max_unpool(y, index, kernel, stride, padding, output_size=shape[2:], rank=rank), expected)
+    if dilation == (1,) * rank:
+        grown = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(counts, stride, padding, kernel, strict=True)]
+        inside = index % math.prod(grown)
+        assert ops.max_unpool(y, inside, kernel, stride, padding, rank=rank).shape == (*shape[:2], *grown)
+
+
+def test_pooling_of_one_element():
+    x = Tensor([[[3.0]]])
+    y, index = ops.max_pool_with_indices(x, 1, 1, rank=1)
+    equal(ops.max_unpool(y, index, 1, 1, rank=1), [[[3.0]]])
+    equal(ops.max_unpool(y, index, 1, 1, output_size=(1,), rank=1), [[[3.0]]])
+
+
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("include, divisor", [(True, None), (False, None), (True, 5)])
+def test_means_of_volumes(ceil_mode, include, divisor):
+    shape, kernel, stride, padding = (2, 1, 4, 5, 6), (2, 3, 4), (1, 2, 3), (1, 1, 2)
+    x = normal(*shape)
+    counts = [count(*numbers, 1, ceil_mode) for numbers in zip(shape[2:], kernel, stride, padding, strict=True)]
+    expected = np.empty((*shape[:2], *counts))
+    for place, seen in windows(x, kernel, stride, padding, (1, 1, 1), counts):
+        lengths = [min(p * s - pad + k, n + pad) - (p * s - pad) for p, s, pad, k, n in
+                   zip(place, stride, padding, kernel, shape[2:], strict=True)]
+        total = sum(x[:, :, *at] for at in seen)
+        expected[:, :, *place] = total / (divisor or (math.prod(lengths) if include else len(seen)))
+    equal(ops.avg_pool3d(Tensor(x), kernel, stride, padding, ceil_mode, include, divisor), expected)
+
+
+@pytest.mark.parametrize("padding", [0, 1, (2, 0, 1), "same", "valid"])
+@pytest.mark.parametrize("stride, dilation, groups", [(1, 1, 1), (1, (1, 2, 1), 2), (1, (3, 1, 2), 1),
+                                                      ((2, 1, 3), 1, 2)])
+def test_convolution_of_volumes_and_its_adjoint(padding, stride, dilation, groups):
+    x, weight, bias = normal(2, 4, 7, 6, 5), normal(6, 4 // groups, 2, 3, 2), normal(6)
+    if padding == "same" and stride != 1:
+        with pytest.raises(ValueError, match="is for stride 1"):
+            ops.conv3d(Tensor(x), Tensor(weight), stride=stride, padding=padding)
+        return
+    strides, dilations = ((n,) * 3 if isinstance(n, int) else n for n in (stride, dilation))
+    spans = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
+    each = {"same": None, "valid": (0, 0, 0), 0: (0, 0, 0), 1: (1, 1, 1)}.get(padding, padding)
+    margins = [(s // 2, s - s // 2) for s in spans] if each is None else [(p, p) for p in each]
+    padded = np.pad(x, ((0, 0), (0, 0), *margins))
+    counts = [(n - span - 1) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
+    expected = np.empty((2, 6, *counts))
+    for place in np.ndindex(*counts):
+        seen = padded[:, :, *(slice(p * s, p * s + span + 1, d) for p, s, span, d in
+                              zip(place, strides, spans, dilations, strict=True))]
+        for group in range(groups):
+            channels, outs = (slice(group * n // groups, (group + 1) * n // groups) for n in (4, 6))
+            expected[:, outs, *place] = np.einsum("ncijk,ocijk->no", seen[:, channels], weight[outs]) + bias[outs]
+    y = ops.conv3d(Tensor(x), Tensor(weight), Tensor(bias), stride, padding, dilation, groups)
+    equal(y, expected)
+    if not isinstance(padding, str):  # <conv(x), g> = <x, conv_transpose(g)>
+        g = normal(*y.shape)
+        extra = [(n - span - 1) % s for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
+        back = ops.conv_transpose3d(Tensor(g), Tensor(weight), Tensor(normal(4)), stride, padding, tuple(extra), groups,
+                                    dilation)
+        grown = back.numpy() - normal(4)[:, None, None, None]
+        np.testing.assert_allclose((grown * x).sum(), ((expected - bias[:, None, None, None]) * g).sum(), rtol=1e-10)
+
+
+def test_volumes_without_five_axes_are_refused():
+    for op in ops.conv3d, ops.conv_transpose3d:
+        for x, weight in (((1, 2, 3, 3), (2, 2, 1, 1, 1)), ((1, 2, 3, 3, 3), (2, 2, 1, 1)),
+                          ((1, 2, 3, 3, 3), (2, 2, 0, 1, 1))):
+            with pytest.raises(ValueError, match="takes x .*and a weight of five axes"):
+                op(Tensor.zeros(*x), Tensor.zeros(*weight))
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+
+REDUCE = {"sum": sum, "prod": math.prod, "mean": lambda xs: sum(xs) / len(xs), "amax": max, "amin": min}
+
+
+@pytest.mark.parametrize("reduce", REDUCE)
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_reductions_into_places(reduce, include_self, dtype, axis):
+    rng = np.random.default_rng(axis % 2)
+    x, src = (rng.integers(-9, 10, shape).astype(dtype) for shape in ((4, 5), (4, 5)))
+    index = rng.integers(0, 3, (3, 4))
+    come = {place: [x[place]] if include_self else [] for place in np.ndindex(x.shape)}
+    for place in np.ndindex(index.shape):
+        to = list(place)
+        to[axis] = index[place]
+        come[tuple(to)].append(src[place])
+    values = [REDUCE[reduce]([v.item() for v in xs]) if xs else x[place] for place, xs in come.items()]
+    expected = np.array([math.floor(v) if dtype.startswith("i") else v for v in values]).reshape(x.shape).astype(dtype)
+    y = ops.scatter_reduce(Tensor(x), Tensor(index), Tensor(src), axis=axis, reduce=reduce, include_self=include_self)
+    equal(y, expected)
+
+
+def test_cotangents_of_ties_are_shared_and_those_of_products_are_exact_with_zeros():
+    x, src = Tensor([[2.0, 5.0, 1.0, 4.0]], requires_grad=True), Tensor([[5.0, 5.0, 3.0, 0.0, 7.0]], requires_grad=True)
+    index = Tensor([[1, 1, 1, 3, 3]])
+    y = ops.scatter_reduce(x, index, src, axis=1, reduce="amax")
+    dx, ds = y.gradient(x, src, gradient=np.array([[1.0, 6.0, 1.0, 8.0]]))
+    assert dx.tolist() == [[1, 2, 1, 0]] and ds.tolist() == [[2, 2, 0, 0, 8]]
+    y = ops.scatter_reduce(x, index, src, axis=1, reduce="prod")
+    assert y.tolist() == [[2, 375, 1, 0]]
+    dx, ds = y.gradient(x, src, gradient=np.array([[1.0, 1.0, 1.0, 1.0]]))
+    assert dx.tolist() == [[1, 75, 1, 0]] and ds.tolist() == [[75, 75, 125, 28, 0]]
+
+
+# Interpolation --------------------------------------------------------------------------------------------------------
+
+
+def weights(n, m, mode, align_corners=False, scale=None):
+    """A matrix (m, n): what each element of the new axis takes of the old one."""
+    found, step = np.zeros((m, n)), n / m if scale is None else 1 / scale
+    for i in range(m):
+        if mode == "area":
+            seen = range(math.floor(i * n / m), math.ceil((i + 1) * n / m))
+            found[i, list(seen)] = 1 / len(seen)
+            continue
+        if mode in ("nearest", "nearest-exact"):
+            found[i, min(int((i + (mode == "nearest-exact") / 2) * step), n - 1)] = 1
+            continue
+        at = (i + 0.5) * step - 0.5
+        if align_corners:
+            at = i * (n - 1) / (m - 1) if m > 1 else 0
+        if mode == "bicubic":
+            for k in range(math.floor(at) - 1, math.floor(at) + 3):
+                t = abs(at - k)  # Keys 1981, a = -3/4
+                weight = 1.25 * t**3 - 2.25 * t**2 + 1 if t <= 1 else -0.75 * t**3 + 3.75 * t**2 - 6 * t + 3
+                found[i, min(max(k, 0), n - 1)] += weight
+            continue
+        at = min(max(at, 0), n - 1)
+        for k in (math.floor(at), math.floor(at) + 1):
+            if k < n:
+                found[i, k] += 1 - abs(at - k)
+    return found
+
+
+@pytest.mark.parametrize("n, m", [(3, 7), (7, 3), (4, 4), (1, 3), (5, 1), (2, 4), (6, 4)])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "linear", "bicubic"])
+def test_interpolation(n, m, mode):
+    x, rank = normal(1, 2, n, 3)[..., : 3 if mode == "bicubic" else 1], 2 if mode == "bicubic" else 1
+    x = x if rank == 2 else x[..., 0]
+    for align in [False, True] if mode in ("linear", "bicubic") else [False]:
+        expected = np.einsum("mn,bcn...->bcm...", weights(n, m, mode, align), x)
+        if rank == 2:
+            expected = np.einsum("mn,bchn->bchm", weights(3, 5, mode, align), expected)
+        equal(ops.interpolate(Tensor(x), (m, 5)[:rank], mode=mode, align_corners=align), expected)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "nearest-exact"])
+@pytest.mark.parametrize("scale", [1.7, 0.6, 2, 1.0])
+def test_interpolation_by_a_factor(mode, scale):
+    x = normal(1, 1, 5)
+    m = math.floor(5 * scale)
+    equal(ops.interpolate(Tensor(x), scale_factor=scale, mode=mode), x @ weights(5, m, mode, scale=scale).T)
+    again = ops.interpolate(Tensor(x), scale_factor=scale, mode=mode, recompute_scale_factor=True)
+    equal(again, x @ weights(5, m, mode).T)
+
+
+def test_interpolation_along_several_axes():
+    x, sizes = normal(1, 2, 3, 4, 5), (4, 3, 7)
+    for mode, rank in (("bilinear", 2), ("trilinear", 3), ("area", 3), ("nearest", 3), ("linear", 2)):
+        part = x if rank == 3 else x[:, :, 0]
+        expected = part
+        for axis, m in enumerate(sizes[-rank:], 2):
+            along = weights(part.shape[axis], m, "linear" if "linear" in mode else mode)
+            expected = np.moveaxis(np.tensordot(along, expected, (1, axis)), 0, axis)
+        equal(ops.interpolate(Tensor(part), sizes[-rank:], mode=mode), expected)
+
+
+def test_what_interpolation_refuses():
+    for x, options, why in (((1, 1, 0), {"size": 2}, "nothing to repeat"),
+                            ((1, 1, 2), {"scale_factor": 2.0**31}, "positive"),
+                            ((1, 1, 2), {"scale_factor": 0.0}, "positive"), ((1, 1, 2), {"size": 0}, "size")):
+        with pytest.raises(ValueError, match=f"interpolate: .*{why}"):
+            ops.interpolate(Tensor.zeros(*x), **options)
+
+
+# Moves ----------------------------------------------------------------------------------------------------------------
+
+
+def test_diagonals_are_numpys():
+    for shape in ((3, 5), (5, 3), (2, 3, 4), (4, 2, 3, 3)):
+        x = normal(*shape)
+        for offset in (-2, -1, 0, 1, 2):
+            for a, b in product(range(-1, len(shape) - 1), repeat=2):
+                if a % len(shape) != b % len(shape):
+                    equal(ops.diagonal(Tensor(x), offset, a, b), np.diagonal(x, offset, a, b))
+    for offset in (-2, 0, 1):
+        equal(ops.diag(Tensor(normal(3)), offset), np.diag(normal(3), offset))
+        equal(ops.diag(Tensor(normal(3, 4)), offset), np.diag(normal(3, 4), offset))
+
+
+def test_grids_are_numpys():
+    for sizes in product((1, 2, 3), repeat=3):
+        for indexing in ("ij", "xy"):
+            for n in (1, 2, 3):
+                xs = [normal(size) for size in sizes[:n]]
+                for actual, expected in zip(ops.meshgrid(*map(Tensor, xs), indexing=indexing),
+                                            np.meshgrid(*xs, indexing=indexing), strict=True):
+                    equal(actual, expected)
+    with pytest.raises(ValueError, match="meshgrid: takes vectors"):
+        ops.meshgrid(Tensor.zeros(2, 1))
+
+
+def test_windows_that_slide_are_numpys():
+    x = normal(4, 5, 3)
+    for axis, size, step in product((0, 1, 2, -1, -2), (1, 2, 3), (1, 2)):
+        view = np.lib.stride_tricks.sliding_window_view(x, size, axis)
+        equal(ops.sliding_windows(Tensor(x), axis, size, step), view[*[slice(None)] * (axis % 3), ::step])
+    for size, step in ((0, 1), (5, 1), (1, 0)):
+        with pytest.raises(ValueError, match="unfold: windows"):
+            ops.sliding_windows(Tensor(x), 0, size, step)
+
+
+def test_axes_that_do_not_divide_are_refused():
+    x = Tensor.zeros(6, 4)
+    for formula, sizes in (("(a b) c -> a b c", {}), ("(a b) c -> a b c", {"a": 4}),
+                           ("(a b) c -> a b c", {"a": 2, "b": 2}), ("a 1 -> a", {}),
+                           ("(a b c) d -> a b c d", {"a": 2})):
+        with pytest.raises(ValueError, match="rearrange: .* does not divide an axis of size"):
+            ops.rearrange(x, formula, **sizes)
+    assert ops.rearrange(x, "(a b) c -> a b c", a=2, b=3).shape == (2, 3, 4)
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def test_running_extremes_of_nan_and_of_integers():
+    x = np.array([[1.0, 3, 3, np.nan, 5, np.nan], [2, 1, 1, 2, 0, 2]])
+    values, places = ops.cummax(Tensor(x), axis=1)
+    np.testing.assert_array_equal(values.numpy(), np.maximum.accumulate(x, 1))
+    assert places.tolist() == [[0, 1, 2, 3, 3, 5], [0, 0, 0, 3, 3, 5]]
+    values, places = ops.cummin(Tensor([3, 1, 2, 1]))
+    assert values.tolist() == [3, 1, 1, 1] and places.tolist() == [0, 1, 1, 3]
+    values, places = ops.cummax(Tensor(7.0))
+    assert values.tolist() == 7 and places.tolist() == 0
+
+
+def test_gradients_of_running_sums_of_exponentials_where_nothing_has_come_yet():
+    x = Tensor([-np.inf, -np.inf, 0.0, 1.0], dtype="float64", requires_grad=True)
+    y = ops.logcumsumexp(x)
+    (g,) = y.gradient(x, gradient=np.array([1.0, 1, 1, 1]))
+    e = math.e
+    np.testing.assert_allclose(y.numpy(), [-np.inf, -np.inf, 0, math.log(1 + e)])
+    np.testing.assert_allclose(g.numpy(), [0, 0, 1 + 1 / (1 + e), e / (1 + e)])
+
+
+def test_quotients_and_bits_of_integers():
+    a, b = (x.ravel() for x in np.meshgrid(np.arange(-7, 8), [-3, -2, 1, 2, 5]))
+    equal(ops.truncdiv(Tensor(a), Tensor(b)), np.trunc(a / b).astype(a.dtype))
+    big = np.array([2**53 + 1, -(2**53) - 1])
+    equal(ops.truncdiv(Tensor(big), Tensor(np.array([1, 1]))), big)
+    x = normal(2, 3)
+    equal(ops.bitcast(Tensor(x.T), dtype="int64"), np.ascontiguousarray(x.T).view(np.int64))
+    equal(ops.bitcast(Tensor(x), dtype="int32"), x.view(np.int32))
+    assert ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int32").item() == 0x3F800000
+    with pytest.raises(ValueError, match="bitcast: a 0-d Tensor of float32 has not the size of int64"):
+        ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int64")
+
+
+def test_limits_that_are_tensors():
+    x, low, high = (Tensor(v, dtype="float64", requires_grad=True)
+                    for v in ([1.0, 2, 3, 4], [2.0, 2, 0, 0], [9.0, 9, 3, 2]))
+    y = ops.clamp(x, low, high)
+    assert y.tolist() == [2, 2, 3, 2]
+    assert [g.tolist() for g in y.sum().gradient(x, low, high)] == [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
+    with pytest.raises(ValueError, match="clip: give min, max or both"):
+        ops.clamp(x)
+
+
+def test_sides_of_no_triangle():
+    zero, one = (Tensor(v, dtype="float64", requires_grad=True) for v in (0.0, 1.0))
+    for op, expected in ((ops.hypot, [0, 1]), (ops.atan2, [1, 0])):
+        assert [g.item() for g in op(zero, one).gradient(zero, one)] == expected
+        nothing = Tensor(0.0, dtype="float64", requires_grad=True)
+        assert [g.item() for g in op(zero, nothing).gradient(zero, nothing)] == [0, 0]
+    with no_grad():
+        assert ops.hypot(Tensor(3.0), Tensor(4.0)).item() == 5
