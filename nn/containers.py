@@ -98,7 +98,8 @@ class Sequential(_List):
     def forward(self, x: Tensor) -> Any:
         # The attributes are the layers, see module.py. An Identity, such as fold_batch_norm leaves, is skipped.
         return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
-                        and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x)
+                        and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x,
+                       lambda layer: next(name for name, m in self._children() if m is layer))
 
 
 class ModuleList(_List):

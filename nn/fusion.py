@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, no_grad
 from tinygrad_like.autograd import mode
 
 from .activation import ReLU
@@ -23,8 +23,8 @@ with_relu: dict[type[Module], Callable] = {}  # type of layer -> f(layer, x), wh
 chains: dict[type[Module], Callable[[Sequence[Module], int, Tensor], tuple[Tensor, int]]] = {}
 
 
-def applied(layers: Sequence[Module], x: Tensor) -> Tensor:
-    """The layers one after the other, as one op where `chains` knows how."""
+def applied(layers: Sequence[Module], x: Tensor, names: Callable[[Module], str]) -> Tensor:
+    """The layers one after the other, as one op where `chains` knows how. An error says the name of its layer."""
     i, last = 0, len(layers) - 1
     try:
         while i <= last:
@@ -34,10 +34,24 @@ def applied(layers: Sequence[Module], x: Tensor) -> Tensor:
             if i == first:
                 x, i = layers[i](x), i + 1
     except Exception as error:
-        more = " or one that runs with it as one op" if i < last and type(layers[i]) in chains else ""
-        error.add_note(f"in layer {i} of {len(layers)}, {type(layers[i]).__name__}({layers[i].extra_repr()}){more}")
+        i, x = _culprit(layers, i, x)
+        given = f"{x.dtype} {x.shape}" if isinstance(x, Tensor) else type(x).__name__
+        error.add_note(f"in layer {names(layers[i])}, {type(layers[i]).__name__}({layers[i].extra_repr()}), "
+                       f"given {given}")
         raise
     return x
+
+
+def _culprit(layers: Sequence[Module], i: int, x: Tensor) -> tuple[int, Tensor]:
+    """Which layer it is that fails, i or one that ran with it as one op, and what that was given."""
+    first, given = i, x
+    try:
+        with no_grad():
+            while i < len(layers) and (type(layers[i]) in chains or type(layers[i]) is ReLU):
+                x, i = layers[i](x), i + 1
+    except Exception:
+        return i, x
+    return first, given
 
 
 def plain(layer: Module) -> bool:

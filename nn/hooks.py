@@ -172,7 +172,7 @@ class _Bundle(dict):
 
 
 class _Part:
-    fresh = False  # it hands on what it was given
+    fresh = saves = False  # it hands on what it was given
 
     def __init__(self, name: str, index: int):
         self.name, self.index = name, index
@@ -182,7 +182,7 @@ class _Part:
 
 
 class _Joint:
-    fresh = False
+    fresh = saves = False
 
     def __init__(self, name: str, receive: Callable[[list], list]):
         self.name, self.receive = name, receive

@@ -35,7 +35,7 @@ from tinygrad_like.primitive import Primitive
 class Linear:
     """y = sum of slope * input: pulls g back to slope * g, and notes when it was asked."""
 
-    fresh = False
+    fresh, saves = False, True
 
     def __init__(self, name, log):
         self.name, self.log = name, log
@@ -140,7 +140,7 @@ def test_only_buffers_the_walk_made_are_written_to(record):
     """An op may hand on one buffer to several inputs: the first addition must make a new one."""
 
     class Share:
-        name, fresh = "share", False
+        name, fresh, saves = "share", False, True
 
         def pull(self, node, g, parents):
             return [g for _ in parents]
@@ -186,6 +186,18 @@ def test_nodes_are_released_as_the_walk_passes(record):
         walk(c, 1.0)
     with pytest.raises(RuntimeError, match="through inner was already freed"):
         walk(record("new", (b, 1.0)), 1.0)
+
+
+def test_what_saves_nothing_can_be_walked_again(record):
+    b = record("inner", ("x", 3.0))
+    b.op.saves = False
+    for slope in (2.0, 5.0):
+        assert walk(record("loss", (b, slope)), 1.0) == {"x": 3.0 * slope}
+    c = record("outer", (record("values", (b, 7.0)), 1.0))
+    c.op.saves = False
+    walk(c, 1.0)
+    with pytest.raises(RuntimeError, match="through values was already freed"):
+        walk(c, 1.0)
 
 
 def test_retain_keeps_them(record):
@@ -361,6 +373,24 @@ def test_a_second_backward_is_an_error_unless_retained():
     assert_close(x.grad, 2 * np.exp(2))
     with pytest.raises(RuntimeError, match="through exp was already freed by an earlier backward.*retain_graph=True"):
         y.backward()
+
+
+@pytest.mark.parametrize("made", [
+    lambda x: x.double(), lambda x: x.view(4), lambda x: x.T, lambda x: x[0], lambda x: x + 1, lambda x: -x,
+    lambda x: x.sum(0), lambda x: x.mean(), lambda x: x.expand(2, 2, 2), lambda x: x.pad((1, 1)), lambda x: x.clone(),
+    lambda x: x.cat(x), lambda x: x.flip(0).cumsum(0)])
+def test_a_cast_or_view_made_once_serves_many_losses(made):
+    """As in PyTorch, where such ops save nothing either."""
+    x, alone = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([[1.0, 2.0], [3.0, 4.0]])
+    h = made(x)
+    for k in (2.0, 3.0):
+        (h * h * k).sum().backward()
+        y = made(alone)
+        (y * y * k).sum().backward()
+    assert_close(x.grad, alone.grad)
+    once, = h.sum().gradient(x)
+    again, = h.sum().gradient(x)
+    assert_close(once, again)
 
 
 def test_a_graph_on_top_of_a_freed_one_is_an_error():

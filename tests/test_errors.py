@@ -673,7 +673,7 @@ def test_backward_twice():
     y = (X * X).sum()
     y.backward()
     X.zero_grad()
-    with pytest.raises(RuntimeError, match="backward: the graph through sum was already freed by an earlier backward, "
+    with pytest.raises(RuntimeError, match="backward: the graph through mul was already freed by an earlier backward, "
                                            "even if an exception stopped that; pass retain_graph=True to it"):
         y.backward()
 

@@ -10,8 +10,8 @@ runs more than the usual 200, and others.
 
 Where PyTorch differs on purpose, and the comparison knows it:
 
-- A graph that a backward freed cannot be walked again. PyTorch lets it be if what was freed had saved nothing; and it
-  frees what a forward saved together with the graph of a gradient that shares it, where ours computes it again.
+- What a backward freed cannot be walked again. PyTorch saves less in some ops; and it frees what a forward saved
+  together with the graph of a gradient that shares it, where ours computes it again.
 - What an op names in any of its rules must not change in place before backward, and what checkpoint was given not at
   all. PyTorch looks only at what the inputs that require grad need; and an op there may save its result instead of its
   input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.

@@ -35,7 +35,9 @@ class Node:
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    op: Any  # has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, and `fresh` (see above)
+    # Has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, `fresh` (see above), and `saves`: whether
+    # its nodes hold values, so that a walk releases them.
+    op: Any
     parents: Any
     saved: Any
     order: int  # the tick at which it was recorded
@@ -205,7 +207,8 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
 
     targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
     since: stop at nodes recorded up to this tick, and return their cotangents.
-    retain: keep what the nodes saved; otherwise each is released as the walk passes.
+    retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
+    be walked again: a cast or a view of a leaf may be made once for many losses.
     plus: how cotangents are added.
     owned: an empty set, which gets the keys of the cotangents that the walk owns and the caller may keep and change.
     """
@@ -253,7 +256,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                     total, c = c, total
                 table[parent] = plus(total, c, fresh or parent in owned)
                 owned.add(parent)
-        if not retain:
+        if op.saves and not retain:
             node.parents = node.saved = None
     return table
 

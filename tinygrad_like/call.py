@@ -61,6 +61,7 @@ class Op:
     out: int | None  # the position of the output among them
     keep: Callable | None  # makes what a node saves; None for an op without rules, which is not differentiable
     fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
+    saves: bool  # whether its nodes hold values, rather than shapes and options alone
 
     # Forward --------------------------------------------------------------------------------------------------------
 

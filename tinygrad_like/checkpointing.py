@@ -79,7 +79,7 @@ class _Recompute:
     """The op of a checkpoint's node: its VJP is that of the graph which calling f again records."""
 
     name = "checkpoint"
-    fresh = True
+    fresh = saves = True
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
         saved = node.saved

@@ -54,7 +54,7 @@ class Primitive(Op):
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
         self.array_rules, self.on_arrays = {}, None
-        self.kept, self.out, self.keep, self.fresh = [], None, None, False
+        self.kept, self.out, self.keep, self.fresh, self.saves = [], None, None, False, False
         declared.add(self)
 
     def __repr__(self) -> str:
@@ -106,6 +106,7 @@ class Primitive(Op):
         for n in self.kept:
             source.setdefault(n, f"residuals[{n!r}] if {n!r} in residuals else unknown({n!r})")
         self.out = self.kept.index("out") if "out" in self.kept else None
+        self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.kept)
         display = "".join(source[n] + ", " for n in self.kept)
         names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
         return eval(f"lambda inputs, out, options, residuals: ({display})", names)

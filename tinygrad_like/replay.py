@@ -281,17 +281,16 @@ _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may
 
 
 def _alive(root: Any) -> bool:
-    """Whether a backward from a node could still reach a leaf."""
+    """Whether a backward from a node would still run: no node on its way is freed."""
     seen, stack = {root}, [root]
     while stack:
-        for parent in stack.pop().parents or ():
-            if parent is None or parent in seen:
-                continue
-            if not isinstance(parent, Node):
-                return True
-            seen.add(parent)
-            stack.append(parent)
-    return False
+        parents = stack.pop().parents
+        if parents is None:
+            return False
+        new = [p for p in parents if isinstance(p, Node) and p not in seen]
+        seen.update(new)
+        stack += new
+    return True
 
 
 def _bytes(x: np.ndarray) -> np.ndarray:

@@ -133,8 +133,28 @@ def test_a_parameter_dict():
         values["c"]
 
 
-def test_a_failing_layer_is_named():
-    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(5, 4), nn.Tanh())
+@pytest.mark.parametrize("layers, note", [
+    ([nn.Linear(3, 4), nn.Tanh(), nn.Linear(5, 4), nn.Tanh()],
+     "in layer 2, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
+    # Which run as one op:
+    ([nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 6), nn.ReLU(), nn.Linear(5, 4)],
+     "in layer 4, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 6)"),
+    ([nn.Linear(3, 4), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU()],
+     "in layer 2, Linear(in_features=5, out_features=4, bias=True), given float32 (2, 4)"),
+    ([nn.Linear(3, 4), nn.Res(4), nn.Res(4), nn.Res(5), nn.Res(4)], "in layer 3, Res(), given float32 (2, 4)"),
+    ([nn.Linear(3, 4), nn.BatchNorm1d(5), nn.ReLU()],
+     "in layer 1, BatchNorm1d(5, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True), "
+     "given float32 (2, 4)"),
+])
+def test_a_failing_layer_is_named(layers, note):
+    for model in (nn.Sequential(*layers), nn.Sequential(*layers).eval()):
+        with pytest.raises(ValueError) as caught:
+            model(Tensor.ones(2, 3))
+        assert caught.value.__notes__ == [note]
+
+
+def test_a_failing_layer_is_named_as_its_containers_name_it():
+    inner = nn.Sequential({"hidden": nn.Linear(4, 4), "act": nn.ReLU(), "out": nn.Linear(3, 1)})
     with pytest.raises(ValueError) as caught:
-        model(Tensor.ones(2, 3))
-    assert caught.value.__notes__[0].startswith("in layer 2 of 4, Linear(in_features=5, out_features=4, bias=True)")
+        nn.Sequential(nn.Linear(3, 4), nn.Identity(), inner)(Tensor.ones(2, 3))
+    assert [note.partition(",")[0] for note in caught.value.__notes__] == ["in layer out", "in layer 2"]
