@@ -68,14 +68,14 @@ def _joined() -> Group:
         raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec does not "
                            f"belong to mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build "
                            "mpi4py with the cluster's MPI")
-    from .ending import watch
+    from .ending import Communicator, watch
 
     watch(comm)
     if comm.size == 1:
         return Group()
     if "NUMBA_NUM_THREADS" not in os.environ:
         threads.set_num_threads(_fair_threads(comm))
-    return Group(comm.rank, comm.size, comm)
+    return Group(comm.rank, comm.size, Communicator(comm))
 
 
 def _fair_threads(comm: Any) -> int:
