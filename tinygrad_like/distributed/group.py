@@ -73,18 +73,19 @@ def _joined() -> Group:
     watch(comm)
     if comm.size == 1:
         return Group()
+    share = _share_of_cores(comm)
     if "NUMBA_NUM_THREADS" not in os.environ:
-        threads.set_num_threads(_fair_threads(comm))
-    return Group(comm.rank, comm.size, Communicator(comm))
+        threads.set_num_threads(max(1, int(share)))
+    return Group(comm.rank, comm.size, Communicator(comm, crowded=bool(comm.allreduce(share < 1, MPI.LOR))))
 
 
-def _fair_threads(comm: Any) -> int:
+def _share_of_cores(comm: Any) -> float:
     """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(threads.count))
     hosts = comm.allgather((socket.gethostname(), sorted(mine)))
     here = [cores for host, cores in hosts if host == socket.gethostname()]
     share = sum(1 / sum(core in cores for cores in here) for core in mine)
-    return max(1, int(min(1.0, threads.count / len(mine)) * share + 1e-9))  # count is less if there is a quota
+    return min(1.0, threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
 
 
 # Reductions, of which captured functions may be made ------------------------------------------------------------------
