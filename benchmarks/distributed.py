@@ -94,7 +94,7 @@ def timed(f: Callable[[], object], comm=None) -> float:
 def work_of_rank() -> None:
     """What a rank of a job measures; rank 0 prints it. Steps with and without reductions take turns."""
     from tinygrad_like import distributed
-    from tinygrad_like.distributed import gradients
+    from tinygrad_like.distributed import group
 
     comm, found = distributed.init().comm, {}
     reductions = {}
@@ -105,7 +105,7 @@ def work_of_rank() -> None:
             array[:] = 1
             comm.Barrier()
             start = time.perf_counter()
-            gradients._Reduction.run(argparse.Namespace(flat=array), comm)  # type: ignore[arg-type]
+            group.reduce_in_place(array)
             times.append(time.perf_counter() - start)
         reductions[size] = min(times), statistics.median(times)
     found["reductions"] = reductions

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, distributed, ops
+from tinygrad_like.autograd import mode
+from tinygrad_like.ops import normalization
 
 from .module import Module
 from .norm import BatchNorm, BatchNorm1d, BatchNorm2d
@@ -39,8 +41,21 @@ class SyncBatchNorm(BatchNorm):
             return ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps)
         stats = np.empty((3, self.num_features))
         y = ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps, shift=self.running_mean._data, stats=stats)
-        self._track(stats[0], stats[1], int(stats[2, 0]))
+        moved = [self.running_mean, self.running_var, self.num_batches_tracked]
+        arrays = [t._data for t in moved]
+        if mode.tape is None:
+            _move(arrays, stats, self.momentum)
+        else:
+            mode.tape.python("move_statistics", _move, arrays, stats, self.momentum, changes=arrays)
+        for t in moved:
+            t.touch()
         return y
+
+
+def _move(moved: list[np.ndarray], stats: np.ndarray, momentum: float | None) -> None:
+    """The count of numbers may be another in each call, so that it is read only when this is done."""
+    mean, var, count = moved
+    normalization.move_statistics(mean, var, stats[0], stats[1], int(stats[2, 0]), momentum, count)
 
 
 def convert_sync_batchnorm(model: Module) -> Module:

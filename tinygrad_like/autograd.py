@@ -72,6 +72,7 @@ class _Mode(threading.local):
     compiled = False  # whether kernels do what NumPy does faster when Python calls it
     tape: Any = None  # where ops are noted, see `tape.py`
     waiting: list | None = None  # calls of kernels that a block puts off until it ends, see `kernels.program.together`
+    answer: Callable | None = None  # gives what a reduction over ranks would, see `distributed/group.py`
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
 
     def __init__(self):

@@ -33,7 +33,9 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Switch, mode
+from . import random
+from .autograd import Switch, mode, setting
+from .distributed.group import Again, init
 from .memory import give_back
 from .random import get_rng_state, set_rng_state
 from .tape import Refused, Tape, structure
@@ -97,7 +99,8 @@ class capture:
         if mode.eager or mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
-        key = structure((args, options), tensors), mode.recording
+        rows = random.rows and random.rows.count
+        key = structure((args, options), tensors), mode.recording, rows
         with self.lock:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
@@ -145,7 +148,8 @@ class capture:
             set_rng_state(state)
             for t, values in buffers:
                 t._data[...] = values
-            return self._give_up(str(error), args, options)
+            with setting("answer", Again(tape.told, end=False)):
+                return self._give_up(str(error), args, options)
         for mine, given in zip(kind.inputs, tensors, strict=True):
             given.grad = mine.grad
         if tape.trouble:
@@ -159,7 +163,8 @@ class capture:
                 Program(tape, kind.inputs, result, PLAIN).prove(proof)
             except Refused as error:
                 return self._stop(str(error), result)
-            for level in (FUSED, EXACT, PLAIN) if self.fuse else (EXACT, PLAIN):
+            alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
+            for level in (FUSED, EXACT, PLAIN) if self.fuse and alone else (EXACT, PLAIN):
                 program = None  # whose memory the next one takes
                 program = Program(tape, kind.inputs, result, level)
                 if level == PLAIN or program.prove(proof, strict=False):

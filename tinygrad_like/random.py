@@ -21,21 +21,21 @@ def drawn(draw: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of a batch this process has: `count` of `total`, from `first` on. (distributed)"""
+    """Which rows of a batch this process has: `count` of `total`, every `step`-th from `first` on. (distributed)"""
 
     first: int
     count: int
     total: int
+    step: int = 1
 
     @classmethod
     def of(cls, rank: int, size: int, total: int) -> Rows:
-        """The part of one of `size` ranks: parts follow one another, and their lengths differ by 1 at most."""
-        first = rank * total // size
-        return cls(first, (rank + 1) * total // size - first, total)
+        """The part of one of `size` ranks, whose lengths differ by 1 at most."""
+        return cls(rank, max(0, -((rank - total) // size)), total, size)
 
     @property
     def part(self) -> slice:
-        return slice(self.first, self.first + self.count)
+        return slice(self.first, self.first + self.count * self.step, self.step)
 
 
 rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.
@@ -85,7 +85,7 @@ def of_rows(now: Rows | None) -> Iterator[None]:
 
 
 def placed(seed: int, length: int, positions: int) -> int:
-    """The seed with which noise by position is, at these rows, what `seed` gives at the same rows of the whole batch.
+    """The seed with which noise by position is, from this process's first row on, what `seed` gives in the whole batch.
 
     length: of the array's first axis, which is the batch's if the rows divide it; positions: how many noise has there.
     The lower half of a seed is added to the position.
@@ -95,10 +95,22 @@ def placed(seed: int, length: int, positions: int) -> int:
     return seed & ~0xFFFFFFFF | (seed + positions // rows.count * rows.first) & 0xFFFFFFFF
 
 
+def spread(length: int, positions: int) -> int:
+    """How the positions of these rows lie in the whole batch: those of a row, + 2^32 * `step`; 0 if one after another.
+
+    Arguments as of `placed`.
+    """
+    if rows is None or rows.step == 1 or not rows.count or length % rows.count:
+        return 0
+    return positions // rows.count + (rows.step << 32)
+
+
 def normal(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Standard normal noise from the package's generator; at these rows of a batch, that of the whole batch."""
     if rows is None or not shape or rows.count and shape[0] % rows.count:
         return generator.standard_normal(shape, dtype)
     each = shape[0] // rows.count if rows.count else shape[0]  # with no rows, `shape` is that of one which is not real
     whole = generator.standard_normal((each * rows.total, *shape[1:]), dtype)
-    return whole[each * rows.first:][:shape[0]]
+    if not rows.count:
+        return whole[:shape[0]]
+    return np.ascontiguousarray(whole.reshape(rows.total, -1)[rows.part]).reshape(shape)

@@ -22,6 +22,7 @@ import numpy as np
 
 from .anomaly import user_line
 from .autograd import mode
+from .distributed.group import Communicates
 from .tensor import Tensor, wrap
 
 _RESULTS = ("stats",)  # options that are arrays to write to
@@ -110,6 +111,8 @@ class Tape:
         self.kept_state: dict[int, np.ndarray] | None = None
         self.holders: list[Any] = []  # objects whose methods Python calls
         self.inside = False
+        self.trying = False  # whether what runs may yet be done in another way
+        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came
         self.trouble = ""  # why it cannot be played
 
     def __enter__(self) -> Tape:
@@ -143,7 +146,7 @@ class Tape:
         self.log = [self._without(entry) for entry in self.log]
         self.known = {key: m for key, m in self.known.items() if key not in self.made}
         self.met = {key: m for key, m in self.met.items() if key not in self.made}
-        self.steps, self.made, self.draws, self.before = [], {}, [], None
+        self.steps, self.made, self.draws, self.before, self.told = [], {}, [], None, []
         self.kept_state, self.holders = state, holders
 
     def _without(self, x: Any) -> Any:
@@ -154,7 +157,7 @@ class Tape:
 
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
-        self.steps, self.calls, self.log, self.before = [], [], [], None
+        self.steps, self.calls, self.log, self.before, self.told = [], [], [], None, []
         for held in (self.made, self.known, self.lasting, self.met, self.tensors):
             held.clear()
 
@@ -195,8 +198,14 @@ class Tape:
 
     def rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
-        with self._apart() as calls:
-            c = on_arrays(*map(_array, (g, *values)))
+        self.trying = True
+        try:
+            with self._apart() as calls:
+                c = on_arrays(*map(_array, (g, *values)))
+        except Communicates:
+            c = None
+        finally:
+            self.trying = False
         if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
             self.log.append((f"the VJP of {op.name}",))
             self._add(calls, f"the VJP of {op.name}")
@@ -217,7 +226,7 @@ class Tape:
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """function(*arguments, **options), which gives an array, several, or None, noted."""
-        options = options or {}
+        options, told = options or {}, len(self.told)
         if self.inside:
             return function(*arguments, **options)
         with self._apart() as calls:
@@ -227,7 +236,7 @@ class Tape:
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
         for x in arrays_in([*arguments, *plain.values()]):
             self._know(x)
-        enough = self._suffices(calls, [*outputs, *given])
+        enough = len(self.told) == told and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:

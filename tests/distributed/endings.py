@@ -1,6 +1,6 @@
 """A short training in which something happens on the last rank at its 30th batch, or is wrong from the start.
 
-    mpiexec -n N python endings.py WHAT FOLDER
+    [mpiexec -n N] python endings.py WHAT FOLDER
 """
 
 import os
@@ -47,19 +47,23 @@ def happen(output, y):
 rng = np.random.default_rng(0)
 x = rng.standard_normal((400, 6)).astype(np.float32)
 y = (x @ rng.standard_normal((6, 3))).argmax(1)
-if what == "other data" and last:
-    y = y[::-1]
 manual_seed(1)
-model = nn.MLP([6, 17 if what == "other model" and last else 16, 3])
-optimizer = optim.SGD(model.parameters(), lr=0.2 if what == "other optimizer" and last else 0.1, momentum=0.9)
-loader = DataLoader(x, y, batch_size=80 if what == "other steps" and last else 50, shuffle=True)
+hidden = 17 if what == "other model" and last else 16
+model = nn.Sequential(nn.Linear(6, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, 3))
+optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+loader = DataLoader(x, y, batch_size=50, shuffle=True)
 if what == "before" and last:
     raise OSError(28, "No space left on device")
+if what == "SystemExit outside" and last:
+    raise SystemExit(5)
 checkpoint = folder / "run.ckpt"
 with Log(folder / "run.csv") as log:
-    fit(model, loader, happen, optimizer, 7 if what == "other options" and last else 6, metrics={}, log=log,
-        checkpoint=checkpoint, resume=checkpoint if what == "resume" else None)
+    fit(model, loader, happen, optimizer, 6, metrics={}, log=log, checkpoint=checkpoint,
+        resume=checkpoint if what == "resume" else None)
 if what == "after" and last:
     raise ValueError("after training")
+if what == "ends early":
+    for _ in range(20 - 10 * last):
+        distributed.barrier()
 np.savez(folder / f"{what}{distributed.rank}.npz", **{key: t.data for key, t in model.state_dict().items()})
 print(f"rank {distributed.rank} is done")

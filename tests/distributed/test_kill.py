@@ -19,7 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from conftest import start  # noqa: E402
 
-TIMES = int(os.environ.get("TINYGRAD_LIKE_KILLS", 3))
+TIMES = int(os.environ.get("TINYGRAD_LIKE_KILLS", 2))
 RANKS, SOON = 3, 10
 
 
@@ -42,7 +42,7 @@ def killed(folder: Path, chance: random.Random) -> str:
         end = time.monotonic() + 60
         while len(ranks_of(folder)) < RANKS and time.monotonic() < end and process.poll() is None:
             time.sleep(0.01)
-        time.sleep(chance.uniform(0, 3))
+        time.sleep(chance.uniform(0, 2))
         pids = ranks_of(folder)
         victim = chance.choice(pids)
         try:

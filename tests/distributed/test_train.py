@@ -14,7 +14,7 @@ def rows(path):
 
 
 def test_the_demo_trains_on_two_ranks_as_on_one_and_prints_once(job, tmp_path):
-    options = ["--model", "resnet8", "--epochs", 2, "--limit", 200, "--augment", "light", "--early-stop", 3]
+    options = ["--model", "mlp", "--epochs", 2, "--limit", 300, "--augment", "light", "--early-stop", 3]
     found = {}
     for ranks in (1, 2):
         status, out, err = job(ranks, "demos.train", *options, "--out", tmp_path / str(ranks))
@@ -22,7 +22,7 @@ def test_the_demo_trains_on_two_ranks_as_on_one_and_prints_once(job, tmp_path):
         assert out.count("\ntest accuracy") == out.count("\n    2 ") == 1
         assert {path.suffix for path in (tmp_path / str(ranks)).iterdir()} == {
             ".csv", ".png", ".safetensors", ".ckpt", ".previous"}
-        found[ranks] = rows(tmp_path / str(ranks) / "resnet8_digits_split0.csv")
+        found[ranks] = rows(tmp_path / str(ranks) / "mlp_digits_split0.csv")
     for one, two in zip(found[1], found[2], strict=True):
         assert two == pytest.approx(one, rel=1e-3, abs=0.02)
     options[3] = 3

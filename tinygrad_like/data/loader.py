@@ -26,10 +26,10 @@ class DataLoader:
     prefetch: how many batches a thread makes ahead while the caller computes. NumPy and numba transforms run in
     parallel with Python; those of this package use one core. The thread ends with the loop, however that ends; the loop
     raises what a transform raises.
-    shard: (rank, size): of each batch only this rank's part; parts follow one another, lengths differ by at most 1
-    and may be 0. So all ranks together read the batches of a loader without it, given the same seed, and noise such as
-    dropout is that of the same rows. The package's transforms draw for the whole batch and change the part; others, and
-    `mix`, are given the whole batch.
+    shard: (rank, size): of each batch only this rank's part, every size-th row from row `rank` on; lengths differ by at
+    most 1 and may be 0. So all ranks together read the batches of a loader without it, given the same seed, and noise
+    such as dropout is that of the same rows. The package's transforms draw for the whole batch and change the part;
+    others, and `mix`, are given the whole batch.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
@@ -95,7 +95,7 @@ class DataLoader:
                 batch[0] = self.transform(batch[0], generator, *[] if whole else [self.rows(i)])
             if self.mix is not None:
                 batch[:2] = self.mix(*batch[:2], generator)
-        return tuple(_tensor(x)[mine] if whole and self.shard else _tensor(x) for x in batch)
+        return tuple(_tensor(x, mine if whole and self.shard else None) for x in batch)
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")
@@ -111,7 +111,8 @@ class DataLoader:
             worker.shutdown(cancel_futures=True)
 
 
-def _tensor(x: Any) -> Tensor:
-    """An array, or a transform's result, as a Tensor. Raises TypeError for a dtype it cannot have."""
+def _tensor(x: Any, rows: slice | None = None) -> Tensor:
+    """An array, or a transform's result, or rows of it, as a Tensor. Raises TypeError for a dtype it cannot have."""
     x = x.data if isinstance(x, Tensor) else np.asarray(x)
+    x = x if rows is None else np.ascontiguousarray(x[rows])
     return wrap(np.asarray(x, as_dtype(x.dtype.newbyteorder("="), "DataLoader")))

@@ -20,10 +20,10 @@ from . import group
 from .agreement import check_equal_weights, check_same, code_version, layout, tensors_of
 from .ending import fail, inseparable
 from .gradients import average_gradients, broadcast
-from .group import Group, all_gather, all_reduce, barrier, from_rank_0, init
+from .group import Group, all_gather, all_reduce, alone, barrier, from_rank_0, init
 
 __all__ = [
-    "Group", "all_gather", "all_reduce", "average_gradients", "barrier", "broadcast", "check_equal_weights",
+    "Group", "all_gather", "all_reduce", "alone", "average_gradients", "barrier", "broadcast", "check_equal_weights",
     "check_same", "code_version", "fail", "from_rank_0", "init", "inseparable", "layout", "rank", "size",
     "tensors_of",
 ]

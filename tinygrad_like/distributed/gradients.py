@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import random
+from .. import ops, random
+from ..autograd import mode
 from ..tensor import Tensor, wrap
 from .agreement import check_same, layout, tensors_of
-from .group import init
+from .group import init, reduce_in_place
 
 _LINE = 64  # bytes: every gradient begins at a cache line
 
@@ -27,6 +29,8 @@ def broadcast(*parts: Any) -> None:
     comm = init().comm
     if comm is None:
         return
+    if mode.tape is not None:
+        mode.tape.refuse("broadcast", "call it outside")
     for part in parts:
         if hasattr(part, "named_parameters"):
             tensors = tensors_of(part)
@@ -43,41 +47,67 @@ def broadcast(*parts: Any) -> None:
     random.set_rng_state(comm.bcast(dict(random.get_rng_state())))
 
 
-def average_gradients(model: Any, count: float | None = None, extra: Iterable[float] = ()) -> np.ndarray:
+def average_gradients(model: Any, count: float | Tensor | None = None, extra: Iterable[float] | Tensor = ()) -> Any:
     """Make the gradient of every parameter that of the mean over all ranks: sum over ranks of p.grad / sum of `count`.
 
     count: how many labels this rank's gradients, which must be of a sum over them, belong to: call backward on
         `loss * count` if the loss is a mean. 0 for a rank without data, which need not have gradients. If it is left
         out, nothing is divided. With accumulation, call it once per step, with the count of all batches.
-    extra: numbers that are added up over the ranks in the same message; the sums are returned.
+    extra: numbers, or a Tensor of them, that are added up over the ranks in the same message; the sums are returned,
+        as an array of float64, or as a Tensor.
 
     A gradient that no rank has stays None; one that some lack counts as zeros there. Running statistics that ranks take
     from their own part of a batch (those of a BatchNorm that is not a SyncBatchNorm) become their mean, by `count`.
 
     All gradients are parts of one array, in the order of `model.parameters()`, and are reduced by one call; the array
-    is kept, so a gradient is valid until the next call. Raises ValueError for a count that is negative or not finite.
+    is kept, so a gradient is valid until the next call. In a captured function, that call is one of its program, and a
+    count or numbers that differ from call to call must be Tensors.
+    Raises ValueError for a count that is negative or not finite.
     """
-    if count is not None and not 0 <= count < math.inf:
+    if count is not None and not isinstance(count, Tensor) and not 0 <= count < math.inf:
         raise ValueError(f"average_gradients: count={count!r} must be a finite number >= 0")
-    extra = np.asarray([*extra], np.float64)
-    comm = init().comm
-    if comm is None:
+    numbers = extra._data if isinstance(extra, Tensor) else np.asarray([*extra], np.float64)
+    if mode.tape is not None:
+        if numbers is not getattr(extra, "_data", None) and numbers.size:
+            mode.tape.refuse("the sums of `extra` of average_gradients", "give the numbers as a Tensor")
+        mode.tape.log.append(("average_gradients", count is None if isinstance(count, Tensor) else count))
+    counted = count._data if isinstance(count, Tensor) else count
+    if init().size == 1:
+        totals = numbers if mode.tape is None else ops.clone(wrap(numbers))._data
         if count is not None:
-            for p in model.parameters():
-                if p.grad is not None:
-                    p.grad = wrap(p.grad.data * (1 / count if count else 0))
-        return extra
-    reduction = _reduction_of(model, len(extra))
-    reduction.pack(count, extra)
-    reduction.run(comm)
-    return reduction.unpack(count is not None)
+            _divide([(p, p.grad) for p in model.parameters() if p.grad is not None], counted)
+    else:
+        totals = np.empty_like(numbers)
+        _reduction_of(model, numbers.size)(counted, numbers, totals)
+    return wrap(totals) if isinstance(extra, Tensor) else totals
+
+
+def _divide(params: list[tuple[Tensor, Tensor]], count: Any) -> None:
+    if mode.tape is None:
+        for p, g in params:
+            p.grad = wrap(g._data * _inverse(count))
+        return
+    for p, _ in params:
+        mode.tape.leaf(p)
+    gradients = [g._data for _, g in params]
+    mode.tape.python("average_gradients", _divide_in_place, gradients, count, changes=gradients)
+
+
+def _divide_in_place(gradients: list[np.ndarray], count: Any) -> None:
+    for g in gradients:
+        g *= _inverse(count)
+
+
+def _inverse(count: Any) -> float:
+    """1 / count, or 0 for 0."""
+    return 1 / float(count) if count else 0
 
 
 class _Reduction:
     """One flat array: all gradients, running statistics, whether each gradient is there, extra numbers, the count."""
 
     def __init__(self, params: list[Tensor], statistics: list[Tensor], extra: int):
-        self.params, self.statistics, self.extra = params, statistics, extra
+        self.params, self.statistics = params, statistics
         dtype = np.result_type(np.float32, *(p.dtype for p in params))
         line, starts, end = _LINE // dtype.itemsize, [], 0
         for t in (*params, *statistics):
@@ -90,52 +120,71 @@ class _Reduction:
         self.there = self.flat[end:end + len(params)]
         self.numbers, self.count = self.flat[end + len(params):-1], self.flat[-1:]
 
-    def pack(self, count: float | None, extra: np.ndarray) -> None:
-        for view, p, there in zip(self.gradients, self.params, range(len(self.params)), strict=True):
-            self.there[there] = p.grad is not None
-            if p.grad is None:
+    def __call__(self, count: Any, extra: np.ndarray, totals: np.ndarray) -> None:
+        """Reduce the gradients and other numbers, which `totals` receives."""
+        tape, present = mode.tape, [p.grad is not None for p in self.params]
+        for p, view in zip(self.params, self.gradients, strict=True):
+            if p.grad is None or p.grad._data is view:
+                continue
+            if tape is None:
+                view[...] = p.grad._data
+            else:
+                tape.leaf(p)
+                tape.python("assign", operator.setitem, view, (), p.grad._data, changes=[view])
+        means = [t._data for t in self.statistics]
+        if tape is None:
+            self.run(present, count, extra, totals, means)
+        else:
+            tape.python("all_reduce", self.run, present, count, extra, totals, means,
+                        changes=[self.flat, totals, *means])
+            tape.note_python("which gradients there are", self.check, tuple(self.there > 0))
+        for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
+            if tape is not None:
+                tape.leaf(p)
+            p.grad = None if not there else wrap(view) if view.dtype == p.dtype else ops.cast(wrap(view), dtype=p.dtype)
+        for t in self.statistics:
+            t.touch()
+
+    def run(self, present: list[bool], count: Any, extra: np.ndarray, totals: np.ndarray, means: list[np.ndarray]
+            ) -> None:
+        """One reduction, of gradients that are there already, and the division after it."""
+        divide, count = count is not None, 1 if count is None else float(count)
+        for view, there in zip(self.gradients, present, strict=True):
+            if not there:
                 view.fill(0)
-            elif p.grad.data is not view:
-                view[...] = p.grad.data
-        for view, t in zip(self.means, self.statistics, strict=True):
-            np.multiply(t.data, 1 if count is None else count, out=view)
-        self.numbers[:], self.count[:] = extra, 1 if count is None else count
-
-    def run(self, comm: Any) -> None:
-        """The reduction: one call, which reads and writes `flat`."""
-        from mpi4py import MPI
-
-        comm.Allreduce(MPI.IN_PLACE, self.flat)
-
-    def unpack(self, divide: bool) -> np.ndarray:
+        for view, mean in zip(self.means, means, strict=True):
+            np.multiply(mean, count, out=view)
+        self.there[:], self.numbers[:], self.count[:] = present, extra.reshape(-1), count
+        reduce_in_place(self.flat)
         total = float(self.count[0])
         if divide:
-            self.flat[:self.summed] *= 1 / total if total else 0
-        for p, view, there in zip(self.params, self.gradients, self.there, strict=True):
-            p.grad = wrap(view if view.dtype == p.dtype else view.astype(p.dtype)) if there else None
-        for t, view in zip(self.statistics, self.means, strict=True):
+            self.flat[:self.summed] *= _inverse(total)
+        for view, mean in zip(self.means, means, strict=True):
             if total:
-                np.multiply(view, 1 if divide else 1 / total, out=t.data, casting="same_kind")
-                t.touch()
-        return self.numbers.astype(np.float64)
+                np.multiply(view, 1 if divide else 1 / total, out=mean, casting="same_kind")
+        totals[...] = self.numbers.reshape(totals.shape)
+
+    def check(self, there: tuple[bool, ...]) -> None:
+        """Raise RuntimeError if other parameters have gradients than when the function was captured."""
+        if there != tuple(self.there > 0):
+            raise RuntimeError("average_gradients: on some rank another parameter has a gradient than when this "
+                               "function was captured; call it inside `with eager():`")
 
 
-_reductions: WeakKeyDictionary[Any, _Reduction] = WeakKeyDictionary()
+_reductions: WeakKeyDictionary[Any, dict[tuple, _Reduction]] = WeakKeyDictionary()
 
 
 def _reduction_of(model: Any, extra: int) -> _Reduction:
+    """The array for these parameters of the model; ranks agree on it when it is made, while all of them run Python."""
     params = [p for p in model.parameters() if p.requires_grad]
     statistics = [t for m in model.modules() for t in getattr(m, "local_statistics", ())]
-    kept = _reductions.get(model)
-    if kept is None or kept.extra != extra or not _identical(kept.params + kept.statistics, params + statistics):
+    kept = _reductions.setdefault(model, {})
+    key = extra, *[(id(t), t.dtype) for t in (*params, *statistics)]
+    if key not in kept:
         names = {id(p): name for name, p in model.named_parameters()}
         check_same({"the parameters that are trained": layout({names[id(p)]: p for p in params})})
-        kept = _reductions[model] = _Reduction(params, statistics, extra)
-    return kept
-
-
-def _identical(a: list, b: list) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+        kept[key] = _Reduction(params, statistics, extra)
+    return kept[key]
 
 
 def _aligned(size: int, dtype: np.dtype) -> np.ndarray:

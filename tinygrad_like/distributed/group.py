@@ -6,13 +6,14 @@ import math
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..autograd import mode
+from ..autograd import mode, setting
 from ..kernels import threads
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
@@ -67,23 +68,77 @@ def _joined() -> Group:
         raise RuntimeError(f"distributed.init: {expected} processes were started, but each is alone: mpiexec does not "
                            f"belong to mpi4py's MPI ({version}); use the mpiexec beside {sys.executable}, or build "
                            "mpi4py with the cluster's MPI")
-    from .ending import watch
+    from .ending import Communicator, watch
 
     watch(comm)
     if comm.size == 1:
         return Group()
+    share = _share_of_cores(comm)
     if "NUMBA_NUM_THREADS" not in os.environ:
-        threads.set_num_threads(_fair_threads(comm))
-    return Group(comm.rank, comm.size, comm)
+        threads.set_num_threads(max(1, int(share)))
+    return Group(comm.rank, comm.size, Communicator(comm, crowded=bool(comm.allreduce(share < 1, MPI.LOR))))
 
 
-def _fair_threads(comm: Any) -> int:
+def _share_of_cores(comm: Any) -> float:
     """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(threads.count))
     hosts = comm.allgather((socket.gethostname(), sorted(mine)))
     here = [cores for host, cores in hosts if host == socket.gethostname()]
     share = sum(1 / sum(core in cores for cores in here) for core in mine)
-    return max(1, int(min(1.0, threads.count / len(mine)) * share + 1e-9))  # count is less if there is a quota
+    return min(1.0, threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
+
+
+# Reductions, of which captured functions may be made ------------------------------------------------------------------
+
+
+class Communicates(Exception):
+    """What a tape tries, and may yet do in another way, would be a reduction, which must be done once."""
+
+
+def reduce_in_place(x: np.ndarray, op: str = "sum") -> None:
+    """Make x, an array in C order, the sum, "max" or "min" over the ranks of a job, of which there are several.
+
+    Each rank captures what it calls by itself: it may run Python, record or play a program while others do not, since
+    that gives the same bits and, in the same order, the same reductions. What a tape is played for, to prove that it
+    may be, tells nobody anything: `Again` answers.
+    """
+    tape, sent = mode.tape, None
+    if tape is not None:
+        if tape.trying:
+            raise Communicates
+        sent = x.copy()
+    if mode.answer is None or not mode.answer(x):
+        from mpi4py import MPI
+
+        init().comm.Allreduce(MPI.IN_PLACE, x, getattr(MPI, op.upper()))
+    if tape is not None:
+        tape.told.append((sent, x.copy()))
+
+
+class Again:
+    """Gives reductions what they gave before, in the order they came in then, so that other ranks need not take part.
+
+    end: whether there are no others; else those that come later are real.
+    """
+
+    def __init__(self, told: Sequence[tuple[np.ndarray, np.ndarray]], end: bool = True):
+        self.told, self.end, self.wrong = deque(told), end, ""
+
+    def __call__(self, x: np.ndarray) -> bool:
+        if not self.told:
+            self.wrong = "the number of reductions"
+            return self.end
+        sent, came = self.told.popleft()
+        if sent.shape != x.shape or sent.dtype != x.dtype or sent.tobytes() != x.tobytes():
+            self.wrong = f"what it tells other ranks, an array of shape {x.shape}"
+        if came.shape == x.shape:
+            x[...] = came
+        return True
+
+
+def alone() -> setting:
+    """Inside it, this rank's numbers count as the sum of all: other ranks do not take part."""
+    return setting("answer", lambda x: True)
 
 
 # Collective operations: every rank must call them, in the same order --------------------------------------------------
@@ -91,8 +146,16 @@ def _fair_threads(comm: Any) -> int:
 
 def barrier() -> None:
     """Wait until every rank is here."""
-    if init().size > 1:
+    if _together():
         init().comm.Barrier()
+
+
+def _together() -> bool:
+    """Whether there are several ranks; a captured function cannot tell them anything but by reductions of ours."""
+    if init().size > 1 and mode.tape is not None:
+        mode.tape.trouble = ("ranks tell each other something in it; only average_gradients, ops.all_sum and "
+                             "SyncBatchNorm can be played")
+    return init().size > 1
 
 
 def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
@@ -104,18 +167,16 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
         raise ValueError(f"all_reduce: op={op!r} must be 'sum', 'max' or 'min'")
     out = np.array(x, order="C")
     if init().size > 1:
-        from mpi4py import MPI
-
-        if mode.tape is not None:  # it would be played for proof when other ranks do something else
-            mode.tape.trouble = "ranks tell each other numbers in it; capture what lies between"
-        init().comm.Allreduce(MPI.IN_PLACE, out, getattr(MPI, op.upper()))
+        if mode.tape is not None and not mode.tape.inside:
+            _together()
+        reduce_in_place(out, op)
     return out
 
 
 def all_gather(x: Any) -> np.ndarray:
     """The ranks' arrays joined along axis 0, in the order of ranks, on all ranks; lengths along it may differ."""
     x = np.ascontiguousarray(x)
-    if init().size == 1:
+    if not _together():
         return x.copy()
     parts = init().comm.allgather((x.shape, x.dtype))
     (_, *rest), dtype = next((part for part in parts if part[0][0]), parts[0])
@@ -128,7 +189,7 @@ def all_gather(x: Any) -> np.ndarray:
 def from_rank_0(make: Callable[[], Any]) -> Any:
     """What `make` returns on rank 0, which alone calls it, on all ranks. They all raise what it raises."""
     group = init()
-    if group.size == 1:
+    if not _together():
         return make()
     result, error = None, None
     if group.rank == 0:

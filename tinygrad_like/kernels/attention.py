@@ -117,9 +117,9 @@ def _count_heads(out):
 
 
 @inner
-def _problem(q, k, v, mask, out, causal, scale, p, seed):
+def _problem(q, k, v, mask, out, causal, scale, p, seed, spread):
     return Problem(q, k, v, mask, out, _count_heads(out), length_of(q, 2), length_of(q, 1), length_of(k, 2),
-                   length_of(v, 1), causal, F(scale), dropout_of(p, seed))
+                   length_of(v, 1), causal, F(scale), dropout_of(p, seed, spread))
 
 
 @inner
@@ -180,7 +180,7 @@ def _drop(it, scratch, block, weights):
 
 
 @inner
-def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed):
+def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     heads = _count_heads(out)
     if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out) and parts > 0
@@ -192,9 +192,9 @@ def _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed):
 
 @kernel(q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED_WRITE, stats=WRITE, scale=REAL, p=REAL,
         work=_work)
-def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, seed, task, tasks):
+def _attention(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread, task, tasks):
     """stats: m of every query, then 1 / sum e^(s - m)."""
-    it = _problem(q, k, v, mask, out, causal, scale, p, seed)
+    it = _problem(q, k, v, mask, out, causal, scale, p, seed, spread)
     scratch = _scratch(it, it.total, COLUMNS)
     packed = -1
     for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
@@ -288,20 +288,20 @@ def _lies_like(x, rows, columns, out):
 
 
 @inner
-def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed):
+def _backward_work(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
     if not (ndim_of(g) == ndim_of(dq) == ndim_of(out) and _lies_like(g, length, width, out)
             and _lies_like(dq, length, size, out) and _shares_fit(dk, parts, total, size, out)
             and _shares_fit(dv, parts, total, width, out)):
         return -1
-    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed)
+    return _work(q, k, v, mask, out, stats, parts, causal, scale, p, seed, spread)
 
 
 @kernel(g=STRIDED, q=STRIDED, k=STRIDED, v=STRIDED, mask=STRIDED_OPTIONAL, out=STRIDED, dq=STRIDED_WRITE,
         dk=STRIDED_WRITE, dv=STRIDED_WRITE, stats=READ, scale=REAL, p=REAL, work=_backward_work)
-def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, task, tasks):
+def _attention_backward(g, q, k, v, mask, out, dq, dk, dv, stats, parts, causal, scale, p, seed, spread, task, tasks):
     """dk and dv have a leading axis, a part's share each."""
-    it = _problem(q, k, v, mask, out, causal, scale, p, seed)
+    it = _problem(q, k, v, mask, out, causal, scale, p, seed, spread)
     scratch = _scratch(it, _KEYS, it.length + COLUMNS)
     for unit in range(task * it.heads * parts // tasks, (task + 1) * it.heads * parts // tasks):
         head, part = unit // parts, unit % parts
@@ -395,7 +395,7 @@ def _laid_out_like(x, shape):
     return y if y.strides[-1] == y.itemsize else np.empty(shape, np.float32)
 
 
-def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0):
+def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, spread=0):
     """softmax(scale * q @ k.T + mask) @ v over the last two axes, and what backward needs: (out, stats).
 
     q (..., L, d), k (..., S, d), v (..., S, d_v), mask (..., L, S) of float32, any strides, axes before the last two
@@ -406,18 +406,19 @@ def attention(q, k, v, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0
     heads_shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     heads, length = math.prod(heads_shape), q.shape[-2]
     out, stats = _laid_out_like(q, (*heads_shape, length, v.shape[-1])), np.empty(2 * heads * length, np.float32)
-    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, seed)
+    _attention(q, k, v, mask, out, stats, _parts(heads, length), causal, scale, dropout_p, seed, spread)
     return out, stats
 
 
-def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, into=None):
+def attention_backward(g, q, k, v, out, stats, mask=None, causal=False, scale=1.0, dropout_p=0.0, seed=0, spread=0,
+                       into=None):
     """The gradients of q, k and v, with broadcast axes written out; into: three arrays to write them to."""
     g = g if g.strides[-1] == 4 else np.ascontiguousarray(g)
     dq, dk, dv = into or [_laid_out_like(x, (*out.shape[:-2], *x.shape[-2:])) for x in (q, k, v)]
     parts = _parts(math.prod(out.shape[:-2]), q.shape[-2])
     shares = [d[None] if parts == 1 else np.empty((parts, *d.shape), np.float32) for d in (dk, dv)]
     with together():
-        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, seed)
+        _attention_backward(g, q, k, v, mask, out, dq, *shares, stats, parts, causal, scale, dropout_p, seed, spread)
         if parts > 1:
             beside((_sum_of_shares, shares[0], dk), (_sum_of_shares, shares[1], dv))
     return dq, dk, dv

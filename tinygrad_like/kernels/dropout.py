@@ -32,21 +32,27 @@ def random_bits(i, low, high):
 
 
 @kernel(x=READ, scale=REAL, y=WRITE, cost=0.18)
-def _dropout(x, seed, threshold, scale, y, task, tasks):
+def _dropout(x, seed, spread, threshold, scale, y, task, tasks):
     start, stop = task * x.size // tasks, (task + 1) * x.size // tasks
-    low, high, threshold, scale = U32(seed), U32(seed >> 32), U32(threshold), F(scale)
-    n, first, x, y = stop - start, U32(start), x[start:stop], y[start:stop]
-    for i in range(n):
-        y[i] = x[i] * scale if random_bits(U32(first + U32(i)), low, high) >= threshold else F(0)
+    high, threshold, scale = U32(seed >> 32), U32(threshold), F(scale)
+    each = spread & 0xFFFFFFFF if spread else max(x.size, 1)
+    skip = each * ((spread >> 32) - 1) if spread else 0
+    while start < stop:  # the numbers of a row
+        row = start // each
+        end = min(stop, (row + 1) * each)
+        n, first, a, b = end - start, U32(start + row * skip + seed), x[start:end], y[start:end]
+        for i in range(n):
+            b[i] = a[i] * scale if random_bits(U32(i), first, high) >= threshold else F(0)
+        start = end
 
 
-def dropout(x: np.ndarray, p: float, seed: int, scale: float) -> np.ndarray:
-    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63"""
+def dropout(x: np.ndarray, p: float, seed: int, scale: float, spread: int = 0) -> np.ndarray:
+    """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63. spread: see random.spread"""
     y = empty(x.shape)
-    _dropout(x, seed, min(round(p * 2**32), 2**32 - 1), float(scale), y)
+    _dropout(x, seed, spread, min(round(p * 2**32), 2**32 - 1), float(scale), y)
     return y
 
 
-def drop(x: np.ndarray, *, p: float, seed: int) -> np.ndarray:
+def drop(x: np.ndarray, *, p: float, seed: int, spread: int = 0) -> np.ndarray:
     """The op of this name."""
-    return dropout(x, p, seed, 1 / (1 - p))
+    return dropout(x, p, seed, 1 / (1 - p), spread)

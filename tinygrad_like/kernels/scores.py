@@ -199,13 +199,17 @@ def add_mask(scores, keys, queries, mask, spare):
 
 class Dropout(NamedTuple):
     seed: int
+    each: int  # so many rows of scores are an example's,
+    step: int  # every how manieth of a batch is here
     threshold: np.uint32  # weights whose random number is lower are dropped
     factor: np.float32  # of the others
 
 
 @inner
-def dropout_of(p, seed):
-    return Dropout(seed, U(min(int(np.rint(p * 2.0**32)), 2**32 - 1)), F(0) if p >= 1 else F(1 / (1 - p)))
+def dropout_of(p, seed, spread):
+    threshold = U(min(int(np.rint(p * 2.0**32)), 2**32 - 1))
+    return Dropout(seed, max(spread & 0xFFFFFFFF, 1), max(spread >> 32, 1), threshold,
+                   F(0) if p >= 1 else F(1 / (1 - p)))
 
 
 @inner
@@ -218,6 +222,8 @@ def _mixed(x):
 
 @inner
 def _row_key(dropout, row):
+    if dropout.step > 1:
+        row += row // dropout.each * dropout.each * (dropout.step - 1)
     return _mixed(U(_mixed(U(U(row) + U(dropout.seed & 0xFFFFFFFF))) + U(dropout.seed >> 32)))
 
 
@@ -239,17 +245,17 @@ def drop(weights, dropout, row, key, keys, row_keys):
 
 
 @kernel(p=REAL, out=WRITE, cost=1.0)
-def _dropout_factors(keys, p, seed, out, task, tasks):
-    rows, dropout = out.size // keys, dropout_of(p, seed)
+def _dropout_factors(keys, p, seed, spread, out, task, tasks):
+    rows, dropout = out.size // keys, dropout_of(p, seed, spread)
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         row_key = _row_key(dropout, row)
         for key in range(keys):
             out[row * keys + key] = dropout.factor if _kept(dropout, row_key, key) else F(0)
 
 
-def dropout_factors(shape, p, seed):
+def dropout_factors(shape, p, seed, spread=0):
     """What attention weights of this shape (..., L, S) are multiplied with: 0 with probability p, else 1 / (1 - p)."""
     out = np.empty(shape, np.float32)
     if out.size:
-        _dropout_factors(shape[-1], p, seed, out)
+        _dropout_factors(shape[-1], p, seed, spread, out)
     return out

@@ -53,7 +53,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
     return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
-                      seed=_seed(dropout_p, (*heads, q.shape[-2])))
+                      **_noise(dropout_p, (*heads, q.shape[-2])))
 
 
 def _shared_heads(who, q, x):
@@ -78,7 +78,7 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
     scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else 1.0 * scale
     _check(who, attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
     return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
-                           seed=_seed(dropout_p, (*batch, num_heads, length)))
+                           **_noise(dropout_p, (*batch, num_heads, length)))
 
 
 def _check(who, mask, shape, dropout_p, *inputs):
@@ -100,17 +100,20 @@ def _check(who, mask, shape, dropout_p, *inputs):
                              f"(..., queries, keys) = {shape}")
 
 
-def _seed(dropout_p, queries) -> int:
-    """queries: (batch, ...), for each of which the positions have a mask."""
-    return random.drawn(lambda: random.placed(int(random.generator.integers(2**63)), queries[0], math.prod(queries))
-                        ) if dropout_p else 0
+def _noise(dropout_p, queries) -> dict:
+    """Options that say what is dropped. queries: (batch, ...), for each of which the positions have a mask."""
+    if not dropout_p:
+        return {}
+    places = queries[0], math.prod(queries)
+    return {"seed": random.drawn(lambda: random.placed(int(random.generator.integers(2**63)), *places)),
+            "spread": random.spread(*places)}
 
 
-def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
-        factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed)
+        factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed, spread)
         weights = mul(weights, factors.astype(q.dtype))
     return matmul(weights, v)
 
@@ -142,33 +145,34 @@ def _added(mask, dtype):
 
 
 @accelerated
-def attention(q, k, v, mask, causal, scale, dropout_p, seed):
+def attention(q, k, v, mask, causal, scale, dropout_p, seed, spread):
     """The output, and what the kernel's backward needs; here None, as the reference is differentiated."""
-    return attention_reference(q, k, v, mask, dropout_p, causal, scale, seed), None
+    return attention_reference(q, k, v, mask, dropout_p, causal, scale, seed, spread), None
 
 
 @fused(reference=attention_reference)
-def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+def _attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
     added = _added(attn_mask, q.dtype)
-    out, stats = attention(q, k, v, added, is_causal, scale, dropout_p, seed)
+    out, stats = attention(q, k, v, added, is_causal, scale, dropout_p, seed, spread)
     return out, Residuals(stats=stats, added=added)
 
 
 @_attention.joint_vjp
 @fresh
-def _(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, wanted):
+def _(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed, spread, wanted):
     if stats is None or wanted[3]:
         return NotImplemented
-    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed),
-            None]
+    return [*kernels.attention.attention_backward(g, q, k, v, out, stats, added, is_causal, scale, dropout_p, seed,
+                                                  spread), None]
 
 
-def self_attention_reference(qkv, attn_mask=None, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+def self_attention_reference(qkv, attn_mask=None, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0,
+                             spread=0):
     *batch, length, width = qkv.shape
     n = len(batch)
     apart = reshape(qkv, shape=(*batch, length, 3, num_heads, width // 3 // num_heads))
     parts = permute(apart, axes=(n + 1, *range(n), n + 2, n, n + 3))
-    y = attention_reference(parts[0], parts[1], parts[2], attn_mask, dropout_p, is_causal, scale, seed)
+    y = attention_reference(parts[0], parts[1], parts[2], attn_mask, dropout_p, is_causal, scale, seed, spread)
     return reshape(transpose(y, -2, -3), shape=(*batch, length, width // 3))
 
 
@@ -179,21 +183,21 @@ def _heads(x, num_heads, parts):
 
 
 @fused(reference=self_attention_reference)
-def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0):
+def _self_attention(qkv, attn_mask=None, *, num_heads=1, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
     added = _added(attn_mask, qkv.dtype)
-    out, stats = attention(*_heads(qkv, num_heads, 3), added, is_causal, scale, dropout_p, seed)
+    out, stats = attention(*_heads(qkv, num_heads, 3), added, is_causal, scale, dropout_p, seed, spread)
     return out.swapaxes(-2, -3).reshape(*qkv.shape[:-1], qkv.shape[-1] // 3), Residuals(stats=stats, added=added)
 
 
 @_self_attention.joint_vjp
 @fresh
-def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, wanted):
+def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, spread, wanted):
     if stats is None or wanted[1]:
         return NotImplemented
     (g,), (out,) = _heads(g, num_heads, 1), _heads(out, num_heads, 1)
     dqkv = np.empty_like(qkv, order="C")
     kernels.attention.attention_backward(g, *_heads(qkv, num_heads, 3), out, stats, added, is_causal, scale, dropout_p,
-                                         seed, _heads(dqkv, num_heads, 3))
+                                         seed, spread, _heads(dqkv, num_heads, 3))
     return [dqkv, None]
 
 

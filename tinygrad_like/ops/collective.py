@@ -57,7 +57,8 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
         stats[:] = mean, var, np.full_like(mean, n)
     running = mean.astype(x.dtype), var.astype(x.dtype)
     y, moments = normalize_channels(x, weight, bias, eps, running=running)
-    return y, Residuals(moments=moments, running=running, n=n, real=_real(x))
+    # Counts of this call, as an array: in a captured one they change.
+    return y, Residuals(moments=moments, running=running, counts=np.array([n, _real(x)]))
 
 
 def _real(x):
@@ -83,7 +84,8 @@ def _moments(x, shift):
 
 @sync_batch_norm.joint_vjp
 @fresh
-def _(g, x, weight, bias, eps, moments, running, n, real):
+def _(g, x, weight, bias, eps, moments, running, counts):
+    n, real = counts.tolist()
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, moments, given=True)
     through = all_reduce(np.concatenate([dweight, dbias], dtype=np.float64) if real else np.zeros(2 * x.shape[1]))
     if not real:

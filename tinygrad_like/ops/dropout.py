@@ -8,26 +8,28 @@ import numpy as np
 
 from .. import kernels, random
 from ..primitive import primitive
+from ..tensor import wrap
 from .elementwise import mul, where
 
 
 @primitive
-def drop(x, *, p, seed):
+def drop(x, *, p, seed, spread=0):
     """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
 
+    spread: which positions, if not all that follow one another (`random.spread`).
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
     operator.index(seed)  # which raises for what is no integer
-    return _drop(x, p=p, seed=seed)
+    return _drop(x, p=p, seed=seed, spread=spread)
 
 
 @kernels.accelerated
-def _drop(x, *, p, seed):
-    kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0) != 0
+def _drop(x, *, p, seed, spread):
+    kept = kernels.dropout.dropout(np.ones(x.shape, np.float32), p, seed, 1.0, spread) != 0
     return np.where(kept, x * (1 / (1 - p)), 0)  # not a product with 0, which would make NaN of infinity
 
 
-drop.vjp(x=lambda g, p, seed: drop(g, p=p, seed=seed))
+drop.vjp(x=lambda g, p, seed, spread: drop(g, p=p, seed=seed, spread=spread))
 
 
 def dropout(x, p=0.5, training=True):
@@ -42,7 +44,7 @@ def dropout(x, p=0.5, training=True):
         return x
     if p == 1:
         return where(False, x, 0.0)
-    return drop(x, p=p, seed=_seed(x))
+    return drop(x, p=p, **_noise(x))
 
 
 def dropout1d(x, p=0.5, training=True):
@@ -66,7 +68,8 @@ def _channels(who, names, x, p, training):
         raise ValueError(f"{who}: takes (batch, {names}) or ({names}), got shape {x.shape}")
     if not training or p == 0:
         return x
-    return mul(x, dropout(np.ones((*x.shape[:-spatial], *(1,) * spatial), x.dtype), p))
+    ones = np.ones((*x.shape[:-spatial], *(1,) * spatial), x.dtype)
+    return mul(x, dropout(wrap(ones) if hasattr(x, "_data") else ones, p))
 
 
 def gaussian_dropout(x, p=0.5, training=True):
@@ -82,7 +85,8 @@ def gaussian_dropout(x, p=0.5, training=True):
     return mul(x, random.drawn(lambda: 1 + x.dtype.type((p / (1 - p)) ** 0.5) * random.normal(x.shape, x.dtype)))
 
 
-def _seed(x) -> int:
+def _noise(x) -> dict:
+    """Options that say what is dropped."""
     # A parameter has no rows.
     apart = x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None
     length, size = (0, 0) if apart else (x.shape[0], x.size)
@@ -91,7 +95,7 @@ def _seed(x) -> int:
         seed = random.generator.bit_generator.random_raw() >> 1
         return seed if apart else random.placed(seed, length, size)
 
-    return random.drawn(draw)
+    return {"seed": random.drawn(draw), "spread": 0 if apart else random.spread(length, size)}
 
 
 def _check(who: str, x, p: float) -> None:

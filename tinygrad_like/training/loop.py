@@ -21,8 +21,9 @@ import optim
 from nn import Module
 from nn.module import modes_restored
 
-from .. import Tensor, capture, detect_anomaly, distributed, get_rng_state, no_grad, random, set_rng_state
+from .. import Tensor, capture, detect_anomaly, distributed, get_rng_state, no_grad, ops, random, set_rng_state
 from ..data import DataLoader
+from ..tensor import wrap
 from .checkpoint import read_checkpoint, restore, save_checkpoint
 from .early_stopping import EarlyStopping
 from .log import Log
@@ -110,7 +111,7 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
         size, labels, sums = sum(len(y) for _, y, _ in group), sum(label_counts), dict.fromkeys(totals, 0.0)
         optimizer.zero_grad()
         for (x, y, rows), weight in zip(group, label_counts, strict=True):
-            share = weight / (labels or 1) if alone else weight  # several ranks divide by the count of all of them
+            share = weight / (labels or 1) if alone else _number(weight)  # several divide by the count of all of them
             with random.of_rows(rows):
                 output, loss = forward_backward(model, criterion, x, y,
                                                 None if summed or alone and len(group) == 1 else share)
@@ -124,16 +125,18 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
                 sums[name] += value * factor if factor else 0  # the mean over no labels is NaN
             if log is not None and alone:
                 log.step(len(y), **values)
-        if not alone:
+        if alone:
+            update(optimizer, penalty, clip_norm, ema)
+        else:
             stop = ctrl_c is not None and ctrl_c.pressed
-            stop, size, labels, *sums_of_all = distributed.average_gradients(
-                model, None if summed else labels, (stop, size, labels, *sums.values())).tolist()
+            stop, size, labels, *sums_of_all = update(
+                optimizer, penalty, clip_norm, ema, model, None if summed else _number(labels),
+                _number(stop, size, labels, *sums.values())).tolist()
             size, sums = round(size), dict(zip(sums, sums_of_all, strict=True))
             if ctrl_c is not None:
                 ctrl_c.agreed |= stop > 0
             if log is not None:
                 _log_group(log, len(group), size, len(group) if summed else labels, sums)
-        update(optimizer, penalty, clip_norm, ema)
         for name, value in sums.items():
             totals[name] += value
         begun["count"] = count = count + size
@@ -146,8 +149,8 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
     return {**means, "count": count}
 
 
-def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any, weight: float | None = None
-         ) -> tuple[Any, Tensor]:
+def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any,
+         weight: float | Tensor | None = None) -> tuple[Any, Tensor]:
     """Forward and backward of a batch: adds the gradient of its loss, times weight, and returns output and loss."""
     if len(y):
         output = model(x)
@@ -155,8 +158,15 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
     else:  # no row is this rank's: one that does not count keeps it in step with what the others draw and reduce
         output = model(Tensor(np.zeros((1, *x.shape[1:]), x.dtype)))
         loss = 0.0 * sum(part.sum() for part in (output if isinstance(output, tuple | list) else [output]))
+    if isinstance(weight, Tensor):
+        weight = ops.cast(weight, dtype=loss.dtype)
     (loss if weight is None else loss * weight).backward()
     return output, loss
+
+
+def _number(*values: float) -> Tensor:
+    """A number, or several, that a captured function is given anew in each call."""
+    return wrap(np.array(values if len(values) > 1 else values[0], np.float64))
 
 
 def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) -> tuple[Callable, Callable]:
@@ -176,7 +186,10 @@ def _log_group(log: Log, batches: int, size: int, labels: float, sums: Mapping[s
 
 
 def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, clip_norm: float | None,
-          ema: optim.EMA | None) -> None:
+            ema: optim.EMA | None, model: Any = None, count: Tensor | None = None, numbers: Tensor | None = None
+            ) -> Tensor | None:
+    """A step, from the gradients of all ranks if a model is given; returns the sums of their numbers."""
+    sums = None if model is None else distributed.average_gradients(model, count, () if numbers is None else numbers)
     if penalty is not None:
         penalty().backward()
     if clip_norm is not None:
@@ -184,6 +197,7 @@ def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, cl
     optimizer.step()
     if ema is not None:
         ema.update()
+    return sums
 
 
 def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
@@ -388,7 +402,7 @@ def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: 
     if isinstance(x, Tensor) and not np.isfinite(x.data).all():
         return "the batch itself is not finite"
     try:
-        with detect_anomaly():
+        with detect_anomaly(), distributed.alone():
             criterion(model(x), y).backward()
     except FloatingPointError as error:
         return str(error)

@@ -7,10 +7,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 import optim
 from nn import Module, convert_sync_batchnorm
 
-from .. import distributed, random
+from .. import Tensor, distributed, random
 from ..data import DataLoader
 
 
@@ -66,6 +68,10 @@ def _cut(batches: Iterable, rank: int, size: int) -> Iterator[tuple]:
     try:
         for x, y in batches:
             random.rows = rows = random.Rows.of(rank, size, len(y))
-            yield x[rows.part], y[rows.part]
+            yield _rows(x, rows), _rows(y, rows)
     finally:
         random.rows = None
+
+
+def _rows(x: Any, rows: random.Rows) -> Any:
+    return x[rows.part].contiguous() if isinstance(x, Tensor) else np.ascontiguousarray(x[rows.part])
