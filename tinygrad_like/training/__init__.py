@@ -10,6 +10,6 @@ from .metrics import accuracy, calibration_error, confusion_matrix, f1_score, to
 
 __all__ = [
     "EarlyStopping", "Log", "accuracy", "calibration_error", "confusion_matrix", "evaluating", "f1_score", "fit",
-    "load_checkpoint", "load_gpt2", "load_weights", "predict", "previous", "read_metadata", "replace_head", "save_checkpoint",
-    "save_weights", "top_k_accuracy", "train_epoch",
+    "load_checkpoint", "load_gpt2", "load_weights", "predict", "previous", "read_metadata", "replace_head",
+    "save_checkpoint", "save_weights", "top_k_accuracy", "train_epoch",
 ]

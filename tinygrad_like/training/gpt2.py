@@ -29,8 +29,8 @@ def load_gpt2(path: str | os.PathLike, num_heads: int | None = None) -> nn.Langu
         model = load_gpt2("gpt2/model.safetensors")
         model.generate(Tensor([464, 3290]), max_new_tokens=20)      # ids of OpenAI's tokenizer, here "The dog"
 
-    path: the safetensors file. Sizes are read from its shapes, the rest from config.json if that lies beside it: without
-        it, a head has 64 numbers, as in all of OpenAI's, unless num_heads says otherwise.
+    path: the safetensors file. Sizes are read from its shapes, the rest from config.json if that lies beside it:
+        without it, a head has 64 numbers, as in all of OpenAI's, unless num_heads says otherwise.
 
     Raises FileNotFoundError, and ValueError if the file is damaged, is not of a GPT-2, or its configuration asks for
     what LanguageModel does not do. The model is in evaluation mode. Source: Radford et al. 2019.
