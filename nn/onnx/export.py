@@ -42,13 +42,8 @@ def export(model: Module, inputs: Tensor | Sequence[Tensor], path: str | os.Path
     if not inputs or not all(isinstance(x, Tensor) for x in inputs):
         raise TypeError("onnx.export: inputs must be a Tensor or several, got "
                         f"{', '.join(type(x).__name__ for x in inputs) or 'none'}")
-    for x in inputs if batch_axis is not None else ():
-        if not -x.ndim <= batch_axis < x.ndim or not x.shape[batch_axis]:
-            raise ValueError(f"onnx.export: an input of shape {x.shape} has no batch along axis {batch_axis}; use "
-                             "batch_axis=None")
-    if batch_axis is not None and len({x.shape[batch_axis] for x in inputs}) > 1:
-        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must agree in the batch, "
-                         f"axis {batch_axis}")
+    if batch_axis is not None:
+        _check_batch(inputs, batch_axis)
     others = [_another(x, batch_axis) for x in inputs]
     with modes_restored(model):
         model.eval()
@@ -192,6 +187,16 @@ def _another(x: Tensor, batch_axis: int | None) -> Tensor:
     if batch_axis is None:
         return Tensor(values)
     return Tensor(np.concatenate([values, values.take([0], batch_axis)], batch_axis))
+
+
+def _check_batch(inputs: Sequence[Tensor], batch_axis: int) -> None:
+    for x in inputs:
+        if not -x.ndim <= batch_axis < x.ndim or not x.shape[batch_axis]:
+            raise ValueError(f"onnx.export: an input of shape {x.shape} has no batch along axis {batch_axis}; use "
+                             "batch_axis=None")
+    if len({x.shape[batch_axis] for x in inputs}) > 1:
+        raise ValueError(f"onnx.export: the inputs {', '.join(str(x.shape) for x in inputs)} must agree in the batch, "
+                         f"axis {batch_axis}")
 
 
 def _names(what: str, given: Sequence[str] | None, default: Sequence[str], count: int) -> list[str]:
