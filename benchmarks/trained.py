@@ -20,7 +20,7 @@ import torch
 
 import nn
 import optim
-from tinygrad_like import Tensor, capture, manual_seed
+from tinygrad_like import Tensor, capture, manual_seed, set_num_threads
 from tinygrad_like.data import DataLoader, load_digits, load_fashion_mnist, load_mnist, stratified_split
 from tinygrad_like.training import accuracy, predict
 
@@ -103,7 +103,11 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="the folder that has mnist/ and fashion/; by default they are "
                                                       "downloaded to your cache folder")
     parser.add_argument("--limit", type=int, help="train on the first so many images only")
+    parser.add_argument("--threads", type=int, help="of both; 1 on a busy machine (default: all)")
     args = parser.parse_args()
+    if args.threads is not None:
+        set_num_threads(args.threads)
+        torch.set_num_threads(args.threads)
     if unknown := set(args.data) - {data for data, _ in RECIPES}:
         parser.error(f"no data set is called {', '.join(unknown)}")
     print("| data | net | epochs | ours, % | PyTorch, % | difference of the means | seconds |\n" + "| --- " * 7 + "|")
