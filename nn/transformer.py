@@ -18,7 +18,7 @@ from .norm import LayerNorm
 from .position import RotaryEncoding
 
 _ACTIVATIONS: dict[str, Callable[..., Any]] = {
-    "relu": ops.relu, "gelu": ops.gelu, "silu": ops.silu, "swiglu": ops.swiglu}
+    "relu": ops.relu, "gelu": ops.gelu, "gelu_tanh": ops.activation.gelu_tanh, "silu": ops.silu, "swiglu": ops.swiglu}
 Activation = str | Callable[..., Any]
 
 
@@ -47,8 +47,8 @@ class _FeedForward(Module):
 class FeedForward(_FeedForward):
     """FFN(x) = act(x W_1 + b_1) W_2 + b_2 at each position (004): x (..., dim) -> (..., dim).
 
-    activation: "relu", "gelu", "silu", "swiglu", or a function of Tensors. With "swiglu", linear1 gives value and gate
-        side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
+    activation: "relu", "gelu", "gelu_tanh" (GPT-2's), "silu", "swiglu", or a function of Tensors. With "swiglu",
+        linear1 gives value and gate side by side, and FFN(x) = (value * silu(gate)) W_2 + b_2 (003).
     hidden: the width in between; by default 4 dim, or 8/3 dim for "swiglu", both with 8 dim^2 weights (003).
     """
 

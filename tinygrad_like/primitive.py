@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakSet
@@ -59,6 +60,10 @@ class Primitive(Op):
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join([*self.inputs, *self.options])})>"
+
+    def __reduce__(self) -> tuple:
+        """A copy is the op itself, a pickle where to find it."""
+        return _find, (self.forward.__module__, self.name)
 
     def vjp(self, **rules: Callable) -> None:
         """Declare one rule per input: `rule(g, *what it names) -> cotangent of that input`.
@@ -250,6 +255,13 @@ def _names(code: CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _names(inner)
+
+
+def _find(module: str, name: str) -> Primitive:
+    found = [op for op in vars(import_module(module)).values() if isinstance(op, Primitive) and op.name == name]
+    if not found:
+        raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
+    return found[0]
 
 
 declared: WeakSet[Primitive] = WeakSet()  # every op there is, for tests that go over all of them

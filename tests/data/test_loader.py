@@ -33,6 +33,64 @@ def threads():
     return [t for t in threading.enumerate() if t.name.startswith("DataLoader")]
 
 
+class Examples:
+    """A data set as PyTorch has them."""
+
+    def __init__(self, n=23):
+        self.n, self.read = n, []
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        if not 0 <= i < self.n:
+            raise IndexError(i)
+        self.read.append(i)
+        return X[i], int(Y[i]), 0.5 * i
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+@pytest.mark.parametrize("options", [{}, {"shuffle": True, "drop_last": True}, {"shard": (1, 3)}, {"shard": (4, 5)},
+                                     {"shuffle": True, "mix": CutMix(3), "transform": RandomShift(1)},
+                                     {"shuffle": True, "mix": CutMix(3), "shard": (0, 2)}], ids=str)
+def test_a_data_set_gives_the_batches_of_its_arrays(options, prefetch):
+    runs = []
+    for source in ((Examples(),), (X, Y, np.arange(23, dtype=np.float32) / 2), (list(Examples()),)):
+        manual_seed(4)
+        loader = DataLoader(*source, batch_size=4, prefetch=prefetch, **options)
+        runs.append((len(loader), [[(a.dtype, a.tolist()) for a in batch] for batch in loader]))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_data_set_is_read_when_it_is_needed():
+    data = Examples()
+    loader = DataLoader(data, batch_size=5)
+    assert data.read == [] and len(loader) == 5
+    next(iter(loader))
+    assert data.read == [0, 1, 2, 3, 4]
+
+
+def test_a_data_set_of_single_arrays():
+    class Rows:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            return Tensor(X[i])
+
+    (batch,), _ = DataLoader(Rows(), batch_size=2)
+    assert batch.shape == (2, 1, 4, 4)
+
+
+def test_examples_that_do_not_stack_are_refused():
+    class Ragged(Examples):
+        def __getitem__(self, i):
+            return np.zeros(2 + i % 2), 1
+
+    with pytest.raises(ValueError, match=r"the examples \[0, 1\] do not stack: .* \[\(2,\), \(\)\] and \[\(3,\)"):
+        next(iter(DataLoader(Ragged(), batch_size=2)))
+
+
 @given(st.integers(1, 30), st.integers(1, 12), st.booleans(), st.booleans())
 def test_loader_gives_each_row_once_and_pairs_stay_together(n, batch_size, shuffle, drop_last):
     x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)

@@ -1,9 +1,9 @@
-"""Batches of Tensors from arrays."""
+"""Batches of Tensors from arrays, or from a data set of examples."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +19,9 @@ class DataLoader:
     """Iterate over arrays in batches: `for x, y in DataLoader(images, labels, batch_size=64, shuffle=True)`.
 
     arrays: one or more of the same length n; a batch is a tuple of Tensors, one per array, (batch_size, ...).
+        Or one data set, an object with `__len__` and `__getitem__` that gives an example for each of 0, ..., n - 1: a
+        tuple, whose parts are arrays of one shape in all examples, or one array. `DataLoader(dataset, batch_size=64)`
+        stacks them. Memory is that of a batch; the examples may be read from files.
     shuffle: a new order for each iteration.
     drop_last: leave out a last batch that is smaller than the others.
     transform: changes the first array of each batch, `images = transform(images, generator)`: augmentation.
@@ -38,33 +41,42 @@ class DataLoader:
     what the loop draws. To resume between epochs, restore what `get_rng_state` returned there.
 
     Raises ValueError for no arrays, arrays of different lengths, a batch size below 1, or a rank outside its shard; in
-    the loop, TypeError for a batch of a dtype that a Tensor cannot have.
+    the loop, TypeError for a batch of a dtype that a Tensor cannot have, and ValueError for examples of different
+    shapes.
     """
 
     def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
                  mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0,
                  shard: tuple[int, int] | None = None):
-        self.arrays = [x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
-        if not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0]) for x in self.arrays):
+        self.dataset = arrays[0] if len(arrays) == 1 and _gives_examples(arrays[0]) else None
+        self.arrays = [] if self.dataset is not None else [
+            x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
+        if self.dataset is None and (not arrays or any(x.ndim == 0 or len(x) != len(self.arrays[0])
+                                                       for x in self.arrays)):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
                              f"{[x.shape for x in self.arrays]}")
         if not all(isinstance(n, int | np.integer) for n in (batch_size, prefetch)) or batch_size < 1 or prefetch < 0:
             raise ValueError(f"DataLoader: batch_size={batch_size!r} must be a positive integer, and "
                              f"prefetch={prefetch!r} an integer of at least 0")
-        if mix is not None and len(arrays) < 2:
+        if mix is not None and self.dataset is None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
         if shard is not None and not 0 <= shard[0] < shard[1]:
             raise ValueError(f"DataLoader: shard={shard!r} must be (rank, size) with 0 <= rank < size")
         self.batch_size, self.shuffle, self.drop_last, self.shard = batch_size, shuffle, drop_last, shard
         self.transform, self.mix, self.prefetch = transform, mix, prefetch
 
+    @property
+    def examples(self) -> int:
+        """How many there are."""
+        return len(self.arrays[0]) if self.dataset is None else len(self.dataset)
+
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.arrays[0]), self.batch_size)
+        whole, rest = divmod(self.examples, self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
-        n, chance = len(self.arrays[0]), self.shuffle or self.transform is not None or self.mix is not None
+        n, chance = self.examples, self.shuffle or self.transform is not None or self.mix is not None
         seed = int(random.generator.integers(2**63)) if chance else 0
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
         batches = self._ahead(order, seed) if self.prefetch else (self._batch(order, seed, i) for i in range(len(self)))
@@ -72,7 +84,7 @@ class DataLoader:
 
     def rows(self, i: int) -> Rows:
         """Which rows of batch i are read here."""
-        total = min(self.batch_size, len(self.arrays[0]) - i * self.batch_size)
+        total = min(self.batch_size, self.examples - i * self.batch_size)
         return Rows.of(*self.shard or (0, 1), total)
 
     def _placed(self, batches: Iterator[tuple[Tensor, ...]]) -> Iterator[tuple[Tensor, ...]]:
@@ -88,7 +100,7 @@ class DataLoader:
         mine = self.rows(i).part
         whole = self.shard is None or self.mix is not None or self.transform is not None and not getattr(
             self.transform, "takes_rows", False)
-        batch = [x[indices if whole else indices[mine]] for x in self.arrays]
+        batch = self._rows(indices if whole else indices[mine])
         if self.transform is not None or self.mix is not None:
             generator = np.random.default_rng((seed, i))
             if self.transform is not None:
@@ -96,6 +108,13 @@ class DataLoader:
             if self.mix is not None:
                 batch[:2] = self.mix(*batch[:2], generator)
         return tuple(_tensor(x, mine if whole and self.shard else None) for x in batch)
+
+    def _rows(self, indices: np.ndarray) -> list[np.ndarray]:
+        if self.dataset is None:
+            return [x[indices] for x in self.arrays]
+        if not len(indices):  # a part without rows: of what they would be, only an example tells
+            return [x[:0] for x in _stacked([self.dataset[0]], [0])]
+        return _stacked([self.dataset[int(i)] for i in indices], indices)
 
     def _ahead(self, order: np.ndarray, seed: int) -> Iterator[tuple[Tensor, ...]]:
         worker = ThreadPoolExecutor(1, "DataLoader")
@@ -109,6 +128,29 @@ class DataLoader:
                 del batch  # or it would live until the next is ready
         finally:
             worker.shutdown(cancel_futures=True)
+
+
+def _gives_examples(x: Any) -> bool:
+    """Whether x is a data set, not an array or what NumPy makes an array of; a list of tuples is one."""
+    if isinstance(x, list | tuple):
+        return bool(x) and isinstance(x[0], tuple)
+    return not isinstance(x, Tensor) and not hasattr(x, "__array__") and all(
+        hasattr(x, name) for name in ("__len__", "__getitem__"))
+
+
+def _stacked(examples: list, indices: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    """Examples as arrays with one more axis: one for each part of their tuples. Python's numbers become float32."""
+    rows = [example if isinstance(example, tuple | list) else (example,) for example in examples]
+    columns = []
+    for i in range(len(rows[0])):
+        try:
+            parts = [np.asarray(row[i], np.float32 if type(row[i]) is float else None) for row in rows]
+            columns.append(np.stack(parts))
+        except (IndexError, ValueError) as error:
+            shapes = sorted({str([np.shape(part) for part in row]) for row in rows})
+            raise ValueError(f"DataLoader: the examples {list(map(int, indices))[:8]} do not stack: their parts have "
+                             f"shapes {' and '.join(shapes[:3])}; all must agree ({error})") from None
+    return columns
 
 
 def _tensor(x: Any, rows: slice | None = None) -> Tensor:

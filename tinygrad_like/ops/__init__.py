@@ -60,6 +60,7 @@ from ..primitive import declared as _declared
 for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
         globals()[_name] = _named(_op)
+        globals()[_name].__module__ = __name__  # where a pickle finds it
 
 for _op in _declared:
     _op.hasten()

@@ -56,11 +56,16 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
     Raises FileNotFoundError, and ValueError if the file is damaged or does not fit; the module is then unchanged.
     """
-    arrays = _read("load_weights", Path(path))[0]
+    arrays = read_arrays("load_weights", Path(path))
     try:
         return module.load_state_dict(arrays, strict)
     except ValueError as error:
         raise ValueError(f"load_weights: {path}: {error}") from None
+
+
+def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a safetensors file, by name, read for `who`."""
+    return _read(who, path)[0]
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:

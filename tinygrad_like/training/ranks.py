@@ -45,7 +45,7 @@ def _described(loader: Any) -> str:
     lines = [f"{len(loader)} batches"] if hasattr(loader, "__len__") else []
     if isinstance(loader, DataLoader):
         lines += [f"{name} {getattr(loader, name)}" for name in ("batch_size", "shuffle", "drop_last")]
-        lines += [f"transform {_told(loader.transform)}, mix {_told(loader.mix)}"]
+        lines += [f"transform {_told(loader.transform)}, mix {_told(loader.mix)}, {loader.examples} examples"]
         for x in loader.arrays:
             some = x[::max(1, len(x) // 1000)]
             lines.append(f"array {x.shape} {x.dtype}, checksum {zlib.crc32(some.tobytes()):08x}")

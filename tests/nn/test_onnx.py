@@ -1,0 +1,228 @@
+"""Exported models, run by onnxruntime, in batches of other sizes than they were exported with."""
+
+import numpy as np
+import pytest
+
+import nn
+from nn import models
+from tinygrad_like import Tensor, no_grad, ops
+
+onnx = pytest.importorskip("onnx", reason="pip install 'tinygrad-like[onnx]'")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+from nn.onnx import export  # noqa: E402
+
+
+def images(channels, size):
+    return lambda n: [Tensor(np.random.default_rng(n).standard_normal((n, channels, size, size)).astype(np.float32))]
+
+
+def features(*shape):
+    return lambda n: [Tensor(np.random.default_rng(n).standard_normal((n, *shape)).astype(np.float32))]
+
+
+def tokens(count):
+    return lambda n: [Tensor(np.random.default_rng(n + i).integers(0, 11, (n, 6))) for i in range(count)]
+
+
+def padded(n):
+    source, target = tokens(2)(n)
+    source = source.numpy().copy()
+    source[:, 4:] = 0
+    return [Tensor(source), target]
+
+
+MODELS = {
+    "mlp": (lambda: nn.MLP([4, 8, 8, 3]), features(4)),
+    "mlp, gelu": (lambda: nn.MLP([4, 8, 3], nn.GELU), features(5, 4)),
+    "resnet_s": (lambda: nn.ResNetS(6, 8, 2, 3), features(6)),
+    "resnet8": (models.resnet8, images(3, 16)),
+    "resnet20": (lambda: models.resnet20(in_channels=1), images(1, 12)),
+    "resnet18": (lambda: models.ResNet(nn.BasicBlock, [2, 2, 2, 2], (8, 16, 24, 32), 7), images(3, 40)),
+    "resnet50": (lambda: models.ResNet(nn.Bottleneck, [1, 2, 1, 1], (8, 8, 16, 16), 5), images(3, 33)),
+    "resnext": (lambda: models.ResNet(nn.Bottleneck, [1, 1], (16, 32), 5, groups=4, width_per_group=16), images(3, 32)),
+    "preactivation": (lambda: models.ResNet(nn.PreActBlock, [1, 1], (4, 8), 3, stem="small"), images(3, 8)),
+    "vit": (lambda: nn.ViT(8, 4, 3, 16, 2, 2), images(3, 8)),
+    "vit, mean": (lambda: nn.ViT(8, 2, 3, 16, 1, 4, channels=1, pool="mean", norm=nn.RMSNorm), images(1, 8)),
+    "language model": (lambda: nn.LanguageModel(11, 16, 2, 2, max_length=8), tokens(1)),
+    "gpt-2": (lambda: nn.LanguageModel(11, 16, 2, 4, 6, activation="gelu_tanh", tied=False), tokens(1)),
+    "rotary, swiglu": (lambda: nn.LanguageModel(11, 16, 2, 2, positions="rotary", activation="swiglu", bias=False,
+                                                norm=nn.RMSNorm), tokens(1)),
+    "sinusoidal": (lambda: nn.LanguageModel(11, 16, 1, 2, positions="sinusoidal"), tokens(1)),
+    "transformer": (lambda: nn.Transformer(16, 2, 1, 1, 32, batch_first=True),
+                    lambda n: features(5, 16)(n) + features(4, 16)(n)),
+    "seq2seq": (lambda: nn.Seq2Seq(11, 11, 16, 2, 1, 32), tokens(2)),
+    "seq2seq with padding": (lambda: nn.Seq2Seq(11, 11, 16, 2, 1, 32, padding_idx=0), padded),
+}
+
+
+def run(path, inputs):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), inputs, strict=True)})
+
+
+def disturbed(model):
+    """Parameters and statistics as after training: none of them 0 or 1."""
+    rng = np.random.default_rng(0)
+    for name, x in model._state():
+        if name.endswith("running_var"):
+            x.assign(rng.uniform(0.5, 1.5, x.shape).astype(np.float32))
+        elif x.dtype.kind == "f":
+            x.assign(x.numpy() + 0.1 * rng.standard_normal(x.shape).astype(np.float32))
+    return model
+
+
+@pytest.mark.parametrize("make, inputs", MODELS.values(), ids=MODELS)
+def test_models(tmp_path, make, inputs):
+    model = disturbed(make())
+    export(model, inputs(2), tmp_path / "m.onnx")
+    assert model.training
+    model.eval()
+    for n in (1, 2, 5):
+        with no_grad():
+            expected = model(*inputs(n)).numpy()
+        found, = run(tmp_path / "m.onnx", inputs(n))
+        assert found.dtype == expected.dtype and np.abs(expected).max() > 0.01
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * max(1, np.abs(expected).max()))
+
+
+def test_every_model_of_nn_is_tested():
+    exported = {type(m) for make, _ in MODELS.values() for m in make().modules()}
+    made = {getattr(models, name) for name in models.__all__}
+    assert {m for m in made if isinstance(m, type)} <= exported
+
+
+def test_batch_and_names(tmp_path):
+    model = nn.Transformer(16, 2, 1, 1, 32)
+    x, y = Tensor.randn(5, 2, 16), Tensor.randn(4, 2, 16)
+    proto = export(model, (x, y), tmp_path / "new" / "m.onnx", batch_axis=1, output_names=["translated"])
+    assert [i.name for i in proto.graph.input] == ["src", "tgt"]
+    assert proto.graph.output[0].name == "translated"
+    sizes = proto.graph.input[0].type.tensor_type.shape.dim
+    assert [d.dim_value or d.dim_param for d in sizes] == [5, "batch", 16]
+    assert {"encoder.layers.0.linear1.weight"} <= {i.name for i in proto.graph.initializer}
+    others = Tensor.randn(5, 7, 16), Tensor.randn(4, 7, 16)
+    np.testing.assert_allclose(run(tmp_path / "new" / "m.onnx", others)[0], model.eval()(*others).detach().numpy(),
+                               atol=1e-5)
+
+
+def test_a_fixed_size(tmp_path):
+    proto = export(nn.MLP([4, 3]), Tensor.randn(2, 4), tmp_path / "m.onnx", batch_axis=None)
+    assert [d.dim_value for d in proto.graph.output[0].type.tensor_type.shape.dim] == [2, 3]
+
+
+class F(nn.Module):
+    """A function as a model."""
+
+    def __init__(self, f):
+        self.f = f
+
+    def forward(self, x):
+        return self.f(x)
+
+
+X = np.random.default_rng(0).uniform(0.1, 0.9, (3, 4, 6)).astype(np.float32)
+FUNCTIONS = {
+    **{name: getattr(ops, name) for name in """
+        abs neg exp log sqrt reciprocal sin cos tan asin acos atan sinh cosh asinh atanh tanh sigmoid relu erf floor
+        ceil round sign square rsqrt exp2 expm1 log2 log10 log1p trunc leaky_relu elu celu selu softplus softsign mish
+        hardswish hardsigmoid relu6 quick_gelu silu gelu binary_step logsigmoid isnan isinf isfinite
+        cumsum softmax log_softmax""".split()},
+    "acosh": lambda x: (x + 1).acosh(), "glu": ops.glu, "hardtanh": lambda x: ops.hardtanh(x, min_val=0.3, max_val=0.5),
+    "clip": lambda x: x.clip(0.2, 0.4), "clip, one limit": lambda x: ops.clip(x, min=0.5),
+    "operators": lambda x: 2 / (x + 1) - x * 3 ** x + x ** 2 - (1 - x) / 3,
+    "comparisons": lambda x: (x > 0.5) & (x <= 0.8) | ~(x != x) ^ (x < 0.1), "equal": lambda x: x == x.max(),
+    "where": lambda x: (x > 0.5).where(x, -1), "integers": lambda x: (x * 10).cast("int64") + 3,
+    "mixed": lambda x: x * (x * 10).cast("int64"), "maximum": lambda x: x.maximum(0.5).minimum(x * 2),
+    **{name: lambda x, name=name: getattr(x, name)(axis=1) for name in ("sum", "mean", "max", "min", "prod", "argmax",
+                                                                        "argmin", "var", "std")},
+    "sum, all": lambda x: x.sum(axis=(1, 2), keepdim=True), "any": lambda x: (x > 0.85).any(axis=2),
+    "all": lambda x: (x > 0.2).all(axis=-1), "permute": lambda x: x.permute(0, 2, 1),
+    "reshape": lambda x: x.reshape(len(x), -1), "flatten all": lambda x: x.reshape(-1),
+    "unsqueeze": lambda x: x[:, None],
+    "expand": lambda x: x[:, :, None].expand(-1, -1, 2, -1), "merge the batch": lambda x: x.reshape(len(x) * 4, 6),
+    "slices": lambda x: x[:, 1:, ::2], "back to front": lambda x: x[:, ::-1, 4:0:-2],
+    "one": lambda x: x[:, -1, None, 2:],
+    "some": lambda x: x[..., np.array([0, 2, 2])], "rows": lambda x: x[1:], "flip": lambda x: ops.flip(x, axis=1),
+    "cat": lambda x: ops.cat(x, x * 2, axis=-1), "stack": lambda x: ops.stack(x, -x, axis=1),
+    "pad": lambda x: ops.pad(x, padding=(1, 2, 0, 1), value=3.0), "tril": lambda x: x.tril(),
+    "triu": lambda x: x.triu(1),
+    "matmul": lambda x: x @ x.transpose(1, 2), "einsum": lambda x: ops.einsum("bij,bkj->bik", x, x),
+    "attention": lambda x: ops.scaled_dot_product_attention(x, x, x, is_causal=True),
+    "attention, added mask": lambda x: ops.scaled_dot_product_attention(
+        x, x, x, Tensor(np.where(np.eye(4) > 0, -np.inf, 0.3).astype(np.float32))),
+    "attention, nothing to see": lambda x: ops.scaled_dot_product_attention(
+        x, x, x, Tensor(np.arange(16).reshape(4, 4) > 7)),
+    "layer norm": lambda x: ops.layer_norm(x, normalized_shape=(4, 6)), "rms norm": ops.rms_norm,
+    "group norm": lambda x: ops.group_norm(x, num_groups=2),
+    "max pool": lambda x: ops.max_pool2d(x[:, None], 3, 2, 1), "ceil": lambda x: ops.max_pool2d(x[:, None], 3, 2,
+                                                                                              ceil_mode=True),
+    "avg pool": lambda x: ops.avg_pool2d(x[:, None], 2, 2, 1), "inside": lambda x: ops.avg_pool2d(
+        x[:, None], 3, 2, 1, count_include_pad=False),
+    "global": lambda x: ops.adaptive_avg_pool2d(x[:, None], 1), "adaptive": lambda x: ops.adaptive_avg_pool2d(
+        x[:, None], (3, 4)), "two outputs": lambda x: (x + 1, x.sum(-1)), "itself": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_ops(tmp_path, f):
+    export(F(f), Tensor(X), tmp_path / "m.onnx")
+    x = np.concatenate([X, X[:, ::-1] * 0.9, X[:1]])
+    expected = f(Tensor(x))
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for y, found in zip(expected, run(tmp_path / "m.onnx", [Tensor(x)]), strict=True):
+        assert found.dtype == y.dtype and found.shape == y.shape
+        np.testing.assert_allclose(found, y.numpy(), rtol=1e-5, atol=1e-5)
+
+
+LAYERS = {
+    "conv": (lambda: nn.Conv2d(2, 4, 3, 2, padding=1, groups=2), (2, 2, 7, 9)),
+    "same": (lambda: nn.Conv2d(2, 3, 4, padding="same", bias=False), (2, 2, 6, 6)),
+    "conv1d": (lambda: nn.Conv1d(2, 3, 3, dilation=2), (2, 2, 8)),
+    "transposed": (lambda: nn.ConvTranspose2d(2, 3, 3, 2, 1, 1), (2, 2, 4, 5)),
+    "batch norm": (lambda: nn.BatchNorm1d(3, affine=False), (2, 3)),
+    "batch norm of the batch": (lambda: nn.BatchNorm2d(3, track_running_stats=False), (2, 3, 4, 4)),
+    "instance norm": (lambda: nn.InstanceNorm2d(3), (2, 3, 4, 4)),
+    "attention": (lambda: nn.MultiheadAttention(8, 2, batch_first=True), (2, 5, 8)),
+}
+
+
+@pytest.mark.parametrize("make, shape", LAYERS.values(), ids=LAYERS)
+def test_layers(tmp_path, make, shape):
+    layer, x = disturbed(make()), Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+    export(layer, x, tmp_path / "m.onnx")
+    expected = layer.eval()(x)
+    for y, found in zip(expected if isinstance(expected, tuple) else [expected], run(tmp_path / "m.onnx", [x]),
+                        strict=True):
+        np.testing.assert_allclose(found, y.detach().numpy(), atol=2e-5)
+
+
+@pytest.mark.parametrize("f, error, message", [
+    (lambda x: ops.argsort(x), NotImplementedError, "the op argsort has no ONNX counterpart here; add a row for it"),
+    (lambda x: x * np.exp(x.numpy()).mean(), ValueError, "mul has the setting .* for one input and .* for another"),
+    (lambda x: x[:1] - x.numpy()[:1], ValueError, "sub is given an array, of shape .1, 4, 6., that follows from the"),
+    (lambda x: x + 1 if x[0, 0, 0].item() == X[0, 0, 0] else x, ValueError, "runs other ops for other inputs"),
+    (lambda x: x.chunk(len(x))[0], ValueError, "the model runs other ops .* in a batch of another size"),
+    (lambda x: ops.max_pool2d(x.permute(1, 2, 0)[None], (1, len(x))), ValueError, "kernel_shape of MaxPool depends on"),
+    (lambda x: "text", TypeError, "the model must return a Tensor"),
+    (lambda x: x[:, [0, 1], [2, 3]], NotImplementedError, "written for slices, whole numbers, None, and one array"),
+], ids=range(8))
+def test_what_cannot_be_exported_is_told(tmp_path, f, error, message):
+    with pytest.raises(error, match=message):
+        export(F(f), Tensor(X), tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()
+
+
+def test_bad_arguments(tmp_path):
+    model, path = nn.MLP([4, 3]), tmp_path / "m.onnx"
+    for inputs, options, error, message in (
+            ([], {}, TypeError, "inputs must be a Tensor or several, got none"),
+            (np.ones((2, 4)), {}, TypeError, "got ndarray, ndarray"),
+            (Tensor(1.0), {}, ValueError, "has no batch along axis 0"),
+            (Tensor.ones(2, 4), {"input_names": ["a", "b"]}, ValueError, "input_names must have 1 different names"),
+            (Tensor.ones(2, 4), {"output_names": ["x"]}, ValueError, "'x' has the name of another value"),
+    ):
+        with pytest.raises(error, match=message):
+            export(model, inputs, path, **options)
+    with pytest.raises(ValueError, match=r"the inputs \(5, 2, 16\), \(4, 2, 16\) must agree in the batch, axis 0"):
+        export(nn.Transformer(16, 2, 1, 1, 32), (Tensor.ones(5, 2, 16), Tensor.ones(4, 2, 16)), path)
