@@ -16,7 +16,7 @@ from .activation import (
     SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
-from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
+from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, MonteCarlo, mc_predict
@@ -59,7 +59,7 @@ __all__ = [
     # dropout
     "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
     # residual blocks
-    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
+    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ResidualBlock", "ConvNeXtBlock",
     # recurrent
     "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers

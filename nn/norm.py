@@ -6,7 +6,7 @@ at one example at a time. BatchNorm looks at the whole batch, so it behaves diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,19 @@ from tinygrad_like.ops import normalization
 
 from . import init
 from .fusion import activated_chain, chains, fuses, with_relu
-from .module import Module, Parameter, check_positive
+from .linear import Identity
+from .module import Module, Parameter, check_positive, described
+
+Norm = Callable[[int], Module] | None  # makes a norm from a number of features or channels; None stands for no norm
+
+
+def make_norm(who: str, norm: Norm, features: int) -> Module:
+    """The layer that `norm(features)` makes, or an Identity. Raises TypeError, in the name of `who`, if it is none."""
+    made = Identity() if norm is None else None if isinstance(norm, Module) or not callable(norm) else norm(features)
+    if not isinstance(made, Module):
+        raise TypeError(f"{who}: norm must make a Module from a number of channels, as nn.LayerNorm and "
+                        f"lambda n: nn.GroupNorm(4, n) do, or be None; got {described(norm)}")
+    return made
 
 
 class _Norm(Module):
