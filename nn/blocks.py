@@ -14,7 +14,7 @@ from . import init
 from .activation import GELU, ReLU, make_activation
 from .containers import Sequential
 from .conv import Conv2d
-from .dropout import Dropout2d
+from .dropout import Dropout2d, StochasticDepth
 from .fusion import activated
 from .linear import Identity, Linear, Permute
 from .module import Module, Parameter
@@ -175,10 +175,11 @@ class ConvNeXtBlock(Module):
 
     x, y: (batch, channels, height, width). Norm and Linear layers work on each pixel, channels last.
     layer_scale: (channels, 1, 1), learned and small at first: the block starts close to the identity.
+    stochastic_depth_prob: the probability with which an example skips F in training, see StochasticDepth.
     (Liu et al., A ConvNet for the 2020s, 2022; names as in torchvision)
     """
 
-    def __init__(self, channels: int, layer_scale: float = 1e-6):
+    def __init__(self, channels: int, layer_scale: float = 1e-6, stochastic_depth_prob: float = 0.0):
         self.block = Sequential(
             Conv2d(channels, channels, 7, padding=3, groups=channels),
             Permute((0, 2, 3, 1)),
@@ -188,6 +189,7 @@ class ConvNeXtBlock(Module):
             Linear(4 * channels, channels),
             Permute((0, 3, 1, 2)))  # fmt: skip
         self.layer_scale = Parameter(Tensor.full((channels, 1, 1), layer_scale))
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.layer_scale * self.block(x)
+        return x + self.stochastic_depth(self.layer_scale * self.block(x))
