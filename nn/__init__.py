@@ -29,6 +29,7 @@ from .loss import (
 from .models import CNN, MLP, AlexNet, ConvNeXt, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Configured, Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
+from .ode import NeuralODE, odeint
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
     MaxPool2d, PixelShuffle, PixelUnshuffle, Upsample)
@@ -64,6 +65,8 @@ __all__ = [
     "mc_predict", "MonteCarlo", "Augment",
     # residual blocks
     "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ResidualBlock", "ConvNeXtBlock",
+    # residual blocks without end
+    "NeuralODE", "odeint",
     # recurrent
     "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers
