@@ -30,14 +30,15 @@ from tinygrad_like.training import accuracy, fit, predict, replace_head
 
 from . import cli
 from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
-from .recipes import DATA, MODELS, RECIPES, load_data, load_net
+from .recipes import DATA, MODELS, RECIPES, load_data, load_net, parts_of
 
 LR, HEAD_LR, BODY_LR = 3e-3, 1e-2, 1e-3
 METHODS = {"new head": BLUE, "whole net": ORANGE, "from scratch": MUTED}
 
 
 def fresh(net: dict) -> nn.Module:
-    return MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+    return MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"],
+                                      **parts_of(net))
 
 
 def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable) -> nn.Module:

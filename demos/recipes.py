@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +64,25 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Model:
-    """build(shape, classes, width, depth) makes a net for images (batch, *shape), shape = (channels, height, width).
+    """make(shape, classes, width, depth, **parts) makes a net for images (batch, *shape), shape = (channels, height,
+    width).
 
-    width and depth come from the recipe or the command line; they are None for a net with a fixed size.
+    width and depth come from the recipe or the command line; they are None for a net with a fixed size. parts: what
+    `norm`, `activation` and `dropout` are, if they are not the net's own.
+    norms: those that the net can have, by name; none if it has no choice of parts.
     """
 
     title: str
-    build: Callable[[Shape, int, Any, Any], nn.Module]
+    make: Callable[..., nn.Module]
+    norms: Mapping[str, Callable[[int], nn.Module] | None] = field(default_factory=dict)
+
+    def build(self, shape: Shape, classes: int, width: Any, depth: Any, norm: str | None = None,
+              activation: str | None = None, dropout: float | None = None) -> nn.Module:
+        """The net, with the norm and the activation of these names."""
+        parts: dict[str, Any] = {} if norm is None else {"norm": self.norms[norm]}
+        parts |= {} if activation is None else {"activation": ACTIVATIONS[activation]}
+        parts |= {} if dropout is None else {"dropout": dropout}
+        return self.make(shape, classes, width, depth, **parts)
 
 
 def split_digits(folder: Path | None, split: int) -> Arrays:
@@ -102,36 +114,56 @@ def load_data(name: str, folder: Path | None, split: int = 0) -> Arrays:
     return DATA[name].load(folder, split)
 
 
-def mlp(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
-    return nn.Sequential(nn.Flatten(), nn.MLP([math.prod(shape), *[width] * depth, classes]))
+def mlp(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.MLP([math.prod(shape), *[width] * depth, classes], **parts))
 
 
-def resnet_s(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
-    return nn.Sequential(nn.Flatten(), nn.ResNetS(math.prod(shape), width, depth, classes))
+def resnet_s(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.ResNetS(math.prod(shape), width, depth, classes, **parts))
 
 
-def resnet(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+def resnet(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
     """Three stages of `depth` blocks; the second and third have twice and four times the width."""
-    return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small")
+    return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small",
+                     **parts)
 
 
-def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+def vit(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
     """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
     channels, size, _ = shape
-    return nn.ViT(size, size // (4 if size < 32 else 8), classes, width, depth, width // 16, channels=channels)
+    if "activation" in parts:
+        parts["activation"] = parts["activation"]()
+    return nn.ViT(size, size // (4 if size < 32 else 8), classes, width, depth, width // 16, channels=channels, **parts)
 
+
+def groups(channels: int) -> nn.Module:
+    """A GroupNorm of about 8 channels a group, as far as that divides them."""
+    return nn.GroupNorm(channels // math.gcd(channels, 8), channels)
+
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "elu": nn.ELU, "gelu": nn.GELU, "silu": nn.SiLU,
+    "softplus": nn.Softplus, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid,
+}
+OF_VECTORS = {"none": None, "batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "rms": nn.RMSNorm}
+OF_IMAGES = {"none": None, "batch": nn.BatchNorm2d, "group": groups, "layer": lambda n: nn.GroupNorm(1, n),
+             "instance": lambda n: nn.InstanceNorm2d(n, affine=True)}
+OF_TOKENS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 
 MODELS = {
-    "mlp": Model("MLP", mlp),
-    "resnet_s": Model("ResNet-S", resnet_s),
-    "resnet8": Model("ResNet-8", resnet),
-    "resnet20": Model("ResNet-20", resnet),
-    "vit": Model("ViT", vit),
+    "mlp": Model("MLP", mlp, OF_VECTORS),
+    "resnet_s": Model("ResNet-S", resnet_s, OF_VECTORS),
+    "resnet8": Model("ResNet-8", resnet, OF_IMAGES),
+    "resnet20": Model("ResNet-20", resnet, OF_IMAGES),
+    "vit": Model("ViT", vit, OF_TOKENS),
 }
+NORMS = tuple(dict.fromkeys(name for model in MODELS.values() for name in model.norms))
+PARTS = "norm", "activation", "dropout"  # options that say what a net is made of
 
 # Any option of demos.train may stand in a recipe; what does not is as in COMMON. The recipes of the digits were chosen
 # by accuracy on parts of the training sets that were held out for it.
-COMMON = dict(optimizer="adamw", schedule="one_cycle", weight_decay=0.01, label_smoothing=0.1, augment="none")
+COMMON = dict(optimizer="adamw", schedule="one_cycle", weight_decay=0.01, label_smoothing=0.1, augment="none",
+              norm=None, activation=None, dropout=None)  # None: the model's own
 LEARNING_RATES = {"sgd": 0.05, "adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3}
 RECIPES: dict[tuple[str, str], dict[str, Any]] = {
     ("digits", "mlp"): dict(width=128, depth=2, epochs=60, batch_size=64),
@@ -162,8 +194,8 @@ AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
 
 def save_net(path: Path, model: nn.Module, name: str, data: str, shape: Shape, options: Mapping[str, Any]) -> None:
     """Write the weights, and what is needed to build the net again and to prepare its input as in training."""
-    net = {"model": name, "data": data, "shape": shape, "classes": DATA[data].classes, "width": options.get("width"),
-           "depth": options.get("depth")}
+    net = {"model": name, "data": data, "shape": shape, "classes": DATA[data].classes,
+           **{name: options.get(name) for name in ("width", "depth", *PARTS)}}
     save_weights(model, path, {"net": json.dumps(net)})
 
 
@@ -175,12 +207,18 @@ def load_net(path: Path) -> tuple[nn.Module, dict[str, Any]]:
     try:
         net = json.loads(metadata["net"])
         _check_net(net, path.stat().st_size)
-        model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"])
+        model = MODELS[net["model"]].build(tuple(net["shape"]), len(net["classes"]), net["width"], net["depth"],
+                                           **parts_of(net))
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{path} has a description of its net that makes no sense ({type(error).__name__}: {error}); "
                          "use a file that demos.train has written") from None
     load_weights(model, path)
     return model.eval(), net
+
+
+def parts_of(net: Mapping[str, Any]) -> dict[str, Any]:
+    """What the net is made of, for `build`; files from before there was a choice do not say it."""
+    return {name: net.get(name) for name in PARTS}
 
 
 def _check_net(net: Mapping[str, Any], size: int) -> None:

@@ -24,7 +24,20 @@ from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
 from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
 
 from . import attention, cli, figures
-from .recipes import AUGMENTATIONS, COMMON, DATA, LEARNING_RATES, MODELS, RECIPES, load_data, save_net
+from .recipes import (
+    ACTIVATIONS,
+    AUGMENTATIONS,
+    COMMON,
+    DATA,
+    LEARNING_RATES,
+    MODELS,
+    NORMS,
+    PARTS,
+    RECIPES,
+    load_data,
+    parts_of,
+    save_net,
+)
 
 EPILOG = """\
 defaults that depend on data and model:
@@ -36,6 +49,8 @@ examples:
       both models on the digits: a few seconds once the kernels are compiled
   python -m demos.train --model resnet_s --repeat-splits 0,1,2
       mean held-out accuracy over three splits
+  python -m demos.train --model resnet8 --norm group --activation silu --dropout 0.1
+      a net of other parts
   python -m demos.train --model mlp --data mnist --augment light --early-stop 3
       the data set is downloaded, unless --data-dir has it
   python -m demos.train --model mlp --resume
@@ -50,6 +65,7 @@ examples:
 
 
 VALIDATION = 0.1  # of the training images
+DEFAULT_MODELS = ["mlp", "resnet_s"]
 
 
 @dataclass
@@ -115,7 +131,7 @@ def train(args: argparse.Namespace, name: str, data: Data, split: str) -> Result
     path = run_path(args, name, split)
     manual_seed(args.seed)
     model = MODELS[name].build(data.x_train.shape[1:], len(dataset.classes), options.get("width"),
-                                options.get("depth"))
+                               options.get("depth"), **parts_of(options))
     mix = (MixUp(len(dataset.classes), args.mixup) if args.mixup else
            CutMix(len(dataset.classes), args.cutmix) if args.cutmix else None)
     loader = DataLoader(data.x_train, data.y_train, batch_size=options["batch_size"], shuffle=True, mix=mix,
@@ -180,7 +196,12 @@ def report(args: argparse.Namespace, result: Result, model: nn.Module, data: Dat
 
 def titled(name: str, dataset: Any, options: dict[str, Any]) -> tuple[str, float]:
     """The title of a run's pictures, and the least loss that there can be."""
-    return f"{MODELS[name].title} on {dataset.title}", least_loss(options["label_smoothing"], len(dataset.classes))
+    parts = parts_of(options)
+    made = [f"{parts['norm']} norm".replace("none norm", "no norm")] if parts["norm"] else []
+    made += [parts["activation"]] if parts["activation"] else []
+    made += [f"dropout {parts['dropout']:g}"] if parts["dropout"] else []
+    return (f"{MODELS[name].title}{' with ' * bool(made)}{', '.join(made)} on {dataset.title}",
+            least_loss(options["label_smoothing"], len(dataset.classes)))
 
 
 def run_path(args: argparse.Namespace, name: str, split: str) -> Path:
@@ -256,6 +277,13 @@ def make_parser() -> argparse.ArgumentParser:
                       help="hidden layers of the MLP, blocks of ResNet-S and ViT, blocks in each stage of the ResNet "
                            "(default: below)")
 
+    parts = parser.add_argument_group("what the model is made of (default: its own norm and activation, no dropout)")
+    parts.add_argument("--norm", choices=NORMS, help="of hidden layers; " + "; ".join(
+        f"{name}: {', '.join(model.norms)}" for name, model in MODELS.items() if model.norms))
+    parts.add_argument("--activation", choices=tuple(ACTIVATIONS), help="of hidden layers")
+    parts.add_argument("--dropout", type=cli.number(least=0, below=1), metavar="P",
+                       help="drop each hidden feature, or channel of images, with this probability in training")
+
     _add_training(parser.add_argument_group("how to train it"))
 
     run = parser.add_argument_group("the run")
@@ -324,6 +352,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         cli.refuse("--validation", "nothing is decided by it without --early-stop or --schedule plateau")
     if args.model == "vit" and args.width is not None and args.width % 16:
         cli.refuse("--width", f"must be a multiple of 16, the features of a head, not {args.width}")
+    for model in [args.model] if args.model else DEFAULT_MODELS:
+        for name in PARTS:
+            if getattr(args, name) is not None and not MODELS[model].norms:
+                cli.refuse(f"--{name}", f"{model} is made of parts of its own")
+        if args.norm is not None and args.norm not in MODELS[model].norms:
+            cli.refuse("--norm", f"{model} has {', '.join(MODELS[model].norms)}, not {args.norm}")
     for name in ("width", "depth"):
         if args.model is not None and getattr(args, name) is not None and name not in RECIPES[args.data, args.model]:
             cli.refuse(f"--{name}", f"{args.model} has a size of its own")
@@ -359,7 +393,7 @@ def _seeds(text: str) -> list[int]:
 
 @cli.command(make_parser, parse, ranks=True)
 def main(args: argparse.Namespace) -> list[Result]:
-    names = [args.model] if args.model else ["mlp", "resnet_s"]
+    names = [args.model] if args.model else DEFAULT_MODELS
     runs = [(name, split, str(split) if args.data == "digits" else "")
             for name in names for split in args.repeat_splits or [args.split_seed or 0]]
     paths = [run_path(args, name, split) for name, _, split in runs]

@@ -15,18 +15,21 @@ from .activation import (
     ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, PReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus,
     SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
-from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, reestimate_batch_norm
-from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock
+from .augment import Augment
+from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
+from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from .dropout import DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, MonteCarlo, mc_predict
+from .dropout import (
+    DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict)
 from .embedding import Embedding
-from .linear import Flatten, Identity, Linear, Permute, Unflatten
+from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
-from .models import MLP, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
+from .models import CNN, MLP, AlexNet, ConvNeXt, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
 from .module import Configured, Module, Parameter
-from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
+from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
+from .ode import NeuralODE, odeint
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
     MaxPool2d, PixelShuffle, PixelUnshuffle, Upsample)
@@ -37,7 +40,7 @@ from .state import functional_call
 from .summary import summary
 from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
-    FeedForward, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
+    FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
 
 __all__ = [
     # the base
@@ -45,32 +48,36 @@ __all__ = [
     # containers
     "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
     # layers
-    "Linear", "Identity", "Flatten", "Unflatten", "Permute",
+    "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU",
     # normalisation
-    "LayerNorm", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
-    "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm", "reestimate_batch_norm",
+    "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
+    "InstanceNorm2d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm",
+    "pooled_batch_norm", "reestimate_batch_norm",
     # pooling
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "Upsample", "PixelShuffle", "PixelUnshuffle",
-    # dropout
-    "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "DropConnect", "mc_predict", "MonteCarlo",
+    # dropout, noise, augmentation
+    "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "GaussianNoise", "StochasticDepth", "DropConnect",
+    "mc_predict", "MonteCarlo", "Augment",
     # residual blocks
-    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ConvNeXtBlock",
+    "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ResidualBlock", "ConvNeXtBlock",
+    # residual blocks without end
+    "NeuralODE", "odeint",
     # recurrent
     "RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell",
     # attention and Transformers
-    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "TransformerEncoderLayer",
-    "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "SinusoidalEncoding", "LearnedEncoding",
-    "RotaryEncoding", "sinusoidal_encoding",
+    "Embedding", "MultiheadAttention", "MultiHeadAttention", "KeyValueCache", "FeedForward", "SwiGLUFFN",
+    "TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder",
+    "SinusoidalEncoding", "LearnedEncoding", "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "ResNet", "ResNetS", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
+    "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary", "utils",
 ]

@@ -6,54 +6,78 @@ Convolutions before a batch norm have no bias, because the norm would remove it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tinygrad_like import Tensor
 
 from . import init
-from .activation import GELU, ReLU
+from .activation import GELU, ReLU, make_activation
 from .containers import Sequential
 from .conv import Conv2d
+from .dropout import Dropout2d, StochasticDepth
 from .fusion import activated
-from .linear import Linear, Permute
+from .linear import Identity, Linear, Permute
 from .module import Module, Parameter
-from .norm import BatchNorm2d, LayerNorm, activated_sum
+from .norm import BatchNorm2d, LayerNorm, Norm, activated_sum, make_norm
 
 
-def conv3x3(in_channels: int, out_channels: int, stride: int = 1, groups: int = 1) -> Conv2d:
+def conv3x3(in_channels: int, out_channels: int, stride: int = 1, groups: int = 1, bias: bool = False) -> Conv2d:
     """A 3x3 convolution that keeps the size of the image, or halves it with stride 2."""
-    return Conv2d(in_channels, out_channels, 3, stride, padding=1, groups=groups, bias=False)
+    return Conv2d(in_channels, out_channels, 3, stride, padding=1, groups=groups, bias=bias)
 
 
-def conv1x1(in_channels: int, out_channels: int, stride: int = 1) -> Conv2d:
+def conv1x1(in_channels: int, out_channels: int, stride: int = 1, bias: bool = False) -> Conv2d:
     """A linear map of the channels of each pixel, or of every stride-th pixel."""
-    return Conv2d(in_channels, out_channels, 1, stride, bias=False)
+    return Conv2d(in_channels, out_channels, 1, stride, bias=bias)
 
 
-def shortcut(in_channels: int, out_channels: int, stride: int) -> Sequential | None:
+def shortcut(in_channels: int, out_channels: int, stride: int, norm: Norm = BatchNorm2d) -> Sequential | None:
     """The 1x1 convolution and norm that give x the shape of F(x), or None if it already has that shape."""
     if stride == 1 and in_channels == out_channels:
         return None
-    return Sequential(conv1x1(in_channels, out_channels, stride), BatchNorm2d(out_channels))
+    return Sequential(conv1x1(in_channels, out_channels, stride, norm is None), make_norm("norm", norm, out_channels))
 
 
 class _Block(Module):
-    """A block of a ResNet, which makes it of (in_channels, channels, stride, groups, base_width)."""
+    """A block of a ResNet, which makes it of the arguments below.
+
+    norm: makes a norm from a number of channels, as nn.BatchNorm2d and lambda n: nn.GroupNorm(4, n) do; None for none,
+        then convolutions have a bias. activation: makes an activation, as nn.ReLU does.
+    dropout: with this probability each channel of the last convolution's input is dropped (Zagoruyko and Komodakis,
+        Wide residual networks, 2016; whole channels, see 002).
+    """
 
     expansion = 1  # channels of the result / channels
     preactivation = False
-    last: str  # the layer that makes F(x) = 0 when its parameters are 0
+    last: tuple[str, ...]  # layers of which the first that has parameters makes F(x) = 0 when these are 0
     downsample: Module | None
 
-    def _refuse_groups(self, groups: int, base_width: int) -> None:
-        if groups != 1 or base_width != 64:
-            raise ValueError(f"{type(self).__name__}: has no groups, got groups={groups} and base_width={base_width}; "
-                             "use Bottleneck")
+    def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64,
+                 norm: Norm = BatchNorm2d, activation: Callable[[], Module] = ReLU, dropout: float = 0.0):
+        who = type(self).__name__
+        if type(self) is not Bottleneck and (groups != 1 or base_width != 64):
+            raise ValueError(f"{who}: has no groups, got groups={groups} and base_width={base_width}; use Bottleneck")
+        self._make(in_channels, channels, stride, lambda n: make_norm(who, norm, n), norm is None,
+                   channels * base_width // 64 * groups, groups)
+        self.relu = make_activation(who, activation)  # torchvision's name
+        self.dropout = Dropout2d(dropout) if dropout else Identity()
+        self.downsample = self._shortcut(in_channels, channels, stride, norm)
+
+    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
+              groups: int) -> None:
+        """Set the layers of F. width: the channels of a grouped convolution."""
+        raise NotImplementedError
+
+    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
+        return shortcut(inputs, self.expansion * channels, stride, norm)
 
     def _skip(self, x: Tensor) -> Tensor:
         return x if self.downsample is None else self.downsample(x)
 
     def zero_init(self) -> None:
         """Begin with F(x) = 0."""
-        for parameter in getattr(self, self.last).parameters():
+        found = next(parameters for name in self.last if (parameters := list(getattr(self, name).parameters())))
+        for parameter in found:
             init.zeros_(parameter)
 
 
@@ -64,18 +88,37 @@ class BasicBlock(_Block):
     (He et al., Deep residual learning for image recognition, 2016)
     """
 
-    last = "bn2"
+    last = "bn2", "conv2"
 
-    def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
-        self._refuse_groups(groups, base_width)
-        self.conv1, self.bn1 = conv3x3(in_channels, channels, stride), BatchNorm2d(channels)
-        self.conv2, self.bn2 = conv3x3(channels, channels), BatchNorm2d(channels)
-        self.relu = ReLU()
-        self.downsample = shortcut(in_channels, channels, stride)
+    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
+              groups: int) -> None:
+        self.conv1, self.bn1 = conv3x3(inputs, channels, stride, bias=bias), norm(channels)
+        self.conv2, self.bn2 = conv3x3(channels, channels, bias=bias), norm(channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = activated(self.bn1, self.relu, self.conv1(x))
+        y = self.dropout(activated(self.bn1, self.relu, self.conv1(x)))
         return activated_sum(self.bn2, self.relu, self.conv2(y), self._skip(x))
+
+
+class ResidualBlock(BasicBlock):
+    """y = bn(conv3x3(relu(bn(conv3x3(x))))) + x: as BasicBlock, without an activation after the sum (002).
+
+    With one, y could not be below 0, and a stack of blocks could only raise what is not 0. Where the shape changes, the
+    skip is a 1x1 convolution alone. channels: by default in_channels.
+    """
+
+    def __init__(self, in_channels: int, channels: int | None = None, stride: int = 1, groups: int = 1,
+                 base_width: int = 64, norm: Norm = BatchNorm2d, activation: Callable[[], Module] = ReLU,
+                 dropout: float = 0.0):
+        super().__init__(in_channels, in_channels if channels is None else channels, stride, groups, base_width, norm,
+                         activation, dropout)
+
+    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
+        return None if stride == 1 and inputs == channels else conv1x1(inputs, channels, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.dropout(activated(self.bn1, self.relu, self.conv1(x)))
+        return self.bn2(self.conv2(y)) + self._skip(x)
 
 
 class Bottleneck(_Block):
@@ -88,19 +131,17 @@ class Bottleneck(_Block):
     """
 
     expansion = 4
-    last = "bn3"
+    last = "bn3", "conv3"
 
-    def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
-        width = channels * base_width // 64 * groups
-        self.conv1, self.bn1 = conv1x1(in_channels, width), BatchNorm2d(width)
-        self.conv2, self.bn2 = conv3x3(width, width, stride, groups), BatchNorm2d(width)
-        self.conv3, self.bn3 = conv1x1(width, 4 * channels), BatchNorm2d(4 * channels)
-        self.relu = ReLU()
-        self.downsample = shortcut(in_channels, 4 * channels, stride)
+    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
+              groups: int) -> None:
+        self.conv1, self.bn1 = conv1x1(inputs, width, bias=bias), norm(width)
+        self.conv2, self.bn2 = conv3x3(width, width, stride, groups, bias), norm(width)
+        self.conv3, self.bn3 = conv1x1(width, 4 * channels, bias=bias), norm(4 * channels)
 
     def forward(self, x: Tensor) -> Tensor:
         y = activated(self.bn1, self.relu, self.conv1(x))
-        y = activated(self.bn2, self.relu, self.conv2(y))
+        y = self.dropout(activated(self.bn2, self.relu, self.conv2(y)))
         return activated_sum(self.bn3, self.relu, self.conv3(y), self._skip(x))
 
 
@@ -113,18 +154,19 @@ class PreActBlock(_Block):
     """
 
     preactivation = True
-    last = "conv2"
+    last = ("conv2",)
 
-    def __init__(self, in_channels: int, channels: int, stride: int = 1, groups: int = 1, base_width: int = 64):
-        self._refuse_groups(groups, base_width)
-        self.bn1, self.conv1 = BatchNorm2d(in_channels), conv3x3(in_channels, channels, stride)
-        self.bn2, self.conv2 = BatchNorm2d(channels), conv3x3(channels, channels)
-        self.relu = ReLU()
-        self.downsample = None if stride == 1 and in_channels == channels else conv1x1(in_channels, channels, stride)
+    def _make(self, inputs: int, channels: int, stride: int, norm: Callable[[int], Module], bias: bool, width: int,
+              groups: int) -> None:
+        self.bn1, self.conv1 = norm(inputs), conv3x3(inputs, channels, stride, bias=bias)
+        self.bn2, self.conv2 = norm(channels), conv3x3(channels, channels, bias=bias)
+
+    def _shortcut(self, inputs: int, channels: int, stride: int, norm: Norm) -> Module | None:
+        return None if stride == 1 and inputs == channels else conv1x1(inputs, channels, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         z = activated(self.bn1, self.relu, x)
-        y = self.conv2(activated(self.bn2, self.relu, self.conv1(z)))
+        y = self.conv2(self.dropout(activated(self.bn2, self.relu, self.conv1(z))))
         return y + (x if self.downsample is None else self.downsample(z))
 
 
@@ -133,10 +175,11 @@ class ConvNeXtBlock(Module):
 
     x, y: (batch, channels, height, width). Norm and Linear layers work on each pixel, channels last.
     layer_scale: (channels, 1, 1), learned and small at first: the block starts close to the identity.
+    stochastic_depth_prob: the probability with which an example skips F in training, see StochasticDepth.
     (Liu et al., A ConvNet for the 2020s, 2022; names as in torchvision)
     """
 
-    def __init__(self, channels: int, layer_scale: float = 1e-6):
+    def __init__(self, channels: int, layer_scale: float = 1e-6, stochastic_depth_prob: float = 0.0):
         self.block = Sequential(
             Conv2d(channels, channels, 7, padding=3, groups=channels),
             Permute((0, 2, 3, 1)),
@@ -146,6 +189,7 @@ class ConvNeXtBlock(Module):
             Linear(4 * channels, channels),
             Permute((0, 3, 1, 2)))  # fmt: skip
         self.layer_scale = Parameter(Tensor.full((channels, 1, 1), layer_scale))
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.layer_scale * self.block(x)
+        return x + self.stochastic_depth(self.layer_scale * self.block(x))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, no_grad, ops, random
 from tinygrad_like.ops.dropout import check_probability
 
+from .activation import ReLU, make_activation
 from .linear import Linear
 from .module import Configured, Module, modes_restored
 
@@ -48,10 +50,51 @@ class Dropout2d(_Dropout):
     op = staticmethod(ops.dropout2d)
 
 
+class StochasticDepth(_Dropout):
+    """In training each example is 0 with probability p, else x / (1 - p); in evaluation y = x.
+
+    At the end of a residual branch it lets every example skip that block now and then: training runs through many
+    shallower networks (002's paths). x: (batch, ...). mode: "row", or "batch" to draw once for all examples.
+    (Huang et al., Deep networks with stochastic depth, 2016; arguments as in torchvision)
+    """
+
+    def __init__(self, p: float, mode: str = "row"):
+        super().__init__(p)
+        if mode not in ("row", "batch"):
+            raise ValueError(f"StochasticDepth: mode must be 'row' or 'batch', got {mode!r}")
+        self.mode = mode
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return x
+        shape = (len(x) if self.mode == "row" else 1, *(1,) * (x.ndim - 1))
+        return x * ops.dropout(Tensor.ones(*shape, dtype=x.dtype), self.p)
+
+
 class GaussianDropout(_Dropout):
     """In training y = x n, with normal noise n of mean 1 and variance p / (1 - p), 0 <= p < 1; else y = x."""
 
     op = staticmethod(ops.gaussian_dropout)
+
+
+class GaussianNoise(Configured):
+    """In training y = x + std n, with standard normal noise n for each number; in evaluation y = x (002).
+
+    Small noise in the activations makes each unit robust to that of the others; at the input it is the augmentation
+    x' = x + e of 002. Raises ValueError for a negative std.
+    """
+
+    drops = True
+
+    def __init__(self, std: float = 0.1):
+        if not 0 <= std < math.inf:
+            raise ValueError(f"GaussianNoise: std must be a number of at least 0, got {std}")
+        self.std = std
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.std == 0:
+            return x
+        return x + random.drawn(lambda: x.dtype.type(self.std) * random.normal(x.shape, x.dtype))
 
 
 class DropConnect(Linear):
@@ -59,17 +102,48 @@ class DropConnect(Linear):
 
     x: (..., in_features) -> y: (..., out_features). A whole batch sees the same M. It is scaled as dropout is, so that
     E[y] is the same as in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
+
+    activation: makes a layer a, as nn.ReLU does, so that the result is a(y). Then evaluation gives not a(E[y]) but, by
+        moment matching, E[a(u)], where u is normal with y's mean and variance, see `moments`: for a ReLU in closed
+        form, m Phi(m / s) + s phi(m / s); for others by Gauss-Hermite quadrature at 20 points.
     """
 
     drops = True
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, p: float = 0.5):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, p: float = 0.5,
+                 activation: Callable[[], Module] | None = None):
         check_probability("DropConnect", p)
         super().__init__(in_features, out_features, bias)
         self.p = p
+        self.activation = None if activation is None else make_activation("DropConnect", activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        return ops.linear(x, ops.dropout(self.weight, self.p, self.training), self.bias)
+        if self.activation is None:
+            return ops.linear(x, ops.dropout(self.weight, self.p, self.training), self.bias)
+        if self.training:
+            return self.activation(ops.linear(x, ops.dropout(self.weight, self.p), self.bias))
+        return self._expected(*self.moments(x))
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean x W^T + b and variance p / (1 - p) x^2 (W^2)^T of y over all masks; as a sum of many terms y is nearly
+        normal. Raises ValueError for p = 1."""
+        if self.p == 1:
+            raise ValueError("DropConnect: with p=1 there are no weights left, and no variance p / (1 - p)")
+        variance = ops.linear(x * x, self.weight * self.weight) * (self.p / (1 - self.p))
+        return ops.linear(x, self.weight, self.bias), variance
+
+    def _expected(self, mean: Tensor, variance: Tensor) -> Tensor:
+        """E[activation(u)] for normal u."""
+        assert self.activation is not None
+        tiny = float(np.finfo(mean.dtype).tiny) ** 0.5  # the root has no derivative at 0, where x is 0
+        std = ops.sqrt(variance + tiny)
+        if type(self.activation) is ReLU:
+            z = mean / std
+            density = ops.exp(z * z * -0.5) * (2 * math.pi) ** -0.5
+            return mean * (ops.erf(z * 0.5**0.5) + 1) * 0.5 + std * density
+        points, weights = np.polynomial.hermite_e.hermegauss(20)
+        values = [self.activation(mean + std * float(t)) * float(w) for t, w in zip(points, weights, strict=True)]
+        return sum(values[1:], values[0]) * (2 * math.pi) ** -0.5
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, p={self.p}"

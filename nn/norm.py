@@ -6,7 +6,7 @@ at one example at a time. BatchNorm looks at the whole batch, so it behaves diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,19 @@ from tinygrad_like.ops import normalization
 
 from . import init
 from .fusion import activated_chain, chains, fuses, with_relu
-from .module import Module, Parameter, check_positive
+from .linear import Identity
+from .module import Module, Parameter, check_positive, described
+
+Norm = Callable[[int], Module] | None  # makes a norm from a number of features or channels; None stands for no norm
+
+
+def make_norm(who: str, norm: Norm, features: int) -> Module:
+    """The layer that `norm(features)` makes, or an Identity. Raises TypeError, in the name of `who`, if it is none."""
+    made = Identity() if norm is None else None if isinstance(norm, Module) or not callable(norm) else norm(features)
+    if not isinstance(made, Module):
+        raise TypeError(f"{who}: norm must make a Module from a number of channels, as nn.LayerNorm and "
+                        f"lambda n: nn.GroupNorm(4, n) do, or be None; got {described(norm)}")
+    return made
 
 
 class _Norm(Module):
@@ -69,6 +81,19 @@ class LayerNorm(_TrailingNorm):
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.layer_norm(x, self.weight, self.bias, normalized_shape=self.normalized_shape, eps=self.eps)
+
+
+class LayerNorm2d(LayerNorm):
+    """LayerNorm of each pixel of images over its channels: variant B of 002, with the channels first.
+
+    x: (batch, normalized_shape, height, width) -> same shape. Names as in torchvision.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim != 4 or x.shape[1:2] != self.normalized_shape:
+            raise ValueError(f"LayerNorm2d: expected (batch, {self.normalized_shape[0]}, height, width), got shape "
+                             f"{x.shape}")
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
 class RMSNorm(_TrailingNorm):
@@ -177,8 +202,39 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
 
 
 class BatchNorm(_ChannelNorm):
-    def forward(self, x: Tensor) -> Tensor:
-        return self._run(ops.batch_norm, x)
+    pool: Any = None  # of `nn.pooled_batch_norm`
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self._run(ops.batch_norm, x) if mask is None else self._masked(x, mask)
+
+    def _masked(self, x: Tensor, mask: Tensor) -> Tensor:
+        """As forward, for what the mask says is there; 0 elsewhere."""
+        self._check_input(x)
+        shape = x.shape[:1] + x.shape[2:]
+        if getattr(mask, "dtype", None) != np.bool_ or mask.shape != shape:
+            raise ValueError(f"{type(self).__name__}: the mask must be a bool Tensor of shape {shape}, True where the "
+                             f"input of shape {x.shape} counts; got {getattr(mask, 'dtype', type(mask).__name__)} of "
+                             f"shape {getattr(mask, 'shape', ())}")
+        seen = mask.unsqueeze(1)
+        if not self._uses_batch:
+            y = ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
+            return ops.where(seen, y, 0.0)
+        if mode.tape is not None:
+            mode.tape.refuse("a mask in a BatchNorm, whose values count the numbers", "call it outside")
+        count = int(np.count_nonzero(mask._data))
+        if count < 2:
+            raise ValueError(f"{type(self).__name__}: expected more than 1 value per channel to take statistics of, "
+                             f"but the mask leaves {count}")
+        over = (0, *range(2, x.ndim))
+        mean = ops.where(seen, x, 0.0).sum(axis=over, keepdim=True) / count
+        centred = ops.where(seen, x - mean, 0.0)
+        var = (centred * centred).sum(axis=over, keepdim=True) / count
+        y = centred * ops.rsqrt(var + self.eps)
+        for parameter, combine in ((self.weight, ops.mul), (self.bias, ops.add)):
+            y = y if parameter is None else combine(y, parameter.reshape(1, -1, *[1] * (x.ndim - 2)))
+        if self.running_mean is not None and self.training:
+            self._track(mean._data.ravel(), var._data.ravel(), count)
+        return ops.where(seen, y, 0.0)
 
     def rectified(self, x: Tensor, *skip: Tensor) -> Tensor:
         """max(self(x) + skip, 0), or max(self(x), 0) without a skip, in one op and without hooks."""
@@ -190,6 +246,8 @@ class BatchNorm(_ChannelNorm):
         self._check_input(x)
         if not self._uses_batch:
             return op(x, self.weight, self.bias, self.running_mean, self.running_var, *skip, eps=self.eps)
+        if self.pool is not None:
+            return op(x, *self.pool.affine(self, x), None, None, *skip, eps=self.eps)
         if self.running_mean is None or not self.training:
             return op(x, self.weight, self.bias, None, None, *skip, eps=self.eps)
         stats = np.empty((2, self.num_features))
@@ -213,6 +271,10 @@ class BatchNorm1d(BatchNorm):
     A bias of the Linear or convolution before it has no effect and may be left out (002; 003). A layer frozen by
     `nn.freeze_batch_norm` uses its running statistics in training too. `nn.reestimate_batch_norm` computes the
     statistics of a whole data set; `nn.fold_batch_norm` folds the norm into the layer before it.
+    `nn.pooled_batch_norm` pools the statistics of several micro-batches.
+
+    bn(x, mask): statistics only of what counts, for sequences that are padded (003). mask: bool, (batch,) or (batch,
+    length), True where x counts, unlike a key_padding_mask. The result is 0 elsewhere, and no gradient goes there.
 
     Raises ValueError for one value per channel in training, and for a wrong number of axes or channels.
     """

@@ -7,11 +7,12 @@ from typing import Any
 
 from tinygrad_like import Tensor, ops
 
-from . import init
 from .activation import ReLU, make_activation
+from .dropout import Dropout
 from .fusion import activated, chains, fuses, max_products, plain
 from .linear import Linear, intact
-from .module import Module
+from .module import Module, Parameter
+from .norm import Norm, make_norm
 
 
 class Residual(Module):
@@ -61,44 +62,50 @@ class Res(Module):
 
     activation: makes the layer sigma, as nn.ReLU does.
     scale: of the branch, see Residual.
-    zero_init: start with MM_1 = 0, so as the identity (003). Raises ValueError if sigma(0) is not 0, since it would not
-        be the identity, or if sigma'(0) is 0, as for ReLU, since no gradient would ever reach MM_1.
+    zero_init: start as the identity (003): with MM_1 = 0. Where sigma(0) is not 0, or sigma'(0) is 0, as for ReLU, so
+        that no gradient would ever reach MM_1, the branch is multiplied by a learned `gain` instead, which is 0 at
+        first (Bachlechner et al., ReZero is all you need, 2020).
+    small_init: start with the parameters of MM_1 multiplied by this, such as 0.1: near the identity (004).
+    norm: makes a norm of the branch's input, as nn.LayerNorm does: z + F(norm(z)) (003).
+    dropout: the probability with which each number of the branch is dropped in training (003).
     """
 
     def __init__(self, features: int, activation: Callable[[], Module] = ReLU, scale: float = 1.0,
-                 zero_init: bool = False):
+                 zero_init: bool = False, norm: Norm = None, dropout: float = 0.0, small_init: float = 1.0):
         self.mm2 = Linear(features, features)
         self.mm1 = Linear(features, features)
         self.activation = make_activation("Res", activation)
+        self.norm = None if norm is None else make_norm("Res", norm, features)
+        self.dropout = Dropout(dropout) if dropout else None
         self.scale = scale
-        if zero_init:
-            self._zero_init()
+        self.gain = Parameter(Tensor.zeros(1)) if zero_init and not self._starts() else None
+        factor = 0 if zero_init and self.gain is None else small_init
+        for parameter in self.mm1.parameters() if factor != 1 else ():
+            parameter.assign(parameter.data * parameter.dtype.type(factor))
 
-    def _zero_init(self) -> None:
+    def _starts(self) -> bool:
+        """Whether the block is the identity, and can learn, with MM_1 = 0."""
         x = Tensor([0.0], requires_grad=True)
         y = self.activation(x)
-        slope, = y.sum().gradient(x)
-        name = type(self.activation).__name__
-        if y.item() != 0:
-            raise ValueError(f"Res: zero_init gives the identity only if activation(0) = 0, but {name}(0) = "
-                             f"{y.item():g}; use GELU, SiLU or Tanh")
-        if slope.item() == 0:
-            raise ValueError(f"Res: with zero_init the block could not learn, since {name} has slope 0 at 0; "
-                             "use GELU, SiLU or Tanh")
-        for parameter in self.mm1.parameters():
-            init.zeros_(parameter)
+        return y.item() == 0 != y.sum().gradient(x)[0].item()
 
     def forward(self, z: Tensor) -> Tensor:
         params = self._params()
         if params:
             return ops.res_relu(z, *params)
-        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, z))
+        update = z if self.norm is None else self.norm(z)
+        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, update))
+        if self.dropout is not None:
+            update = self.dropout(update)
+        if self.gain is not None:
+            update = update * self.gain
         return z + (update if self.scale == 1 else update * self.scale)
 
     def _params(self) -> tuple:
-        """What `ops.res_relu` takes for this block; empty if the op computes something else, or a hook watches."""
+        """What `ops.res_relu` takes for this block; empty if it computes something else, or a hook watches."""
         inner, outer = self.mm2, self.mm1
-        if (type(inner) is Linear is type(outer) and self.scale == 1 and intact() and fuses(inner, self.activation)
+        if (type(inner) is Linear is type(outer) and self.scale == 1 and self.norm is None is self.gain
+                and self.dropout is None and intact() and fuses(inner, self.activation)
                 and fuses(outer, self.activation)):
             return inner.weight, inner.bias, outer.weight, outer.bias
         return ()

@@ -56,6 +56,23 @@ class FeedForward(_FeedForward):
         return self.feed_forward(x)
 
 
+class SwiGLUFFN(Module):
+    """FFN(x) = (silu(x W_gate^T) * x W_up^T) W_down^T at each position (003): x (..., dim) -> (..., dim).
+
+    gate.weight, up.weight: (hidden, dim); down.weight: (dim, hidden): 003's names, and those of Llama's files without
+    `_proj`. FeedForward(activation="swiglu") is the same with gate and up as one product.
+    hidden: by default 8/3 dim, which makes 8 dim^2 weights, as many as an FFN without a gate has.
+    """
+
+    def __init__(self, dim: int, hidden: int | None = None, bias: bool = False):
+        hidden = 8 * dim // 3 if hidden is None else hidden
+        self.gate, self.up = Linear(dim, hidden, bias), Linear(dim, hidden, bias)
+        self.down = Linear(hidden, dim, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(ops.silu(self.gate(x)) * self.up(x))
+
+
 class _Layer(_FeedForward):
     """Residual blocks: one for each attention, then the FFN."""
 

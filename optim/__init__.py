@@ -9,16 +9,17 @@ from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
-from .penalty import decay_groups, elastic_penalty, l1_penalty, l2_penalty
+from .penalty import decay_groups, elastic_penalty, group_penalty, l1_penalty, l2_penalty
 from .rmsprop import RMSProp
-from .sgd import SGD
+from .sgd import SGD, SGDW
 
 RMSprop = RMSProp  # PyTorch's spelling
 
 __all__ = [
-    "Adadelta", "Adagrad", "Adam", "AdamW", "EMA", "LBFGS", "Optimizer", "RMSProp", "RMSprop", "SGD", "clip_grad_norm",
-    "clip_grad_value", "decay_groups", "elastic_penalty", "l1_penalty", "l2_penalty", "lr_scheduler", "schedule",
+    "Adadelta", "Adagrad", "Adam", "AdamW", "EMA", "LBFGS", "Optimizer", "RMSProp", "RMSprop", "SGD", "SGDW",
+    "clip_grad_norm", "clip_grad_value", "decay_groups", "elastic_penalty", "group_penalty", "l1_penalty", "l2_penalty",
+    "lr_scheduler", "schedule",
 ]
 
-for _class in (Adadelta, Adagrad, Adam, AdamW, LBFGS, RMSProp, SGD):  # what has no effect here, as fused=, is taken
+for _class in (Adadelta, Adagrad, Adam, AdamW, LBFGS, RMSProp, SGD, SGDW):  # what has no effect, as fused=, is taken
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]

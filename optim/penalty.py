@@ -8,8 +8,8 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
-UNDECAYED = {"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "SyncBatchNorm", "InstanceNorm1d",
-             "InstanceNorm2d", "Embedding", "LearnedEncoding"}
+UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "SyncBatchNorm",
+             "InstanceNorm1d", "InstanceNorm2d", "Embedding", "LearnedEncoding"}
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:
@@ -30,6 +30,23 @@ def elastic_penalty(parameters: Iterable[Tensor], l1: float, l2: float) -> Tenso
     """l1 sum |w| + l2 sum w^2, the elastic net. Source: Zou and Hastie 2005."""
     parameters = list(parameters)
     return l1 * l1_penalty(parameters) + l2 * l2_penalty(parameters)
+
+
+def group_penalty(parameters: Iterable[Tensor], dim: int = 0) -> Tensor:
+    """sum over groups of sqrt(group size) |group|_2, the group lasso, which makes whole groups 0 (002).
+
+    A group is what one index along axis `dim` selects: with 0 the weights of an output, with 1 those that leave an
+    input, so that a unit can be removed. At a group that is 0 the subgradient 0 is taken. Raises ValueError for a
+    parameter without that axis. (Yuan and Lin 2006; Scardapane et al. 2017)
+    """
+    def groups(w: Tensor) -> Tensor:
+        if not -w.ndim <= dim < w.ndim:
+            raise ValueError(f"group_penalty: a parameter of shape {w.shape} has no axis {dim}; leave biases out")
+        others = tuple(i for i in range(w.ndim) if i != dim % w.ndim)
+        size = w.size // max(1, w.shape[dim])
+        return ops.sqrt((w * w).sum(axis=others)).sum() * size**0.5
+
+    return _total("group_penalty", parameters, groups)
 
 
 def decay_groups(model: Any, weight_decay: float, skip: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ class SGD(Optimizer):
 
     state_names = ("momentum_buffer",)
     kernel = "sgd"
+    decoupled = False
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, maximize: bool = False):
@@ -34,12 +35,17 @@ class SGD(Optimizer):
     def update(self, x, g, state, lr, group):
         (x, g, b), (lr, momentum, fresh, decay, nesterov, sign) = self.arguments(x, g, state, lr, group)
         g = sign * g
+        keep = 1.0
+        if self.decoupled:
+            decay, keep = 0.0, 1.0 - lr * decay
         if decay:
             g = g + decay * x
         if momentum:
             b *= momentum
             b += fresh * g
             g = g + momentum * b if nesterov else b
+        if keep != 1:
+            x *= keep
         x -= lr * g
 
     def arguments(self, x, g, state, lr, group):
@@ -50,3 +56,19 @@ class SGD(Optimizer):
             b = state["momentum_buffer"]
         sign = -1.0 if group["maximize"] else 1.0
         return (x, g, b), (lr, momentum, fresh, group["weight_decay"], group["nesterov"], sign)
+
+
+class SGDW(SGD):
+    """SGD with decoupled weight decay: the momentum sees only the gradient (002's generalised weight decay).
+
+        x <- x - lr weight_decay x - lr b        with b as in SGD, of g alone
+
+    Without momentum it is SGD. Source: Loshchilov and Hutter 2019, scaled by the learning rate as in AdamW.
+    """
+
+    kernel = ""  # which does not know it
+    decoupled = True
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,
+                 dampening: float = 0.0, weight_decay: float = 1e-2, nesterov: bool = False, maximize: bool = False):
+        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize)

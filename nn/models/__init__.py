@@ -1,5 +1,7 @@
 """Models made of the layers of `nn`."""
 
+from .cnn import CNN, AlexNet
+from .convnext import ConvNeXt, convnext_small, convnext_tiny
 from .language_model import LanguageModel
 from .mlp import MLP
 from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
@@ -8,6 +10,7 @@ from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 
 __all__ = [
-    "LanguageModel", "MLP", "ResNet", "ResNetS", "Seq2Seq", "Transformer", "ViT", "resnet8", "resnet18", "resnet20",
-    "resnet34", "resnet50", "resnet56", "resnext50_32x4d",
+    "CNN", "AlexNet", "ConvNeXt", "LanguageModel", "MLP", "ResNet", "ResNetS", "Seq2Seq", "Transformer", "ViT",
+    "convnext_small", "convnext_tiny", "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56",
+    "resnext50_32x4d",
 ]

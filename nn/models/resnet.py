@@ -5,33 +5,37 @@ Names in the state_dict are torchvision's, so that its weights load here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad_like import Tensor
 
 from .. import init
-from ..activation import ReLU
+from ..activation import ReLU, make_activation
 from ..blocks import BasicBlock, Bottleneck, conv3x3
 from ..containers import Sequential
 from ..conv import Conv2d
 from ..fusion import activated
 from ..linear import Identity, Linear
 from ..module import Module
-from ..norm import BatchNorm2d
+from ..norm import BatchNorm2d, Norm, make_norm
 from ..pool import AdaptiveAvgPool2d, MaxPool2d
 
 
 class ResNet(Module):
     """x: (batch, in_channels, height, width) -> logits (batch, num_classes).
 
-    block: BasicBlock, Bottleneck or PreActBlock.
+    block: BasicBlock, Bottleneck, PreActBlock or ResidualBlock.
     layers: the number of blocks in each stage; every stage but the first halves the image with its first block.
     widths: `channels` of the blocks of each stage.
     stem: "large", a 7x7 convolution with stride 2 and a max-pool with stride 2, for images of 224x224; "small", a 3x3
         convolution, for 32x32 and less.
     groups, width_per_group: of Bottleneck; 32 and 4 make a ResNeXt.
     zero_init_residual: every block starts as its skip, with weight 0 in its last norm (Goyal et al. 2017).
+    norm: makes each norm from a number of channels, as nn.BatchNorm2d, nn.InstanceNorm2d and
+        lambda n: nn.GroupNorm(4, n) do; without one (None) convolutions have a bias.
+    activation: makes each activation, as nn.ReLU does.
+    dropout: with this probability, in training, a channel is dropped before the last convolution of each block.
 
     Convolutions start from He et al.'s normal distribution with fan_out. With PreActBlock the norm bn1 follows the last
     block instead of conv1. Raises ValueError for another stem, and if layers and widths differ in length.
@@ -39,7 +43,8 @@ class ResNet(Module):
 
     def __init__(self, block: type[Module], layers: Sequence[int], widths: Sequence[int] = (64, 128, 256, 512),
                  num_classes: int = 1000, in_channels: int = 3, stem: str = "large", groups: int = 1,
-                 width_per_group: int = 64, zero_init_residual: bool = False):
+                 width_per_group: int = 64, zero_init_residual: bool = False, norm: Norm = BatchNorm2d,
+                 activation: Callable[[], Module] = ReLU, dropout: float = 0.0):
         if stem not in ("small", "large"):
             raise ValueError(f'ResNet: stem must be "small" or "large", got {stem!r}')
         if len(layers) != len(widths) or not layers or min(layers) < 1:
@@ -48,15 +53,16 @@ class ResNet(Module):
         kind: Any = block
         channels = [widths[0], *(width * kind.expansion for width in widths)]
         self.preactivation = kind.preactivation
-        self.conv1 = (Conv2d(in_channels, channels[0], 7, 2, padding=3, bias=False) if stem == "large"
-                      else conv3x3(in_channels, channels[0]))
-        self.bn1 = BatchNorm2d(channels[-1 if self.preactivation else 0])
-        self.relu = ReLU()
+        bias, options = norm is None, (groups, width_per_group, norm, activation, dropout)
+        self.conv1 = (Conv2d(in_channels, channels[0], 7, 2, padding=3, bias=bias) if stem == "large"
+                      else conv3x3(in_channels, channels[0], bias=bias))
+        self.bn1 = make_norm("ResNet", norm, channels[-1 if self.preactivation else 0])
+        self.relu = make_activation("ResNet", activation)
         self.maxpool = MaxPool2d(3, 2, 1) if stem == "large" else Identity()
         self.stages = tuple(f"layer{i}" for i in range(1, len(layers) + 1))
         for i, (name, count, width) in enumerate(zip(self.stages, layers, widths, strict=True)):
-            first = kind(channels[i], width, 1 if i == 0 else 2, groups, width_per_group)
-            others = [kind(channels[i + 1], width, 1, groups, width_per_group) for _ in range(count - 1)]
+            first = kind(channels[i], width, 1 if i == 0 else 2, *options)
+            others = [kind(channels[i + 1], width, 1, *options) for _ in range(count - 1)]
             setattr(self, name, Sequential(first, *others))
         self.avgpool = AdaptiveAvgPool2d(1)
         self.fc = Linear(channels[-1], num_classes)

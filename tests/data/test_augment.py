@@ -57,7 +57,7 @@ def test_any_number_of_images_and_any_memory_order(transform):
     assert np.array_equal(*(transform(x, np.random.default_rng(0)) for x in (IMAGES, turned)))
 
 
-@pytest.mark.parametrize("transform", ALL[:-1], ids=repr)
+@pytest.mark.parametrize("transform", [t for t in ALL[:-1] if not isinstance(t, GaussianNoise)], ids=repr)
 def test_images_are_required(transform):
     with pytest.raises(ValueError, match=rf"{type(transform).__name__}: images must be an array .* got \(8, 8\)"):
         transform(np.zeros((8, 8), np.float32))

@@ -34,6 +34,17 @@ def test_a_net_of_any_size_comes_back(tmp_path, name, width, depth):
     assert np.array_equal(loaded(x).numpy(), model(x).numpy()) and net["width"] == width
 
 
+@pytest.mark.parametrize("name, norm", [(name, norm) for name, model in MODELS.items() for norm in model.norms])
+def test_a_net_of_other_parts_comes_back(tmp_path, name, norm):
+    parts = {"norm": norm, "activation": "silu", "dropout": 0.25}
+    model = MODELS[name].build((1, 8, 8), 10, 16, 1, **parts)
+    assert any(type(m).__name__.startswith("Dropout") and m.p == 0.25 for m in model.modules())
+    recipes.save_net(tmp_path / "n", model, name, "digits", (1, 8, 8), {"width": 16, "depth": 1, **parts})
+    loaded, net = load_net(tmp_path / "n")
+    x = Tensor.randn(2, 1, 8, 8)
+    assert np.array_equal(loaded(x).numpy(), model.eval()(x).numpy()) and net["norm"] == norm
+
+
 @pytest.mark.parametrize("net", [
     "", "[]", "null", "3", "{}", "[" * 100_000, "NaN", {"model": "unknown"}, {"model": ["mlp"]}, {"model": None},
     {"shape": []}, {"shape": [1, 8]}, {"shape": 3}, {"shape": [1, 8, -8]}, {"shape": [1, 8, 8.0]}, {"shape": None},
@@ -41,6 +52,8 @@ def test_a_net_of_any_size_comes_back(tmp_path, name, width, depth):
     {"width": 1.5}, {"width": 4096}, {"width": 10**30}, {"depth": 4096}, {"depth": [2]}, {"width": 10**5, "depth": 1},
     {"model": "vit", "width": 8}, {"model": "vit", "shape": [1, 0, 8]}, {"model": "resnet8", "width": 1000},
     {"model": "resnet_s", "depth": 1000}, {"width": 4000, "depth": 1},
+    {"norm": "unknown"}, {"norm": ["batch"]}, {"activation": "unknown"}, {"dropout": 2}, {"dropout": "0.1"},
+    {"model": "resnet8", "norm": "rms"},
 ], ids=str)
 def test_a_description_that_makes_no_sense_is_refused(tmp_path, net):
     save(tmp_path / "n", net)

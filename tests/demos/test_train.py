@@ -302,6 +302,21 @@ def test_a_model_may_have_a_size_of_its_own(monkeypatch, tmp_path, capsys, no_pi
     with pytest.raises(SystemExit):
         train.main(["--model", "conv", "--data", "mnist"])
     assert "no recipe for conv on mnist" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        train.main(["--model", "conv", "--dropout", "0.1"])
+    assert "argument --dropout: conv is made of parts of its own" in capsys.readouterr().err
+
+
+def test_a_net_of_other_parts(tmp_path, no_pictures, capsys):
+    (result,) = train.main(["--model", "mlp", "--norm", "layer", "--activation", "gelu", "--dropout", "0.1",
+                            "--epochs", "3", "--out", str(tmp_path)])
+    assert result.accuracy > 0.6
+    net, described = recipes.load_net(tmp_path / "mlp_digits_split0.safetensors")
+    assert {"LayerNorm", "GELU", "Dropout"} <= {type(m).__name__ for m in net.modules()} and described["dropout"] == 0.1
+    for model, norm, said in (("vit", "batch", "vit has layer, rms, not batch"), ("resnet8", "rms", "not rms")):
+        with pytest.raises(SystemExit):
+            train.main(["--model", model, "--norm", norm])
+        assert said in capsys.readouterr().err
 
 
 def test_given_options_go_before_the_recipes(monkeypatch):
@@ -309,5 +324,6 @@ def test_given_options_go_before_the_recipes(monkeypatch):
                                                                  label_smoothing=0.0, augment="light"))
     options = train.settings(train.parse(["--width", "9", "--label-smoothing", "0.3"]), "mlp")
     assert options == dict(width=9, depth=1, epochs=2, batch_size=4, lr=7.0, label_smoothing=0.3, augment="light",
-                           optimizer="adamw", schedule="one_cycle", weight_decay=0.01)
+                           optimizer="adamw", schedule="one_cycle", weight_decay=0.01, norm=None, activation=None,
+                           dropout=None)
     assert train.settings(train.parse(["--optimizer", "sgd"]), "mlp")["lr"] == recipes.LEARNING_RATES["sgd"]

@@ -16,6 +16,10 @@ BLOCKS = {
     "resnext": lambda: nn.Bottleneck(4, 16, groups=4, base_width=8),
     "preactivation": lambda: nn.PreActBlock(4, 4),
     "preactivation, projected": lambda: nn.PreActBlock(4, 6, stride=2),
+    "residual": lambda: nn.ResidualBlock(4),
+    "residual, projected": lambda: nn.ResidualBlock(4, 6, stride=2),
+    "residual, other parts": lambda: nn.ResidualBlock(4, norm=lambda n: nn.GroupNorm(2, n), activation=nn.SiLU),
+    "bottleneck, other parts": lambda: nn.Bottleneck(4, 2, 2, norm=None, activation=nn.Tanh),
     "convnext": lambda: nn.ConvNeXtBlock(4, layer_scale=0.5),
 }
 
@@ -55,8 +59,8 @@ def test_watched_or_not_a_block_computes_the_same(name, training):
     for module in list(block.modules())[1:]:
         module.register_forward_hook(lambda module, args, y: seen.append(type(module).__name__))
     alone = run(block, x)
-    assert seen.count("ReLU") == {"basic": 2, "bottleneck": 3, "resnext": 3, "preactivation": 2, "convnext": 0}[
-        name.split(",")[0]]
+    expected = {"basic": 2, "bottleneck": 3, "resnext": 3, "preactivation": 2, "residual": 1, "convnext": 0}
+    assert seen.count("ReLU") == (0 if "other parts" in name else expected[name.split(",")[0]])
     for a, b in zip(fused, alone, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * max(1, np.abs(b).max()))
 
@@ -65,7 +69,8 @@ def test_blocks_use_the_fused_ops(monkeypatch):
     called = []
     op = ops.batch_norm_relu
     monkeypatch.setattr(ops, "batch_norm_relu", lambda *args, **how: called.append(len(args)) or op(*args, **how))
-    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6], "preactivation": [5, 5]}.items():
+    for name, expected in {"basic": [5, 6], "bottleneck": [5, 5, 6], "preactivation": [5, 5],
+                           "residual": [5]}.items():
         block, x = made(name)
         called.clear()
         block(Tensor(x))
@@ -83,7 +88,8 @@ def test_gradient(name):
 
 @pytest.mark.parametrize(("block", "shape"), [
     (nn.BasicBlock(3, 5, stride=2), (2, 5, 4, 5)), (nn.Bottleneck(3, 5, stride=2), (2, 20, 4, 5)),
-    (nn.PreActBlock(3, 5, stride=2), (2, 5, 4, 5)), (nn.ConvNeXtBlock(3), (2, 3, 8, 9)),
+    (nn.PreActBlock(3, 5, stride=2), (2, 5, 4, 5)), (nn.ResidualBlock(3, 5, 2), (2, 5, 4, 5)),
+    (nn.ConvNeXtBlock(3), (2, 3, 8, 9)),
 ])
 def test_shapes(block, shape):
     assert block(Tensor.randn(2, 3, 8, 9)).shape == shape
@@ -95,16 +101,48 @@ def test_the_skip_is_projected_only_where_the_shape_changes():
         assert [type(m) for m in block.downsample] == [nn.Conv2d, nn.BatchNorm2d]
 
 
-@pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4), nn.PreActBlock])
+@pytest.mark.parametrize("make", [nn.BasicBlock, lambda a, b: nn.Bottleneck(a, b // 4), nn.PreActBlock,
+                                  nn.ResidualBlock, lambda a, b: nn.BasicBlock(a, b, norm=None)])
 def test_zero_init_leaves_the_skip(make):
     block = make(4, 4)
     block.zero_init()
     x = Tensor.randn(2, 4, 5, 5)
-    expected = x if isinstance(block, nn.PreActBlock) else x.relu()
+    expected = x if isinstance(block, nn.PreActBlock | nn.ResidualBlock) else x.relu()
     np.testing.assert_array_equal(block(x).numpy(), expected.numpy())
     block(x).sum().backward()
     last = block.conv2.weight if isinstance(block, nn.PreActBlock) else list(block.parameters())[-2]
     assert last.grad.data.any(), "and the block can learn"
+
+
+def test_the_residual_block_is_that_of_002():
+    """h = (BN Conv2D ReLU BN Conv2D)(x) + x, which can be below x; with an activation at the end it could not."""
+    block = nn.ResidualBlock(4).eval()
+    x = Tensor.randn(2, 4, 5, 5)
+    y = block(x)
+    expected = block.bn2(block.conv2(block.bn1(block.conv1(x)).relu())) + x
+    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    assert (y.numpy() < x.numpy()).any() and (y.numpy() < 0).any()
+    wider = nn.ResidualBlock(4, 6, stride=2)
+    assert type(wider.downsample) is nn.Conv2d and wider.downsample.kernel_size == (1, 1)
+
+
+@pytest.mark.parametrize("make", [nn.BasicBlock, lambda *a, **k: nn.Bottleneck(4, 1, **k), nn.PreActBlock,
+                                  nn.ResidualBlock])
+def test_parts_of_a_block(make):
+    block = make(4, 4, norm=lambda n: nn.GroupNorm(1, n), activation=nn.GELU, dropout=0.5)
+    kinds = [type(m).__name__ for m in block.modules()]
+    assert "GroupNorm" in kinds and "GELU" in kinds and "Dropout2d" in kinds and "BatchNorm2d" not in kinds
+    x = Tensor.randn(3, 4, 5, 5)
+    assert (block(x) - block(x)).numpy().any(), "dropout"
+    block.eval()
+    np.testing.assert_array_equal(block(x).numpy(), block(x).numpy())
+    bare = make(4, 4, norm=None)
+    convs = [m for m in bare.modules() if isinstance(m, nn.Conv2d)]
+    assert all(c.bias is not None for c in convs) and len(list(bare.parameters())) == 2 * len(convs)
+    with pytest.raises(TypeError, match="norm must make a Module from a number of channels"):
+        make(4, 4, norm=nn.BatchNorm2d(4))
+    with pytest.raises(TypeError, match="activation must make a Module"):
+        make(4, 4, activation=ops.relu)
 
 
 def test_resnext_is_parallel_branches():
@@ -144,7 +182,7 @@ def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
 
 
 def test_errors():
-    for block in (nn.BasicBlock, nn.PreActBlock):
+    for block in (nn.BasicBlock, nn.PreActBlock, nn.ResidualBlock):
         with pytest.raises(ValueError, match=f"{block.__name__}: has no groups, got groups=2 .*; use Bottleneck"):
             block(4, 4, groups=2)
     with pytest.raises(ValueError, match="conv2d: input has 3 channels but weight expects 4"):

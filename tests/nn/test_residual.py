@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, manual_seed, ops
 from tinygrad_like.gradcheck import gradcheck, gradgradcheck
 
 X = np.random.default_rng(0).standard_normal((5, 4))
@@ -74,11 +74,50 @@ def test_identity_path_carries_the_gradient():
     assert m[0].mm1.weight.grad.data.any(), "and the block can learn"
 
 
-def test_zero_init_refuses_activations_with_which_it_cannot_work():
-    with pytest.raises(ValueError, match="the block could not learn, since ReLU has slope 0 at 0; use GELU"):
-        nn.Res(4, zero_init=True)
-    with pytest.raises(ValueError, match=r"Sigmoid\(0\) = 0.5"):
-        nn.Res(4, nn.Sigmoid, zero_init=True)
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Sigmoid, nn.Softplus])
+def test_zero_init_with_an_activation_that_needs_a_gain(activation):
+    """relu'(0) = 0 and sigmoid(0) = 1/2: with MM_1 = 0 there would be no gradient, or no identity."""
+    m = nn.Sequential(*[nn.Res(4, activation, zero_init=True) for _ in range(3)])
+    x = Tensor(X.astype(np.float32), requires_grad=True)
+    y = m(x)
+    np.testing.assert_array_equal(y.numpy(), x.numpy())
+    (y * y).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.numpy())
+    assert all(block.gain.grad.data.any() for block in m), "and the blocks can learn"
+    m[0].gain.assign(np.ones(1, np.float32))
+    plain = nn.Res(4, activation)
+    plain.load_state_dict({k: v for k, v in m[0].state_dict().items() if k != "gain"})
+    np.testing.assert_allclose(m[0](x).numpy(), plain(x).numpy(), rtol=1e-6)
+
+
+def test_small_init_is_near_the_identity():
+    """F(z) = sigma(s (W z + b)) is of size s: 004's small weights."""
+    def moved(s):
+        manual_seed(0)
+        block = nn.Res(64, nn.Tanh, small_init=s)
+        z = Tensor.randn(32, 64)
+        return (block(z) - z).numpy().std()
+
+    assert moved(1.0) > 0.2 > 0.04 > moved(0.1) > 0.01
+    assert moved(0.001) == pytest.approx(moved(0.01) / 10, rel=1e-3)
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm, nn.BatchNorm1d, nn.RMSNorm])
+def test_res_with_a_norm_and_dropout(norm):
+    m = nn.Res(4, nn.Tanh, norm=norm, dropout=0.5)
+    x = Tensor(X.astype(np.float32))
+    m.eval()
+    expected = x + m.mm1(m.mm2(m.norm(x)).tanh()).tanh()
+    np.testing.assert_allclose(m(x).numpy(), expected.numpy(), rtol=1e-6)
+    m.train()
+    change = (m(x) - x).numpy()
+    m.dropout.p = 0.0
+    whole = (m(x) - x).numpy()
+    kept = change != 0
+    assert kept.any() and (~kept & (whole != 0)).any()
+    np.testing.assert_allclose(change[kept], 2 * whole[kept], rtol=1e-3, atol=1e-5)
+    with pytest.raises(TypeError, match="Res: norm must make a Module"):
+        nn.Res(4, norm=nn.LayerNorm(4))
 
 
 def test_res_wants_a_factory():

@@ -89,3 +89,36 @@ def test_an_exhausted_generator_is_no_penalty(penalty):
     list(generator)
     with pytest.raises(ValueError, match="can be read only once"):
         penalty(generator)
+
+
+def test_the_group_lasso():
+    w = Tensor([[3.0, 4.0], [0.0, 0.0]], requires_grad=True)
+    loss = optim.group_penalty([w])
+    loss.backward()
+    assert loss.item() == pytest.approx(5 * 2**0.5)
+    np.testing.assert_allclose(w.grad.numpy(), np.array([[0.6, 0.8], [0, 0]]) * 2**0.5, rtol=1e-6)
+    assert optim.group_penalty(w, dim=1).item() == pytest.approx((3 + 4) * 2**0.5)
+    kernel = Tensor(np.ones((2, 3, 5, 5), np.float32))
+    assert optim.group_penalty(kernel).item() == pytest.approx(2 * 75)
+    with pytest.raises(ValueError, match=r"group_penalty: a parameter of shape \(2,\) has no axis 1; leave biases out"):
+        optim.group_penalty([Tensor.ones(2)], dim=1)
+
+
+def test_it_removes_whole_inputs():
+    """Of ten features two matter: the weights that leave the others shrink together, where l2 keeps them all."""
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.standard_normal((200, 10)).astype(np.float32))
+    y = Tensor(x.numpy()[:, :2] @ rng.standard_normal((2, 4)).astype(np.float32))
+
+    def sizes(penalty, c):
+        layer = nn.Linear(10, 4)
+        optimizer = SGD(layer.parameters(), lr=0.1)
+        for step in range(300):
+            optimizer.lr = 0.1 if step < 200 else 0.01
+            optimizer.zero_grad()
+            (((layer(x) - y) ** 2).mean() + c * penalty([layer.weight])).backward()
+            optimizer.step()
+        return np.linalg.norm(layer.weight.numpy(), axis=0)
+
+    kept = sizes(lambda p: optim.group_penalty(p, dim=1), 0.05)
+    assert (kept[:2] > 0.3).all() and (kept[2:] < 0.01).all()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from optim import SGD
+from optim import SGD, SGDW
 from tinygrad_like import Tensor
 
 
@@ -48,3 +48,22 @@ def test_momentum_may_be_switched_on_later():
         x.grad = Tensor([g], dtype="float64")
         optimizer.step()
     assert x.item() == pytest.approx(1 - 0.2 - 0.3 - 0.25, abs=1e-12)
+
+
+@pytest.mark.parametrize("options, expected", [
+    # keep 0.95: 0.95 - 0.2 = 0.75; b = 4: 0.7125 - 0.4 = 0.3125; b = 3: 0.296875 - 0.3
+    (dict(momentum=0.5), [0.75, 0.3125, -0.003125]),
+    # with Nesterov steps of 3, 5, 2.5: 0.95 - 0.3; 0.6175 - 0.5; 0.111625 - 0.25
+    (dict(momentum=0.5, nesterov=True), [0.65, 0.1175, -0.138375]),
+    ({}, [0.75, 0.4125, 0.291875]),  # without momentum as SGD
+])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_decoupled_decay_by_hand(options, expected, dtype):
+    """002's generalised weight decay: w <- w - g(gradient) - decay w."""
+    x = Tensor([1.0], requires_grad=True, dtype=dtype)
+    optimizer, values = SGDW([x], lr=0.1, weight_decay=0.5, **options), []
+    for g in (2.0, 3.0, 1.0):
+        x.grad = Tensor([g], dtype=dtype)
+        optimizer.step()
+        values.append(x.item())
+    assert values == pytest.approx(expected, abs=1e-12 if dtype == "float64" else 1e-6)

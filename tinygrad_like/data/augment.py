@@ -32,7 +32,7 @@ class Instructed:
     takes_rows = True
 
     def __init__(self, p: float = 1.0):
-        _check_probability(type(self).__name__, p)
+        check_probability(type(self).__name__, p)
         self.p = p
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
@@ -47,7 +47,7 @@ class Instructed:
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
-        return _run([self], images, _generator(generator), rows)
+        return _run([self], images, generator_or_default(generator), rows)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
@@ -55,7 +55,7 @@ class Instructed:
 
 def _run(transforms: Sequence[Instructed], images: np.ndarray, generator: np.random.Generator,
          rows: Rows | None) -> np.ndarray:
-    _check(type(transforms[0]).__name__, images)
+    check_images(type(transforms[0]).__name__, images)
     total, part = _drawn(images, rows)
     programs = [t.program((total, *images.shape[1:]), generator) for t in transforms]
     codes, numbers = (np.concatenate(parts, axis=1)[part] for parts in zip(*programs, strict=True))
@@ -67,11 +67,11 @@ def _drawn(images: np.ndarray, rows: Rows | None) -> tuple[int, slice]:
     return (len(images), slice(None)) if rows is None else (rows.total, rows.part)
 
 
-def _generator(generator: np.random.Generator | None) -> np.random.Generator:
+def generator_or_default(generator: np.random.Generator | None) -> np.random.Generator:
     return random.generator if generator is None else generator
 
 
-def _check(who: str, images: np.ndarray) -> None:
+def check_images(who: str, images: np.ndarray) -> None:
     if not isinstance(images, np.ndarray) or images.ndim != 4:
         raise ValueError(f"{who}: images must be an array (batch, channels, height, width), got "
                          f"{getattr(images, 'shape', type(images).__name__)}")
@@ -80,7 +80,22 @@ def _check(who: str, images: np.ndarray) -> None:
                         "colours from 0 to 255 by 255")
 
 
-def _check_probability(who: str, p: float) -> None:
+def check_examples(who: str, x: np.ndarray) -> None:
+    """Raise an error, in the name of `who`, if x is no float32 array (batch, ...)."""
+    if not isinstance(x, np.ndarray) or x.ndim < 2:
+        raise ValueError(f"{who}: takes an array (batch, ...) of vectors or images, got "
+                         f"{getattr(x, 'shape', type(x).__name__)}")
+    if x.dtype != np.float32:
+        raise TypeError(f"{who}: takes float32, got {x.dtype}; cast with .astype(np.float32), and divide colours "
+                        "from 0 to 255 by 255")
+
+
+def per_example(numbers: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """numbers (batch,), so that they multiply the examples of x (batch, ...)."""
+    return numbers.reshape(-1, *[1] * (x.ndim - 1))
+
+
+def check_probability(who: str, p: float) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"{who}: p={p} must be a probability, from 0 to 1")
 
@@ -185,6 +200,7 @@ class RandomContrast(Instructed):
 class Cutout(Instructed):
     """Set a square of size x size pixels to 0, centred on a pixel drawn uniformly; it may reach beyond the edge.
 
+    The square is cut out of all channels; see `ChannelCutout`.
     Source: T. DeVries, G. Taylor, Improved Regularization of Convolutional Neural Networks with Cutout, 2017.
     """
 
@@ -199,6 +215,34 @@ class Cutout(Instructed):
         top = generator.integers(0, height, batch) - self.size // 2
         left = generator.integers(0, width, batch) - self.size // 2
         return kernels.augment.ERASE, _numbers(batch, top, left, top + self.size, left + self.size)
+
+
+class ChannelCutout:
+    """Cutout in one channel, drawn uniformly for each image: a spatial patch of a single channel (002)."""
+
+    takes_rows = True
+
+    def __init__(self, size: int, p: float = 1.0):
+        self._cutout = Cutout(size)
+        check_probability("ChannelCutout", p)
+        self.size, self.p = size, p
+
+    def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
+                 rows: Rows | None = None) -> np.ndarray:
+        check_images("ChannelCutout", images)
+        generator, (total, part) = generator_or_default(generator), _drawn(images, rows)
+        batch, channels, height, width = images.shape
+        chosen = generator.integers(0, channels, total)
+        chosen[generator.random(total) >= self.p] = -1
+        code, numbers = self._cutout.draw((total, 1, height, width), generator)
+        cut = (chosen[part, None] == np.arange(channels)).ravel()
+        codes = np.where(cut, code, kernels.augment.NOTHING)[:, None]
+        planes = np.ascontiguousarray(images).reshape(batch * channels, 1, height, width)  # each an image of its own
+        out = kernels.augment.run(planes, codes, np.repeat(numbers[part], channels, axis=0)[:, None])
+        return out.reshape(images.shape)
+
+    def __repr__(self) -> str:
+        return f"ChannelCutout(size={self.size}, p={self.p})"
 
 
 def _randaugment(strength: float, height: int, width: int) -> dict[str, tuple]:
@@ -278,14 +322,14 @@ class RandomCrop:
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
-        _check("RandomCrop", images)
+        check_images("RandomCrop", images)
         batch, _, *sides = images.shape
         total, part = _drawn(images, rows)
         places = [side + 2 * self.padding - size + 1 for side, size in zip(sides, self.size, strict=True)]
         if min(places) < 1:
             raise ValueError(f"RandomCrop: a window of size {self.size} does not fit images of shape {images.shape} "
                              f"with padding={self.padding}")
-        generator = _generator(generator)
+        generator = generator_or_default(generator)
         top, left = (generator.integers(0, n, total)[part] for n in places)
         padded = np.pad(images, ((0, 0), (0, 0), *[(self.padding, self.padding)] * 2))
         windows = np.lib.stride_tricks.sliding_window_view(padded, self.size, axis=(2, 3))
@@ -296,10 +340,13 @@ class RandomCrop:
 
 
 class GaussianNoise:
-    """image + std n, with standard normal n for each number, with probability p for each image."""
+    """x + std n, with standard normal n for each number, with probability p for each image or vector (002).
+
+    x: float32 of shape (batch, ...): vectors, signals, images. Raises ValueError for a negative std.
+    """
 
     def __init__(self, std: float = 0.1, p: float = 1.0):
-        _check_probability("GaussianNoise", p)
+        check_probability("GaussianNoise", p)
         if not 0 <= std < math.inf:
             raise ValueError(f"GaussianNoise: std={std} must not be negative")
         self.std, self.p = std, p
@@ -308,11 +355,11 @@ class GaussianNoise:
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
-        _check("GaussianNoise", images)
-        generator, (total, part) = _generator(generator), _drawn(images, rows)
+        check_examples("GaussianNoise", images)
+        generator, (total, part) = generator_or_default(generator), _drawn(images, rows)
         chosen = generator.random(total)[part] < self.p
         noise = generator.standard_normal((total, *images.shape[1:]), dtype=np.float32)[part]
-        noise *= np.where(chosen, self.std, 0).astype(np.float32)[:, None, None, None]
+        noise *= per_example(np.where(chosen, self.std, 0).astype(np.float32), noise)
         noise += images
         return noise
 
@@ -333,7 +380,7 @@ class Compose:
 
     def __call__(self, images: np.ndarray, generator: np.random.Generator | None = None,
                  rows: Rows | None = None) -> np.ndarray:
-        generator = _generator(generator)
+        generator = generator_or_default(generator)
         for instructed, group in groupby(self.transforms, lambda t: isinstance(t, Instructed)):
             if instructed:
                 images = _run(list(group), images, generator, rows)  # type: ignore[arg-type]
@@ -344,92 +391,3 @@ class Compose:
 
     def __repr__(self) -> str:
         return f"Compose({self.transforms})"
-
-
-class _Mix:
-    def __init__(self, num_classes: int, alpha: float, p: float = 1.0):
-        who = type(self).__name__
-        _check_probability(who, p)
-        if num_classes < 1 or not 0 < alpha < math.inf:
-            raise ValueError(f"{who}: num_classes={num_classes} must be at least 1, alpha={alpha} positive")
-        self.num_classes, self.alpha, self.p = num_classes, alpha, p
-
-    def __call__(self, images: np.ndarray, labels: np.ndarray,
-                 generator: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
-        _check(type(self).__name__, images)
-        generator, batch = _generator(generator), len(images)
-        labels = self._probabilities(np.asarray(labels), batch)
-        partner = generator.permutation(batch)
-        weight = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
-        images, weight = self.mix(images, images[partner], weight.astype(np.float32), generator)
-        weight = weight[:, None]
-        return images, weight * labels + (1 - weight) * labels[partner]
-
-    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
-            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Mixed images, and the weight that the first really has in each, near the `weight` wanted."""
-        raise NotImplementedError
-
-    def _probabilities(self, labels: np.ndarray, batch: int) -> np.ndarray:
-        who = type(self).__name__
-        if labels.shape == (batch, self.num_classes) and labels.dtype.kind == "f":
-            return labels.astype(np.float32, copy=False)
-        if labels.shape != (batch,) or labels.dtype.kind not in "iu":
-            raise ValueError(f"{who}: labels must be integers ({batch},) or probabilities ({batch}, "
-                             f"{self.num_classes}), got {labels.dtype} of shape {labels.shape}")
-        if batch and not 0 <= labels.min() <= labels.max() < self.num_classes:
-            raise IndexError(f"{who}: labels from {labels.min()} to {labels.max()} are out of range for "
-                             f"{self.num_classes} classes")
-        return np.eye(self.num_classes, dtype=np.float32)[labels]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(num_classes={self.num_classes}, alpha={self.alpha}, p={self.p})"
-
-
-class MixUp(_Mix):
-    """w x_i + (1 - w) x_j, of images and of labels, w ~ Beta(alpha, alpha) drawn for each image, j a permutation.
-
-    Called as mix(images, labels, generator) -> (images, labels). Labels are integers (batch,) or probabilities
-    (batch, num_classes); it returns probabilities, which cross_entropy takes. p: the probability that an image is
-    mixed. Raises ValueError for other labels, IndexError for labels out of range.
-    Source: H. Zhang, M. Cisse, Y. Dauphin, D. Lopez-Paz, mixup: Beyond Empirical Risk Minimization, 2018.
-    """
-
-    def __init__(self, num_classes: int, alpha: float = 0.2, p: float = 1.0):
-        super().__init__(num_classes, alpha, p)
-
-    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
-            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        others -= images
-        others *= (1 - weight)[:, None, None, None]
-        others += images
-        return others, weight
-
-
-class CutMix(_Mix):
-    """Image i with a box replaced by that part of another image j; labels are mixed by area.
-
-    With w ~ Beta(alpha, alpha) drawn for each image, the box is sqrt(1 - w) of the height and of the width, centred on
-    a uniformly drawn pixel and cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the fraction
-    a of the area. The call, labels, p and errors are those of MixUp.
-    Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
-    """
-
-    def __init__(self, num_classes: int, alpha: float = 1.0, p: float = 1.0):
-        super().__init__(num_classes, alpha, p)
-
-    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
-            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        batch, _, height, width = images.shape
-        side = np.sqrt(1 - weight)[:, None]
-        rows, columns = (self._inside(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
-        area = rows.sum(axis=1) * columns.sum(axis=1) / (height * width)
-        box = rows[:, None, :, None] & columns[:, None, None, :]
-        return np.where(box, others, images), (1 - area).astype(np.float32)
-
-    @staticmethod
-    def _inside(n: int, side: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        """Which of n positions lie within `side` n around `centre`, both (batch, 1): (batch, n)."""
-        length = np.rint(side * n).astype(np.int64)
-        first = centre - length // 2
-        return (np.arange(n) >= first) & (np.arange(n) < first + length)

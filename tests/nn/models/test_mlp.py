@@ -18,6 +18,18 @@ def test_is_equations_7_22_and_7_36():
     assert (m(Tensor(x)).numpy() < 0).any(), "the last layer is linear"
 
 
+def test_norm_and_dropout_stand_where_003_puts_them():
+    m = nn.MLP([2, 3, 4, 1], nn.GELU, norm=nn.LayerNorm, dropout=0.25)
+    assert [type(layer).__name__ for layer in m] == ["Linear", "LayerNorm", "GELU", "Dropout"] * 2 + ["Linear"]
+    assert m[1].normalized_shape == (3,) and m[5].normalized_shape == (4,) and m[3].p == 0.25
+    assert list(nn.MLP([2, 3, 1], norm=nn.BatchNorm1d).state_dict())[2:5] == ["1.weight", "1.bias", "1.running_mean"]
+    for norm in (nn.ReLU(), "batch", lambda n: n):
+        with pytest.raises(TypeError, match="MLP: norm must make a Module from a number of channels"):
+            nn.MLP([2, 3, 1], norm=norm)
+    with pytest.raises(ValueError, match="p"):
+        nn.MLP([2, 3, 1], dropout=1.5)
+
+
 @pytest.mark.parametrize("sizes", [[7, 3], [2, 16, 16, 1], [784, 512, 512, 10]])
 def test_parameter_count_is_that_of_001(sizes):
     # (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r

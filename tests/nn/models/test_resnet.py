@@ -66,6 +66,22 @@ def test_preactivation_ends_with_a_norm():
     np.testing.assert_allclose(model.features(x).numpy(), model.bn1(stream).relu().numpy(), atol=1e-5)
 
 
+@pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock, nn.ResidualBlock])
+@pytest.mark.parametrize("norm", [None, nn.InstanceNorm2d, lambda n: nn.GroupNorm(2, n)])
+def test_parts(block, norm):
+    model = nn.ResNet(block, [1, 1], (4, 8), 3, stem="small", norm=norm, activation=nn.SiLU, dropout=0.3)
+    kinds = {type(m) for m in model.modules()}
+    assert nn.SiLU in kinds and nn.Dropout2d in kinds and not kinds & {nn.BatchNorm2d, nn.ReLU}
+    assert (nn.GroupNorm in kinds, nn.InstanceNorm2d in kinds) == (norm not in (None, nn.InstanceNorm2d),
+                                                                  norm is nn.InstanceNorm2d)
+    assert (model.conv1.bias is None) == (norm is not None)
+    x = Tensor.randn(4, 3, 8, 8)
+    assert (model(x) - model(x)).numpy().any(), "dropout"
+    model.eval()
+    one_by_one = np.concatenate([model(x[i:i + 1]).numpy() for i in range(4)])
+    np.testing.assert_allclose(model(x).numpy(), one_by_one, rtol=1e-4, atol=1e-5)
+
+
 def test_initialisation():
     manual_seed(0)
     model = models.resnet20()
@@ -75,7 +91,7 @@ def test_initialisation():
             assert m.weight.numpy().std() == pytest.approx((2 / fan_out) ** 0.5, rel=0.08)
 
 
-@pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock])
+@pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock])  # ResidualBlock: in test_blocks
 def test_zero_init_residual_leaves_the_skips(block):
     model = nn.ResNet(block, [2, 2], (4, 8), num_classes=3, stem="small", zero_init_residual=True)
     x = Tensor.randn(4, 3, 8, 8)

@@ -1,0 +1,129 @@
+"""Augmentation that mixes pairs of examples and their targets: mixup for anything, cutmix for images (002)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .augment import check_examples, check_images, check_probability, generator_or_default, per_example
+
+
+class _Mix:
+    """Called as mix(x, targets, generator) -> (x, targets), both mixed with those of a permutation of the batch."""
+
+    images = False  # whether it takes images only
+
+    def __init__(self, num_classes: int | None, alpha: float, p: float):
+        who = type(self).__name__
+        check_probability(who, p)
+        if num_classes is not None and num_classes < 1 or not 0 < alpha < math.inf:
+            raise ValueError(f"{who}: num_classes={num_classes} must be at least 1, alpha={alpha} positive")
+        self.num_classes, self.alpha, self.p = num_classes, alpha, p
+
+    def __call__(self, images: np.ndarray, labels: np.ndarray,
+                 generator: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+        (check_images if self.images else check_examples)(type(self).__name__, images)
+        generator, batch = generator_or_default(generator), len(images)
+        labels = self._targets(np.asarray(labels), batch)
+        partner = generator.permutation(batch)
+        weight = np.where(generator.random(batch) < self.p, generator.beta(self.alpha, self.alpha, batch), 1.0)
+        images, weight = self.mix(images, images[partner], weight.astype(np.float32), generator)
+        weight = per_example(weight, labels)
+        return images, weight * labels + (1 - weight) * labels[partner]
+
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Mixed images, and the weight that the first really has in each, near the `weight` wanted."""
+        raise NotImplementedError
+
+    def _targets(self, labels: np.ndarray, batch: int) -> np.ndarray:
+        who = type(self).__name__
+        if self.num_classes is None:
+            if labels.dtype.kind != "f" or labels.shape[:1] != (batch,):
+                raise ValueError(f"{who}: without num_classes, targets are numbers (batch, ...) to be predicted, of "
+                                 f"batch {batch}, got {labels.dtype} of shape {labels.shape}; give num_classes for "
+                                 "labels of classes")
+            return labels.astype(np.float32, copy=False)
+        if labels.shape == (batch, self.num_classes) and labels.dtype.kind == "f":
+            return labels.astype(np.float32, copy=False)
+        if labels.shape != (batch,) or labels.dtype.kind not in "iu":
+            raise ValueError(f"{who}: labels must be integers ({batch},) or probabilities ({batch}, "
+                             f"{self.num_classes}), got {labels.dtype} of shape {labels.shape}")
+        if batch and not 0 <= labels.min() <= labels.max() < self.num_classes:
+            raise IndexError(f"{who}: labels from {labels.min()} to {labels.max()} are out of range for "
+                             f"{self.num_classes} classes")
+        return np.eye(self.num_classes, dtype=np.float32)[labels]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
+
+
+class MixUp(_Mix):
+    """w x_i + (1 - w) x_j, of examples and of targets, w ~ Beta(alpha, alpha) drawn for each, j a permutation.
+
+    Called as mix(x, targets, generator) -> (x, targets); x is float32 (batch, ...): vectors, signals, images. Labels
+    are integers (batch,) or probabilities (batch, num_classes); it returns probabilities, which cross_entropy takes.
+    With num_classes=None targets are floats (batch, ...), as for regression. p: the probability that an example is
+    mixed. Raises ValueError for other targets, IndexError for labels out of range.
+    Source: H. Zhang, M. Cisse, Y. Dauphin, D. Lopez-Paz, mixup: Beyond Empirical Risk Minimization, 2018.
+    """
+
+    def __init__(self, num_classes: int | None, alpha: float = 0.2, p: float = 1.0):
+        super().__init__(num_classes, alpha, p)
+
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        others -= images
+        others *= per_example(1 - weight, others)
+        others += images
+        return others, weight
+
+
+class CutMix(_Mix):
+    """Image i with a box replaced by that part of another image j; labels are mixed by area.
+
+    With w ~ Beta(alpha, alpha) drawn for each image, the box is sqrt(1 - w) of the height and of the width, centred on
+    a uniformly drawn pixel and cut off at the edge. The label is (1 - a) y_i + a y_j, where the box covers the fraction
+    a of the area. The call, targets, p and errors are those of MixUp; x are images.
+
+    size: the box is this many pixels (one number, or height and width), anywhere inside the image: the patch of fixed
+        shape in 002, where the labels' weight is random; here it is the area's, as it is otherwise.
+    Source: S. Yun et al., CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features, 2019.
+    """
+
+    images = True
+
+    def __init__(self, num_classes: int | None, alpha: float = 1.0, p: float = 1.0,
+                 size: int | tuple[int, int] | None = None):
+        super().__init__(num_classes, alpha, p)
+        self.size = (size, size) if isinstance(size, int) else size
+        if self.size is not None and (len(self.size) != 2 or min(self.size) < 1):
+            raise ValueError(f"CutMix: size={size} must be one or two numbers of at least 1")
+
+    def mix(self, images: np.ndarray, others: np.ndarray, weight: np.ndarray,
+            generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        batch, _, height, width = images.shape
+        if self.size is None:
+            side = np.sqrt(1 - weight)[:, None]
+            rows, columns = (_around(n, side, generator.integers(0, n, (batch, 1))) for n in (height, width))
+        elif self.size[0] > height or self.size[1] > width:
+            raise ValueError(f"CutMix: a patch of size {self.size} does not fit images of shape {images.shape}")
+        else:
+            first = [generator.integers(0, n - s + 1, (batch, 1)) for n, s in zip((height, width), self.size,
+                                                                                  strict=True)]
+            rows, columns = (_between(n, i, s) for n, i, s in zip((height, width), first, self.size, strict=True))
+            rows &= (weight < 1)[:, None]  # not chosen
+        area = rows.sum(axis=1) * columns.sum(axis=1) / (height * width)
+        box = rows[:, None, :, None] & columns[:, None, None, :]
+        return np.where(box, others, images), (1 - area).astype(np.float32)
+
+
+def _around(n: int, side: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Which of n positions lie within `side` n around `centre`, both (batch, 1): (batch, n)."""
+    length = np.rint(side * n).astype(np.int64)
+    return _between(n, centre - length // 2, length)
+
+
+def _between(n: int, first: np.ndarray, length: np.ndarray | int) -> np.ndarray:
+    return (np.arange(n) >= first) & (np.arange(n) < first + length)
