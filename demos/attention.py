@@ -43,8 +43,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similar = (positions @ positions.T).reshape(side, side, side, side)
     with style():
-        fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9)
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9, title)
         left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
         left.suptitle("Where the class token looks, mean over heads", x=0.012, ha="left", fontsize=11, color=INK)
         height, width = images.shape[2:]
@@ -72,8 +71,7 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
     target, source)."""
     layers, heads = maps.shape[:2]
     with style():
-        fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9)
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9, title)
         for (i, j), axes in np.ndenumerate(fig.subplots(layers, heads, squeeze=False)):
             axes.imshow(maps[i, j], cmap=BLUES, vmin=0, vmax=1)
             axes.set_xticks(range(len(source)), source)

@@ -24,7 +24,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
 from . import cli
-from .figures import BLUE, INK, ORANGE, figure, save, style
+from .figures import BLUE, ORANGE, figure, save, style
 
 KINDS = {"plain": "plain: z ← F(z)", "residual": "residual: z ← z + F(z)",
          "scaled": "scaled: z ← z + F(z) / √L"}  # fmt: skip
@@ -93,9 +93,7 @@ def main(args: argparse.Namespace) -> dict[tuple[str, int], np.ndarray]:
 
 def draw(path: Path, depths: list[int], norms: dict[tuple[str, int], np.ndarray], init: str) -> Path:
     with style():
-        fig = figure(11.5, 4.3)
-        fig.suptitle(f"How far gradients reach before training, with weights by {init} initialisation", x=0.012,
-                     ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(11.5, 4.3, f"How far gradients reach before training, with weights by {init} initialisation")
         panels = fig.subplots(1, len(KINDS), sharey=True)
         for axes, (kind, title) in zip(panels, KINDS.items(), strict=True):
             for i, depth in enumerate(depths):
