@@ -8,9 +8,9 @@ With a formal variable t for "went through F" the backward walk is a polynomial,
 
 whose coefficient of t^k is the sum over the paths of length k: L (L + 1) / 2 VJPs give all 2^L paths, exactly.
 
-A ResNet-S is trained on the digits. Prints by length, before and after training, how large the gradient of all paths
-of it is together (the norm of their sum); and, beside it, the accuracy on the test images with some blocks deleted, and the share of the paths
-that is left then.
+A ResNet-S is trained on the digits. Prints, before and after training, the norm of the gradient of all paths of each
+length together, as a share of the sum of these norms; and, beside it, the accuracy on the test images with some blocks
+deleted, and the share of the paths that is left then.
 """
 
 from __future__ import annotations
