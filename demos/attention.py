@@ -15,12 +15,15 @@ from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, f
 
 
 @contextmanager
-def attention_maps(layers: Iterable[nn.MultiheadAttention]) -> Iterator[list[np.ndarray]]:
-    """Collect the weights (batch, heads, queries, keys) of each call of these layers, which must not hide any keys."""
+def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = False) -> Iterator[list[np.ndarray]]:
+    """Collect the weights (batch, heads, queries, keys) of each call of these layers.
+
+    They must not hide any keys, except later ones if is_causal.
+    """
     maps: list[np.ndarray] = []
 
     def look(layer, args, output):
-        maps.append(layer.forward(*args, average_attn_weights=False)[1].numpy())
+        maps.append(layer.forward(*args, average_attn_weights=False, is_causal=is_causal)[1].numpy())
 
     handles = [layer.register_forward_hook(look) for layer in layers]
     try:

@@ -115,6 +115,18 @@ def resnet(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
     return nn.ResNet(nn.BasicBlock, [depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], stem="small")
 
 
+def cnn(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
+    """As `resnet`, without shortcuts and norms: three stages of `depth` convolutions, and pooling in between."""
+    parts: list[nn.Module] = []
+    channels = shape[0]
+    for stage in range(3):
+        for _ in range(depth):
+            parts += [nn.Conv2d(channels, width << stage, 3, padding=1), nn.ReLU()]
+            channels = width << stage
+        parts.append(nn.MaxPool2d(2) if stage < 2 else nn.AdaptiveAvgPool2d(1))
+    return nn.Sequential(*parts, nn.Flatten(), nn.Linear(channels, classes))
+
+
 def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
     """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
     channels, size, _ = shape
@@ -124,6 +136,7 @@ def vit(shape: Shape, classes: int, width: int, depth: int) -> nn.Module:
 MODELS = {
     "mlp": Model("MLP", mlp),
     "resnet_s": Model("ResNet-S", resnet_s),
+    "cnn": Model("CNN", cnn),
     "resnet8": Model("ResNet-8", resnet),
     "resnet20": Model("ResNet-20", resnet),
     "vit": Model("ViT", vit),
@@ -147,7 +160,7 @@ RECIPES: dict[tuple[str, str], dict[str, Any]] = {
 RECIPES |= {
     (data, name): dict(width=16, depth=depth, epochs=epochs, batch_size=batch_size, lr=1e-2, augment="light")
     for data, epochs, batch_size in (("digits", 45, 64), ("mnist", 6, 128), ("fashion", 15, 128), ("cifar10", 30, 128))
-    for name, depth in (("resnet8", 1), ("resnet20", 3))
+    for name, depth in (("cnn", 2), ("resnet8", 1), ("resnet20", 3))
 }
 
 AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {
