@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> None:
     points = np.linspace(-args.range, args.range, args.points)
     with style():
-        fig = figure(14, 6)
+        fig = figure(14, 6.4, "Activation functions, and their derivatives by the engine")
         panels = fig.subplots(2, 5, sharex=True, sharey=True)
         for axes, (name, (f, formula)) in zip(panels.flat, ACTIVATIONS.items(), strict=True):
             value, derivative = value_and_derivative(f, points)

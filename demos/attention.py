@@ -15,12 +15,15 @@ from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, f
 
 
 @contextmanager
-def attention_maps(layers: Iterable[nn.MultiheadAttention]) -> Iterator[list[np.ndarray]]:
-    """Collect the weights (batch, heads, queries, keys) of each call of these layers, which must not hide any keys."""
+def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = False) -> Iterator[list[np.ndarray]]:
+    """Collect the weights (batch, heads, queries, keys) of each call of these layers.
+
+    They must not hide any keys, except later ones if is_causal.
+    """
     maps: list[np.ndarray] = []
 
     def look(layer, args, output):
-        maps.append(layer.forward(*args, average_attn_weights=False)[1].numpy())
+        maps.append(layer.forward(*args, average_attn_weights=False, is_causal=is_causal)[1].numpy())
 
     handles = [layer.register_forward_hook(look) for layer in layers]
     try:
@@ -43,8 +46,7 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similar = (positions @ positions.T).reshape(side, side, side, side)
     with style():
-        fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9)
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9, title)
         left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
         left.suptitle("Where the class token looks, mean over heads", x=0.012, ha="left", fontsize=11, color=INK)
         height, width = images.shape[2:]
@@ -72,8 +74,7 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
     target, source)."""
     layers, heads = maps.shape[:2]
     with style():
-        fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9)
-        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9, title)
         for (i, j), axes in np.ndenumerate(fig.subplots(layers, heads, squeeze=False)):
             axes.imshow(maps[i, j], cmap=BLUES, vmin=0, vmax=1)
             axes.set_xticks(range(len(source)), source)

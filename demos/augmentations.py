@@ -12,7 +12,7 @@ import numpy as np
 from tinygrad_like import data, manual_seed
 
 from . import cli
-from .figures import BLUE, GREYS, HAIR, INK, MUTED, figure, save, style
+from .figures import BLUE, GREYS, HAIR, MUTED, figure, save, style
 from .recipes import DATA, load_data
 
 
@@ -56,8 +56,7 @@ def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, label
     """The images, (rows, channels, height, width), in the first column, and augmented anew in each other column."""
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
-        fig = figure(max(1.12 * (columns + 1), 0.11 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6)
-        fig.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
+        fig = figure(max(1.12 * (columns + 1), 0.12 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6, title)
         fig.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)  # the images are the picture
         panels = fig.subplots(len(images), columns + 1, squeeze=False)
         for row, (image, label) in enumerate(zip(images, labels, strict=True)):

@@ -14,10 +14,12 @@ if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without i
     from matplotlib.figure import Figure
 
 INK, MUTED, HAIR, PAPER = "#1f2933", "#6b7785", "#e3e7ec", "#ffffff"
-BLUE, ORANGE = "#2563ab", "#e8722c"
+BLUE, ORANGE, TEAL, PURPLE, GOLD = "#2563ab", "#e8722c", "#0b8a7a", "#8250a8", "#c59a00"
 COLOURS = {"demos blues": [PAPER, "#b9d0ea", BLUE], "demos oranges": [PAPER, "#fbd9c2", ORANGE],
            "demos diverging": [BLUE, "#a9c5e3", "#f7f5f2", "#f6c6a5", ORANGE], "demos greys": [PAPER, INK]}
 BLUES, ORANGES, DIVERGING, GREYS = COLOURS
+
+DOTTED = (0, (1, 2))
 
 STYLE = {
     "font.family": "sans-serif", "font.size": 9.5, "text.color": INK,
@@ -37,8 +39,8 @@ def style() -> AbstractContextManager:
     return rc_context(STYLE)
 
 
-def figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that draws to a file and needs no display."""
+def figure(width: float, height: float, title: str = "") -> Figure:
+    """A figure with nothing but its title, in inches, that draws to a file and needs no display."""
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LinearSegmentedColormap
@@ -50,6 +52,8 @@ def figure(width: float, height: float) -> Figure:
     fig = Figure((width, height), layout="constrained")
     FigureCanvasAgg(fig)
     fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12, wspace=0.04, hspace=0.04)
+    if title:
+        fig.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
     return fig
 
 
@@ -70,10 +74,24 @@ def save(fig: Figure, path: Path) -> Path:
 def training_curves(path: Path, title: str, rows: Sequence[Mapping[str, Any]], least_loss: float = 0.0) -> Path:
     """Draw loss and accuracy by epoch while a run is going on."""
     with style():
-        fig = figure(8, 3.9)
-        fig.suptitle(f"{title}: {len(rows)} epochs", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(8, 3.9, f"{title}: {len(rows)} epochs")
         draw_curves(*fig.subplots(1, 2), rows, least_loss)
         return save(fig, path)
+
+
+def key(axes: Any, columns: int = 1, **options: Any) -> None:
+    """The legend, between an axes' title and its curves, where it crosses none; call it when the title is set."""
+    shown = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, borderpad=0.2,
+                        handlelength=1.6, columnspacing=1.4, fontsize=8.5, **options)
+    lines = -(-len(shown.get_texts()) // columns)
+    axes.set_title(axes.get_title(loc="left"), pad=10 + 14 * lines)
+
+
+def level(axes: Any, y: float, words: str, above: bool = False) -> None:
+    """A dotted line at y that says what it means."""
+    axes.axhline(y, color=MUTED, linestyle=DOTTED, linewidth=1.2, zorder=1)
+    axes.annotate(words, (1, y), (-2, 3 if above else -3), xycoords=("axes fraction", "data"),
+                  textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=8)
 
 
 def bare(axes: Any) -> None:
@@ -93,10 +111,8 @@ def training_report(path: Path, title: str, rows: Sequence[Mapping[str, Any]], i
     """
     wrong = np.flatnonzero(predictions != labels)
     with style():
-        fig = figure(11, 6.9)
         accuracy = 1 - len(wrong) / len(labels)
-        fig.suptitle(f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly", x=0.012, ha="left",
-                     fontsize=14, fontweight="bold", color=INK)
+        fig = figure(11, 6.9, f"{title}: {accuracy:.1%} of {len(labels):,} test images read correctly")
         top, bottom = fig.subfigures(2, 1, height_ratios=[3.7, 1.35])
         loss, accuracies, confusion = top.subplots(1, 3, width_ratios=[1, 1, 1.15])
         draw_curves(loss, accuracies, rows, least_loss)
@@ -109,10 +125,7 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     x = [row["epoch"] for row in rows]
     loss.plot(x, [row["loss"] for row in rows], color=BLUE)
     if least_loss > 0:
-        loss.axhline(least_loss, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
-        loss.annotate(f"least possible with label smoothing: {least_loss:.2f}", (1, least_loss), (-2, -4),
-                      xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", va="top", color=MUTED,
-                      fontsize=8)
+        level(loss, least_loss, f"least possible with label smoothing: {least_loss:.2f}")
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):

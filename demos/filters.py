@@ -19,7 +19,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import evaluating, fit
 
 from . import cli
-from .figures import BLUES, DIVERGING, GREYS, HAIR, INK, MUTED, figure, save, style
+from .figures import BLUES, DIVERGING, GREYS, HAIR, MUTED, figure, save, style
 from .recipes import DATA, MODELS, RECIPES, Arrays, load_data, load_net
 
 
@@ -96,8 +96,7 @@ def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: d
     rows = {"image": image.mean(axis=0, keepdims=True), "filters": filters.mean(axis=1), **maps}
     titles = {"image": f"image of “{label}”", "filters": "first filters", "conv1": "what they see"}
     with style():
-        fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.5)
-        fig.suptitle("What a small ResNet sees", x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+        fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.5, "What a small ResNet sees")
         fig.get_layout_engine().set(w_pad=0.03, h_pad=0.05, wspace=0, hspace=0)
         panels = fig.subplots(len(rows), columns + 1, squeeze=False, width_ratios=[2.2, *[1] * columns])
         for line, (name, values) in zip(panels, rows.items(), strict=True):

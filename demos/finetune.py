@@ -29,7 +29,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict, replace_head
 
 from . import cli
-from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, save, style
 from .recipes import DATA, MODELS, RECIPES, load_data, load_net, parts_of
 
 LR, HEAD_LR, BODY_LR = 3e-3, 1e-2, 1e-3
@@ -153,7 +153,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], classes: int, seeds: int) -> Path:
     with style():
-        fig = figure(7.4, 4.6)
+        fig = figure(7.4, 4.6, f"{classes} new classes from a few examples")
         axes = fig.subplots()
         for method, colour in METHODS.items():
             mean, spread = 100 * scores[method].mean(axis=0), 100 * scores[method].std(axis=0)
@@ -162,8 +162,6 @@ def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], classes: in
         axes.set(xscale="log", xlabel="examples of each new class", xticks=each, xticklabels=each, ylim=(None, 100))
         axes.minorticks_off()
         axes.legend(loc="lower right")
-        fig.suptitle(f"{classes} new classes from a few examples", x=0.012, ha="left", fontsize=14, fontweight="bold",
-                     color=INK)
         axes.set_title(f"test accuracy, %: mean and standard deviation over {seeds} draws", color=MUTED, fontsize=9.5)
         return save(fig, path)
 

@@ -26,7 +26,7 @@ from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
 from tinygrad_like.training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
 from . import cli
-from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, save, style
 from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
@@ -139,9 +139,7 @@ def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: a
 def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
     """Bits per character by step, compared with the 5-gram; each row covers `steps` steps."""
     with style():
-        fig = figure(7.6, 4.4)
-        fig.suptitle(f"A GPT learns to write like {name}", x=0.012, ha="left", fontsize=14, fontweight="bold",
-                     color=INK)
+        fig = figure(7.6, 4.4, f"A GPT learns to write like {name}")
         axes = fig.subplots()
         x = steps * np.array([row["epoch"] for row in rows])
         train, test = np.array([(row["loss"] / np.log(2), row["test_bits"]) for row in rows]).T

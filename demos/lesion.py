@@ -22,7 +22,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
 
 from . import cli
-from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, save, style
 from .recipes import split_digits
 
 
@@ -89,9 +89,7 @@ def main(args: argparse.Namespace) -> dict[str, tuple[float, np.ndarray, np.ndar
 
 def draw(path: Path, found: dict[str, tuple[float, np.ndarray, np.ndarray]]) -> Path:
     with style():
-        fig = figure(10.5, 4.3)
-        fig.suptitle("A residual net survives the loss of any block", x=0.012, ha="left", fontsize=14,
-                     fontweight="bold", color=INK)
+        fig = figure(10.5, 4.3, "A residual net survives the loss of any block")
         one, many = fig.subplots(1, 2, width_ratios=[1.5, 1])
         layers = len(found["plain"][1])
         for name, colour, thick in (("residual", BLUE, 2), ("plain", ORANGE, 1)):

@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> None:
     across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
     grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
     with style():
-        fig = figure(4.2 * len(drawn), 3.6)
+        fig = figure(4.2 * len(drawn), 4.0, "Two moons: what the net has learned after so many steps")
         done = 0
         for axes, steps in zip(fig.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
             loss = train(model, x, y, steps - done, optimizer)

@@ -90,9 +90,7 @@ def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Lin
     trained = len(z) - 1
     low, high = z.min(axis=(0, 1)) - 0.25, z.max(axis=(0, 1)) + 0.25
     with style():
-        fig = figure(14, 3.9)
-        fig.suptitle(f"{trained} steps of one f move two moons apart", x=0.012, ha="left",
-                     fontsize=14, fontweight="bold", color=INK)
+        fig = figure(14, 3.9, f"{trained} steps of one f move two moons apart")
         *panels, errors = fig.subplots(1, 4, width_ratios=[1, 1, 1, 1.05])
         for axes, k in zip(panels, (0, trained // 2, trained), strict=True):
             arrows(axes, f, k / trained, low, high)

@@ -128,6 +128,11 @@ def resnet(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> 
                      **parts)
 
 
+def cnn(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
+    """As `resnet`, without shortcuts, and without norms unless one is named."""
+    return nn.CNN([depth] * 3, (width, 2 * width, 4 * width), classes, shape[0], **{"norm": None, **parts})
+
+
 def vit(shape: Shape, classes: int, width: int, depth: int, **parts: Any) -> nn.Module:
     """Patches of a quarter of the image or, if it is large, of an eighth; heads of 16 features."""
     channels, size, _ = shape
@@ -153,6 +158,7 @@ OF_TOKENS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 MODELS = {
     "mlp": Model("MLP", mlp, OF_VECTORS),
     "resnet_s": Model("ResNet-S", resnet_s, OF_VECTORS),
+    "cnn": Model("CNN", cnn, OF_IMAGES),
     "resnet8": Model("ResNet-8", resnet, OF_IMAGES),
     "resnet20": Model("ResNet-20", resnet, OF_IMAGES),
     "vit": Model("ViT", vit, OF_TOKENS),
@@ -179,7 +185,7 @@ RECIPES: dict[tuple[str, str], dict[str, Any]] = {
 RECIPES |= {
     (data, name): dict(width=16, depth=depth, epochs=epochs, batch_size=batch_size, lr=1e-2, augment="light")
     for data, epochs, batch_size in (("digits", 45, 64), ("mnist", 6, 128), ("fashion", 15, 128), ("cifar10", 30, 128))
-    for name, depth in (("resnet8", 1), ("resnet20", 3))
+    for name, depth in (("cnn", 2), ("resnet8", 1), ("resnet20", 3))
 }
 
 AUGMENTATIONS: dict[str, Callable[[DataSet], Callable | None]] = {

@@ -170,9 +170,7 @@ def draw(path: Path, results: dict[str, np.ndarray], images: int) -> Path:
               ("Weights near zero, %", 4, 100, ".1f")]
     names = list(results)
     with style():
-        fig = figure(11.5, 4.4)
-        fig.suptitle(f"Regularization, with {images} images to learn from", x=0.012, ha="left", fontsize=14,
-                     fontweight="bold", color=INK)
+        fig = figure(11.5, 4.4, f"Regularization, with {images} images to learn from")
         for axes, (title, column, scale, form) in zip(fig.subplots(1, 4, sharey=True), panels, strict=True):
             for row, name in enumerate(names):
                 values = scale * results[name][:, column]

@@ -21,7 +21,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
 from . import cli
-from .figures import BLUE, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, save, style
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
 EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is negligible
@@ -94,9 +94,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
 
 def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
     with style():
-        fig = figure(9.6, 4.2)
-        fig.suptitle("Behind a norm, the scale of the weights does not matter", x=0.012, ha="left", fontsize=14,
-                     fontweight="bold", color=INK)
+        fig = figure(9.6, 4.2, "Behind a norm, the scale of the weights does not matter")
         change, gradient = fig.subplots(1, 2)
         markers = dict(zip(NORMS, "osD^", strict=True))
         for norm, values in found.items():

@@ -272,10 +272,11 @@ def make_parser() -> argparse.ArgumentParser:
 
     size = parser.add_argument_group("size of the model")
     size.add_argument("--width", type=at_least_1, metavar="N",
-                      help="features of the hidden layers, channels of the ResNet's first stage (default: below)")
+                      help="features of the hidden layers, channels of the first stage of the CNN or ResNet (default: "
+                           "below)")
     size.add_argument("--depth", type=at_least_1, metavar="N",
-                      help="hidden layers of the MLP, blocks of ResNet-S and ViT, blocks in each stage of the ResNet "
-                           "(default: below)")
+                      help="hidden layers of the MLP, blocks of ResNet-S and ViT, convolutions of the CNN or blocks of "
+                           "the ResNet in each stage (default: below)")
 
     parts = parser.add_argument_group("what the model is made of (default: its own norm and activation, no dropout)")
     parts.add_argument("--norm", choices=NORMS, help="of hidden layers; " + "; ".join(

@@ -73,9 +73,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
     right = mean.argmax(axis=1) == labels
     order = np.argsort(entropy, kind="stable")
     with style():
-        fig = figure(12.5, 6.2)
-        fig.suptitle("A net that knows when it may be wrong: Monte Carlo dropout", x=0.012, ha="left", fontsize=14,
-                     fontweight="bold", color=INK)
+        fig = figure(12.5, 6.2, "A net that knows when it may be wrong: Monte Carlo dropout")
         left, side = fig.subfigures(1, 2, width_ratios=[2.3, 1])
         certain, uncertain = left.subfigures(2, 1)
         for part, title, chosen in ((certain, "Most certain", order[:show]),

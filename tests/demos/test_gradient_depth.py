@@ -8,26 +8,40 @@ from tinygrad_like import Tensor, manual_seed, ops
 
 
 def test_gradients_reach_the_first_block_only_past_skips(tmp_path, capsys):
-    norms = gradient_depth.main(["--blocks", "2", "16", "--out", str(tmp_path / "figure.png")])
-    assert "picture:" in capsys.readouterr().out
+    found = gradient_depth.main(["--blocks", "2", "16", "--width", "32", "--out", str(tmp_path / "figure.png")])
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 15 and "picture:" in printed
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    assert {key: len(values) for key, values in norms.items()} == {
-        (kind, depth): depth for kind in gradient_depth.KINDS for depth in (2, 16)}
-    reach = {key: values[0] / values[-1] for key, values in norms.items()}
-    assert reach["plain", 16] < 1e-6 < 0.5 < reach["residual", 16]
+    reach = {key: values[0][0] / values[0][-1] for key, values in found.items()}
+    for depth in (2, 16):
+        assert all(found[kind, depth].shape == (2, depth) for kind in gradient_depth.KINDS)
+    assert reach["plain", 16] < 1e-6 and all(0.3 < reach[kind, 16] < 20 for kind in gradient_depth.KINDS
+                                             if kind != "plain")
     assert reach["scaled", 16] == pytest.approx(1, abs=0.3)
+    variance = {kind: found[kind, 16][1] for kind in gradient_depth.KINDS}
+    np.testing.assert_allclose(variance["post-norm"], 1, atol=1e-3)
+    assert variance["sandwich"][-1] > 3 * variance["sandwich"][0]
+
+
+def test_weights_that_suit_the_activation_keep_gradients(tmp_path):
+    found = gradient_depth.main(["--blocks", "12", "--width", "32", "--out", str(tmp_path / "figure.png")])
+    reach = {key: gradient_depth.reach(found[key][0]) for key in found}
+    assert reach["relu", "kaiming"] > 0.03 > reach["relu", "xavier"] > 1e-6 > reach["relu", "default"]
+    assert reach["tanh", "xavier"] > 0.03 > 1e-3 > reach["tanh", "default"]
+    assert max(reach["sigmoid", init] for init in gradient_depth.INITS) < 1e-9
 
 
 @pytest.mark.parametrize("kind", gradient_depth.KINDS)
-def test_gradient_norms_are_those_of_the_blocks_outputs(kind):
+def test_gradients_and_variances_are_those_of_the_blocks_outputs(kind):
     manual_seed(0)
     model = gradient_depth.build(kind, 3, 8, "kaiming")
-    x, y = Tensor.randn(5, 64), Tensor(np.arange(5))
+    x, y = Tensor(np.random.default_rng(0).standard_normal((5, 64))), Tensor(np.arange(5))
     z, outputs = model.project(x), []
     for block in model.blocks:
         z = block(z)
         z.retain_grad()
         outputs.append(z)
     ops.cross_entropy(model.head(z), y).backward()
-    expected = [np.linalg.norm(z.grad.numpy()) for z in outputs]
-    np.testing.assert_allclose(gradient_depth.gradient_norms(model, x, y), expected, rtol=1e-4)
+    gradient, variance = gradient_depth.measure(model, x, y)
+    np.testing.assert_allclose(gradient, [np.linalg.norm(z.grad.numpy()) for z in outputs], rtol=1e-9)
+    np.testing.assert_allclose(variance, [z.numpy().var() for z in outputs], rtol=1e-9)

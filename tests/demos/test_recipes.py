@@ -17,7 +17,7 @@ NET = {"model": "mlp", "shape": [1, 8, 8], "classes": recipes.DIGITS, "width": 1
 
 def save(path, net, width=16, depth=2):
     built = {**NET, **net} if isinstance(net, dict) else NET
-    name = built["model"] if built["model"] in ("mlp", "vit", "resnet_s", "resnet8") else "mlp"
+    name = built["model"] if built["model"] in ("cnn", "mlp", "vit", "resnet_s", "resnet8") else "mlp"
     model = MODELS[name].build((1, 8, 8), 10, width, depth)
     save_weights(model, path, {"net": net if isinstance(net, str) else json.dumps(built)})
     return model.eval()
@@ -25,7 +25,7 @@ def save(path, net, width=16, depth=2):
 
 @pytest.mark.parametrize("name, width, depth", [
     ("mlp", 1, 1), ("mlp", 300, 1), ("mlp", 16, 9), ("resnet_s", 1, 1), ("resnet_s", 64, 3), ("resnet8", 1, 1),
-    ("resnet8", 8, 2), ("vit", 16, 1), ("vit", 32, 4),
+    ("resnet8", 8, 2), ("cnn", 1, 1), ("cnn", 8, 3), ("vit", 16, 1), ("vit", 32, 4),
 ])
 def test_a_net_of_any_size_comes_back(tmp_path, name, width, depth):
     model = save(tmp_path / "n", {"model": name, "width": width, "depth": depth}, width, depth)

@@ -1,0 +1,140 @@
+"""Pictures of attention: the sin/cos position encoding, how alike positions are, and what a Transformer looks at (004).
+
+    p[t, 2i] = sin(t / 10000^(2i/d)),  p[t, 2i + 1] = cos of the same
+
+The product of two encodings depends only on how far apart their positions are. A small encoder-decoder Transformer
+learns to reverse strings of digits. For one it has not seen, the maps of its attention are drawn, softmax(q k /
+sqrt(d)) for each query, a row, over the keys, the columns. In the decoder's own a query sees no later key: a triangle
+is 0. In the cross-attention it has to look at the source backwards: a diagonal from the upper right. Prints how much of
+the attention lies on that diagonal, in each head.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nn
+import optim
+from tinygrad_like import Tensor, manual_seed
+from tinygrad_like.data import DataLoader
+from tinygrad_like.training import evaluating, fit
+
+from . import cli
+from .attention import attention_maps
+from .figures import BLUE, BLUES, DIVERGING, INK, MUTED, figure, save, style
+from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
+
+
+def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: int) -> tuple[nn.Seq2Seq, list[str]]:
+    """A Transformer of one layer that reverses strings, and strings it has not learned from."""
+    learned, others = strings(length, examples, 50, np.random.default_rng(seed))
+    net = nn.Seq2Seq(VOCABULARY, VOCABULARY, dim, heads, 1, 4 * dim, dropout=0.0, padding_idx=PAD)
+    answers = tokens([TASKS["reverse"](word) for word in learned], length + 1, start=True)
+    loader = DataLoader(np.concatenate([tokens(learned, length + 1), answers[:, :-1]], axis=1), answers[:, 1:],
+                        batch_size=64, shuffle=True)
+    criterion = nn.CrossEntropyLoss(ignore_index=PAD)
+    optimizer = optim.AdamW(net.parameters(), lr=optim.schedule.one_cycle(4e-3, epochs * len(loader)))
+    with cli.progress(total=epochs, unit="epoch") as bar:
+        fit(Taught(net, length + 1), loader, lambda logits, y: criterion(logits.transpose(1, 2), y), optimizer, epochs,
+            metrics={}, clip_norm=1.0, evaluate=lambda model: {"bar": float(bar.update() or 0)})
+    return net, others
+
+
+def look(net: nn.Seq2Seq, word: str) -> dict[str, np.ndarray]:
+    """The attention (heads, queries, keys) of encoder, decoder and between them, while the word is reversed."""
+    encoder, decoder = net.transformer.encoder.layers[0], net.transformer.decoder.layers[0]
+    source = Tensor(tokens([word], len(word) + 1))
+    target = Tensor(tokens([TASKS["reverse"](word)], len(word) + 1, start=True)[:, :-1])
+    with (evaluating(net), attention_maps([encoder.self_attn]) as first,
+          attention_maps([decoder.self_attn], is_causal=True) as second,
+          attention_maps([decoder.multihead_attn]) as third):
+        net(source, target)
+    return {"encoder": first[0][0], "decoder": second[0][0], "cross": third[0][0]}
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("attention_pictures", __doc__, draws=True)
+    parser.add_argument("--positions", type=cli.whole(2), default=100, metavar="N", help="of the encoding drawn")
+    parser.add_argument("--dim", type=cli.whole(2), default=64, metavar="N", help="numbers of a position's encoding")
+    parser.add_argument("--length", type=cli.whole(2, 18), default=8, metavar="N", help="of the longest strings")
+    parser.add_argument("--examples", type=cli.whole(64), default=6000, metavar="N", help="strings to learn from")
+    parser.add_argument("--epochs", type=cli.whole(1), default=8, metavar="N", help="of training")
+    parser.add_argument("--heads", type=cli.whole(1, 4), default=2, metavar="N", help="of the attention, up to 4")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of strings, weights and order")
+    return parser
+
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> tuple[np.ndarray, dict[str, np.ndarray], float]:
+    if args.dim % (2 * args.heads):
+        cli.refuse("--dim", f"must be a multiple of twice --heads {args.heads}, not {args.dim}")
+    encoding = nn.sinusoidal_encoding(args.positions, args.dim)
+    manual_seed(args.seed)
+    net, others = train(args.length, args.examples, args.epochs, args.dim, args.heads, args.seed)
+    right = float(exact(net, others, "reverse").mean())
+    word = max(others, key=lambda word: (len(word), len(set(word))))
+    maps = look(net, word)
+    near = encoding @ encoding.T
+    print("product of the encodings of two positions, by their distance: mean, and largest deviation from it")
+    for distance in (0, 1, 2, 4, 8, 16, 32):
+        if distance < args.positions:
+            values = np.diagonal(near, distance)
+            print(f"{distance:4} {values.mean():10.3f} {np.abs(values - values.mean()).max():10.1e}")
+    print(f"reversed without a mistake: {right:.1%} of {len(others)} strings that it has not learned from")
+    for i, head in enumerate(maps["cross"]):
+        n = len(word)
+        print(f"cross-attention, head {i + 1}: {np.mean([head[t, n - 1 - t] for t in range(n)]):.1%} is on the digit "
+              "to be written")
+    print(f"picture: {draw(args.out, encoding, near, word, maps)}")
+    return encoding, maps, right
+
+
+def draw(path: Path, encoding: np.ndarray, near: np.ndarray, word: str, maps: dict[str, np.ndarray]) -> Path:
+    positions, heads = len(encoding), len(maps["cross"])
+    source, written = [*word, "end"], ["start", *TASKS["reverse"](word)]
+    with style():
+        fig = figure(13.5, 4.4 + 3.1 * heads, "Where tokens stand, and where a Transformer looks")
+        top, bottom = fig.subfigures(2, 1, height_ratios=[4.2, 3.1 * heads])
+        heat, alike, distance = top.subplots(1, 3, width_ratios=[1.25, 1, 1.1])
+        coloured(top, heat, encoding, DIVERGING, -1, "sin/cos position encoding p")
+        heat.set(xlabel="dimension", ylabel="position t", aspect="auto")
+        coloured(top, alike, near, DIVERGING, -near.max(), "How alike positions are: p[s] · p[t]")
+        alike.set(xlabel="position t", ylabel="position s")
+        for s in (positions // 4, positions // 2, 3 * positions // 4):
+            distance.plot(np.arange(positions) - s, near[s], color=BLUE, linewidth=1.2, alpha=0.6)
+        distance.set(xlabel="distance t - s; three lines, for three s, on one another", ylabel="p[s] · p[t]")
+        distance.set_title("It depends on the distance alone")
+
+        bottom.suptitle(f"Attention while {word} is reversed: each row is a query, and adds up to 1", x=0.012,
+                        ha="left", fontsize=11, color=INK)
+        titles = {"encoder": ("encoder, itself", source, source), "decoder": ("decoder, itself", written, written),
+                  "cross": ("decoder, the source", written, source)}
+        panels = bottom.subplots(heads, 3, squeeze=False)
+        for column, (name, (title, queries, keys)) in zip(panels.T, titles.items(), strict=True):
+            for i, axes in enumerate(column):
+                coloured(bottom, axes, maps[name][i], BLUES, 0, f"{title}: head {i + 1}", most=1)
+                axes.set_xticks(range(len(keys)), keys)
+                axes.set_yticks(range(len(queries)), queries)
+                axes.tick_params(length=0, labelcolor=INK)
+                axes.set_ylabel("query" if name != "cross" else "writes next after", color=MUTED)
+                axes.set_xlabel("looks at", color=MUTED)
+        return save(fig, path)
+
+
+def coloured(fig: Any, axes: Any, values: np.ndarray, colours: str, least: float, title: str,
+             most: float | None = None) -> None:
+    """A map with its scale of colours beside it."""
+    shown = axes.imshow(values, cmap=colours, vmin=least, vmax=-least if most is None else most,
+                        interpolation="nearest")
+    axes.grid(False)
+    axes.set_title(title)
+    bar = fig.colorbar(shown, ax=axes, shrink=0.8, pad=0.02)
+    bar.outline.set_visible(False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Why layers need a function between them: without one, any number of layers is one layer (7.29-7.33).
+
+    W_2 (W_1 x + b_1) + b_2 = (W_2 W_1) x + (W_2 b_1 + b_2)
+
+A disc in a ring, which no straight line separates, is learned by one linear layer, by several with nothing between
+them, and by as many with an activation. The layers with nothing between them are then multiplied into one, and the
+largest difference between its outputs and theirs is printed. The last panel shows, for untrained nets of each depth,
+which part of the outputs' variance the best single linear layer leaves unexplained: nothing but rounding without an
+activation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import nn
+import optim
+from tinygrad_like import Tensor, capture, manual_seed, no_grad, ops, random
+
+from . import cli
+from .figures import BLUE, DIVERGING, INK, MUTED, ORANGE, PAPER, TEAL, bare, figure, key, save, style
+
+ACTIVATIONS = {"nothing": nn.Identity, "ReLU": nn.ReLU, "tanh": nn.Tanh}
+
+
+def disc_in_ring(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """n points (n, 2) and their labels (n,): 0 in the disc of radius 1, 1 in the ring from 1.4 to 2."""
+    label = (np.arange(n) % 2).astype(np.float32)
+    low, high = np.where(label, 1.4, 0), np.where(label, 2, 1)
+    radius = np.sqrt(random.generator.uniform(low**2, high**2))  # as many points on each area
+    angle = random.generator.uniform(0, 2 * np.pi, n)
+    return (radius * np.stack([np.cos(angle), np.sin(angle)])).T.astype(np.float32), label
+
+
+def build(features: int, width: int, layers: int, out: int, activation: str) -> nn.MLP:
+    return nn.MLP([features, *[width] * (layers - 1), out], activation=ACTIVATIONS[activation])
+
+
+def collapsed(model: nn.MLP) -> nn.Linear:
+    """One layer that computes what the Linear layers of `model` do, if there is nothing between them."""
+    layers = [layer for layer in model if isinstance(layer, nn.Linear)]
+    weight, bias = layers[0].weight.numpy(), layers[0].bias.numpy()
+    for layer in layers[1:]:
+        weight, bias = layer.weight.numpy() @ weight, layer.weight.numpy() @ bias + layer.bias.numpy()
+    one = nn.Linear(weight.shape[1], weight.shape[0])
+    one.weight.assign(weight)
+    one.bias.assign(bias)
+    return one
+
+
+def unexplained(model: nn.MLP, x: np.ndarray) -> float:
+    """The part of the variance of the outputs that the best linear layer leaves over."""
+    with no_grad():
+        y = model(Tensor(x)).numpy()
+    inputs = np.hstack([x, np.ones((len(x), 1), x.dtype)])
+    rest = y - inputs @ np.linalg.lstsq(inputs, y, rcond=None)[0]
+    return float((rest**2).sum() / ((y - y.mean(axis=0)) ** 2).sum())
+
+
+def train(model: nn.MLP, x: Tensor, y: Tensor, steps: int) -> None:
+    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
+    criterion = nn.BCEWithLogitsLoss()
+
+    @capture
+    def step() -> Tensor:
+        loss = criterion(model(x).squeeze(-1), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(steps):
+        step()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = cli.parser("linear_collapse", __doc__, draws=True)
+    parser.add_argument("--points", type=cli.whole(2), default=400, metavar="N", help="points in all")
+    parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of the hidden layers")
+    parser.add_argument("--layers", type=cli.whole(2), default=4, metavar="N", help="of the deep nets")
+    parser.add_argument("--steps", type=cli.whole(1), default=500, metavar="N", help="of training")
+    parser.add_argument("--depths", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="N",
+                        help="of the untrained nets")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
+    return parser
+
+
+@cli.command(make_parser)
+def main(args: argparse.Namespace) -> tuple[dict[str, float], float, dict[str, list[float]]]:
+    manual_seed(args.seed)
+    points, label = disc_in_ring(args.points)
+    x, y = Tensor(points), Tensor(label)
+    nets = {"1 layer": (1, "nothing")} | {f"{args.layers} layers, {name} between": (args.layers, name)
+                                          for name in ACTIVATIONS}
+    models, right = {}, {}
+    with cli.progress(total=len(nets), unit="net") as bar:
+        for name, (layers, activation) in nets.items():
+            manual_seed(args.seed)
+            model = models[name] = build(2, args.width, layers, 1, activation)
+            train(model, x, y, args.steps)
+            with no_grad():
+                right[name] = float(((model(x).numpy()[:, 0] > 0) == label).mean())
+            bar.update()
+    for name, value in right.items():
+        print(f"{name:26} {value:6.1%} right")
+    deep = models[f"{args.layers} layers, nothing between"]
+    with no_grad():
+        difference = float(np.abs(collapsed(deep)(x).numpy() - deep(x).numpy()).max())
+    print(f"the {args.layers} layers with nothing between multiplied into one: logits differ by at most "
+          f"{difference:.1e}")
+
+    depths = sorted(set(args.depths))
+    noise = np.random.default_rng(args.seed).standard_normal((2000, args.width)).astype(np.float32)
+    rest: dict[str, list[float]] = {}
+    for name in ACTIVATIONS:
+        manual_seed(args.seed)
+        rest[name] = [unexplained(kept_in_size(build(args.width, args.width, n, args.width, name)), noise)
+                      for n in depths]
+    print("variance that the best single layer leaves unexplained, by the number of layers")
+    print(f"{'between':10}" + "".join(f"{n:>10}" for n in depths))
+    for name, values in rest.items():
+        print(f"{name:10}" + "".join(f"{value:10.1e}" for value in values))
+    print(f"picture: {draw(args.out, points, label, models, right, depths, rest)}")
+    return right, difference, rest
+
+
+def kept_in_size(model: nn.MLP) -> nn.MLP:
+    """With weights so large that signals stay of one size (003): nothing is linear merely because it is small."""
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    return model
+
+
+def draw(path: Path, points: np.ndarray, label: np.ndarray, models: dict[str, nn.MLP], right: dict[str, float],
+         depths: list[int], rest: dict[str, list[float]]) -> Path:
+    across, up = np.meshgrid(np.linspace(-2.3, 2.3, 160), np.linspace(-2.3, 2.3, 160))
+    grid = Tensor(np.stack([across, up], axis=-1).astype(np.float32))
+    with style():
+        fig = figure(15, 3.9, "Layers with nothing between them are one layer")
+        *panels, curve = fig.subplots(1, len(models) + 1, width_ratios=[*[1] * len(models), 1.35])
+        for axes, (name, model) in zip(panels, models.items(), strict=True):
+            with no_grad():
+                probability = ops.sigmoid(model(grid)).numpy()[..., 0]
+            axes.imshow(probability, cmap=DIVERGING, vmin=-0.35, vmax=1.35, origin="lower", interpolation="bilinear",
+                        extent=(-2.3, 2.3, -2.3, 2.3))
+            if probability.min() < 0.5 < probability.max():
+                axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.6)
+            for value, colour in ((0, BLUE), (1, ORANGE)):
+                axes.scatter(*points[label == value].T, s=11, color=colour, edgecolors=PAPER, linewidths=0.4)
+            bare(axes)
+            axes.set_title(f"{name}\n{right[name]:.1%} right")
+        for (name, values), colour in zip(rest.items(), (BLUE, ORANGE, TEAL), strict=True):
+            curve.plot(depths, np.maximum(values, 1e-16), color=colour, marker="o", markersize=4, label=name)
+        curve.set(xscale="log", yscale="log", xlabel="layers", ylim=(1e-16, 5))
+        curve.set_xticks(depths, depths)
+        curve.minorticks_off()
+        curve.set_title("Variance that one layer cannot explain")
+        curve.annotate("rounding", (depths[-1], max(rest["nothing"][-1], 1e-16)), (0, 8), textcoords="offset points",
+                       ha="right", color=MUTED, fontsize=8)
+        key(curve, 3)
+        return save(fig, path)
+
+
+if __name__ == "__main__":
+    main()
