@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,21 +15,25 @@ _LOADED = {("img", "src"), ("script", "src"), ("iframe", "src"), ("source", "src
 _RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
 
 
-class _Page(HTMLParser):
+# Classes of elements for which the theme's script would load another from a server.
+_SCRIPTED = re.compile(r'class="[^"]*\b(mermaid|arithmatex|glightbox|pyodide)\b')
+_TAG = re.compile(r"<([a-z][\w-]*)\s([^<>]*)>")
+_ATTRIBUTE = re.compile(r"""([\w:-]+)=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+
+
+class _Page:
     """What a page links to, what it loads, and what in it can be linked to."""
 
     def __init__(self, text: str):
-        super().__init__()
         self.links: list[str] = []
         self.loads: list[str] = []
         self.anchors: set[str] = set()
-        self.feed(text)
+        self.scripted = _SCRIPTED.search(text)
+        for tag, inside in _TAG.findall(text):
+            self._note(tag, {name: unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(inside)})
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        for name in ("id", "name"):
-            if name in values:
-                self.anchors.add(values[name])
+    def _note(self, tag: str, values: dict[str, str]) -> None:
+        self.anchors.update(values[name] for name in ("id", "name") if name in values)
         if tag in ("a", "link") and "href" in values:
             self.links.append(values["href"])
         for name, value in values.items():
@@ -55,6 +60,8 @@ def problems(site: Path) -> list[str]:
     for path in pages:
         where = path.relative_to(site)
         page = parsed(path)
+        if page.scripted:
+            found.append(f"{where}: has {page.scripted[0]}, which a script of another server would draw")
         for address in page.loads:
             if urlsplit(address).netloc:
                 found.append(f"{where}: asks for {address}")

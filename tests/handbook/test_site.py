@@ -131,9 +131,10 @@ def test_the_check_finds_broken_links_and_requests(tmp_path):
     (tmp_path / "0.html").write_text(
         '<a id="here" href="gone.html">x</a><a href="1.html#gone">y</a><img src="https://example.org/a.png">'
         '<link rel="stylesheet" href="//fonts.example.org/f.css"><a href="https://example.org">no request</a>')
+    (tmp_path / "2.html").write_text('<pre class="mermaid">a --> b</pre>')
     (tmp_path / "s.css").write_text("@import 'x.css';")
     found = "\n".join(problems(tmp_path))
-    assert len(found.splitlines()) == 5
+    assert len(found.splitlines()) == 6
     for part in ("gone.html leads nowhere", "#gone names no place", "asks for https://example.org/a.png",
-                 "asks for //fonts.example.org", "s.css: asks another server"):
+                 "asks for //fonts.example.org", "2.html: has class=", "s.css: asks another server"):
         assert part in found
