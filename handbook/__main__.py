@@ -87,6 +87,8 @@ def main() -> int:
     found = problems(out)
     pages = len(list(out.rglob("*.html")))
     print(*found, f"{out}: {pages} pages in {time.perf_counter() - start:.1f} s, {len(found)} problems", sep="\n")
+    if not found:  # browsers let a page read no index from the disk
+        print(f"Open {out / 'index.html'}; with search: python -m http.server --bind 127.0.0.1 --directory {out}")
     return bool(found)
 
 

@@ -13,11 +13,13 @@ def navigation(ops: str) -> str:
     """The tree as TOML. `ops`: the page whose table lists the ops by kind."""
     kinds = [{kind: [f"ops/{name}.md" for name in re.findall(r"\]\((\w+)\.md\)", listed)]}
              for kind, listed in re.findall(r"^\| ([^|]+?) \| (\[.*?) \|$", ops, re.M)]
-    tasks = [f"use/{page.name}" for page in sorted((ROOT / "docs" / "use").glob("*.md")) if page.name != "README.md"]
+    use = (ROOT / "docs" / "use" / "README.md").read_text(encoding="utf-8")
+    tasks = [name.removeprefix("../") if name.startswith("../") else f"use/{name}"
+             for name in re.findall(r"\]\(([\w./]+\.md)\)", use) if name != "../learn.md"]  # which stands elsewhere
     return _toml([
         {"Start": "index.md"},
         {"Backprop in an hour": "backprop.md"},
-        {"Use it": ["use/index.md", *tasks, "capture.md", "distributed.md", "coming_from.md"]},
+        {"Use it": ["use/index.md", *tasks]},
         {"Read it": "read.md"},
         {"Learn by doing": ["learn.md", *[f"notebooks/{p.stem}.md"
                                           for p in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))]]},
