@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .PHONY: help venv train train-conv train-vit train-language train-sort train-distributed demos explore puzzles test \
-        bench lint clean
+        bench lint docs clean
 
 help:  ## show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -63,6 +63,9 @@ bench: $(STAMP)  ## time training steps side by side with PyTorch (installs it);
 lint: $(STAMP)  ## check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(STAMP)  ## build the handbook, offline, into build/site, and check it: open build/site/index.html
+	$(BIN)/python -m handbook
 
 clean:  ## remove .venv, pictures, caches and compiled kernels
 	rm -rf .venv runs build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

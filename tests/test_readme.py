@@ -1,4 +1,7 @@
-"""All that README and docs/ show is run: Python blocks as they stand, commands as far as a test may."""
+"""All that README and docs/ show is run: Python blocks as they stand, commands as far as a test may.
+
+A page that says so is one program, whose blocks go on from one another.
+"""
 
 import os
 import re
@@ -10,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from handbook.blocks import programs
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
@@ -20,7 +25,13 @@ def blocks(language):
             yield pytest.param(code, id=f"{page.name}-{i}")
 
 
-@pytest.mark.parametrize("code", list(blocks("python")))
+def python_blocks():
+    for page in PAGES:
+        for i, code in enumerate(programs(page.read_text())):
+            yield pytest.param(code, id=f"{page.name}-{i}")
+
+
+@pytest.mark.parametrize("code", list(python_blocks()))
 def test_python_block_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "block", "exec"), {"__name__": "block"})

@@ -1,0 +1,96 @@
+"""python -m handbook [FOLDER]: build the site from docs/, offline, into FOLDER (build/site), and check it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import notebooks
+from .blocks import run
+from .check import problems
+from .figures import figures
+from .links import ROOT, Places, source_page
+from .navigation import navigation
+from .reference import reference
+
+HERE = Path(__file__).parent
+
+
+def texts(places: Places) -> dict[str, str]:
+    """The site's page -> its Markdown, blocks run and links rewritten."""
+    from tests.ops.test_gradients import CASES  # calls of every op
+
+    drawn = figures(CASES)
+    made = {}
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        file = path.relative_to(ROOT).as_posix()
+        text = run(path.read_text(encoding="utf-8"), file)
+        if path.parent.name == "ops" and path.stem in drawn:  # the figure goes before the derivation
+            text = text.replace("\n## Derivation\n", f"\n{drawn[path.stem]}\n## Derivation\n", 1)
+        made[places.page(file)] = places.rewrite(text, file)
+    for path in sorted((ROOT / "docs").rglob("*.ipynb")):
+        file = path.relative_to(ROOT).as_posix()
+        made[places.page(file)] = places.rewrite(notebooks.page(path), file)
+    made |= reference(places)
+    done: set[str] = set()
+    while places.sources - done:  # the pages of folders name files
+        for file in sorted(places.sources - done):
+            made[places.page(file)] = source_page(file)
+            done.add(file)
+    return made
+
+
+def write(folder: Path) -> None:
+    """The Markdown of all pages, pictures and the configuration, for Zensical."""
+    shutil.rmtree(folder, ignore_errors=True)
+    places = Places()
+    for page, text in texts(places).items():
+        path = folder / "docs" / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for picture in places.pictures:
+        path = folder / "docs" / places.page(picture)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / picture, path)
+    shutil.copy(HERE / "style.css", folder / "docs" / "style.css")
+    settings = (HERE / "zensical.toml").read_text(encoding="utf-8")
+    nav = navigation((ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8"))
+    (folder / "zensical.toml").write_text(settings.replace("nav = []", f"nav = {nav}", 1), encoding="utf-8")
+
+
+def build(out: Path, pages: Path) -> None:
+    """Write the pages to a folder, and the site made of them to another."""
+    write(pages)
+    # Zensical imports our Markdown extension, which stands beside this file.
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    made = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean"], cwd=pages, env=env, text=True,
+                          capture_output=True)
+    said = re.sub(r"\x1b\[[0-9;]*m", "", made.stdout + made.stderr)
+    if made.returncode or "error" in said.lower():
+        raise SystemExit(f"zensical build failed:\n{said}")
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(pages / "site", out)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m handbook", description=__doc__)
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "build" / "site", help="where the site goes")
+    out = parser.parse_args().out
+    start = time.perf_counter()
+    build(out, out.parent / "handbook")
+    found = problems(out)
+    pages = len(list(out.rglob("*.html")))
+    print(*found, f"{out}: {pages} pages in {time.perf_counter() - start:.1f} s, {len(found)} problems", sep="\n")
+    if not found:  # browsers let a page read no index from the disk
+        print(f"Open {out / 'index.html'}; with search: python -m http.server --bind 127.0.0.1 --directory {out}")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Figures of op pages, computed by the ops and their rules: a curve and its derivative, or Jacobians."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import Tensor
+from tinygrad_like.autograd import setting
+from tinygrad_like.learn.measure import Point
+from tinygrad_like.primitive import Primitive
+
+_LARGEST = 40  # rows or columns of a Jacobian that can still be seen
+_WIDE, _HIGH = 340, 220  # of a diagram, in pixels
+
+
+def figures(cases: dict[str, tuple]) -> dict[str, str]:
+    """The name of a differentiable op -> its figure, in HTML. `cases`: calls of all ops, (function, inputs)."""
+    calls: dict[Primitive, list[Point]] = collections.defaultdict(list)
+
+    def watch(op: Any, inputs: Any, options: Any, y: Tensor) -> None:
+        if y.node is not None and isinstance(op, Primitive) and y.data.dtype == np.float64:
+            try:
+                calls[op].append(Point(op, list(inputs), dict(options)))
+            except Exception:  # what a kernel does not take in float64 is drawn from another call
+                return
+
+    with setting("watchers", (watch,)), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for f, *inputs in cases.values():
+            f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+                for x in inputs])
+    made = {}
+    for op, points in calls.items():
+        drawn = _figure(op, points)
+        if drawn:
+            made[op.name.lstrip("_")] = drawn
+    return made
+
+
+def _figure(op: Primitive, points: list[Point]) -> str | None:
+    name = op.name.lstrip("_")
+    points = [p for p in points if p.vary and p.node is not None and p.out.size and
+              max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= _LARGEST]
+    if not points:
+        return None
+    point = max(points, key=lambda p: (len(p.vary), p.out.size))
+    if len(op.inputs) == 1 and not op.variadic and (drawn := _curves(op, point)):
+        return _html(drawn, f"<code>{name}</code> (blue) and its derivative (orange, dashed), computed by the op and "
+                            "its rule.")
+    parts = [_jacobian(point.analytic(i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
+             for i in point.vary[:3]]
+    return _html("".join(parts), "The Jacobian at some input, as the rule gives it: a row for each number of the "
+                                 "output, a column for each of the input. Blue is positive, orange negative, empty 0.")
+
+
+def _html(drawn: str, caption: str) -> str:
+    return f'<figure class="computed"><div>{drawn}</div><figcaption>{caption}</figcaption></figure>\n'
+
+
+# Curves ---------------------------------------------------------------------------------------------------------------
+
+
+def _curves(op: Primitive, point: Point) -> str | None:
+    """y and dy/dx of a function of each number by itself; None if the op is no such."""
+    xs = np.linspace(-4.0, 4.0, 801)
+    constant = np.full(5, 0.4)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            same = np.asarray(op(constant, **point.options))
+            x = Tensor(xs, requires_grad=True)
+            y = op(x, **point.options)
+            if y.shape != xs.shape or same.shape != (5,) or np.ptp(same) > 1e-12 or not _by_itself(point):
+                return None
+            slope = y.sum().gradient(x)[0].data
+        except Exception:
+            return None
+    return _diagram(xs, [(y.data, "out"), (slope, "slope")], f"{op.name.lstrip('_')} and its derivative")
+
+
+def _by_itself(point: Point) -> bool:
+    jacobian = point.analytic(point.vary[0])
+    return jacobian.shape[0] == jacobian.shape[1] and not np.any(jacobian - np.diag(np.diag(jacobian)))
+
+
+def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) -> str:
+    finite = np.concatenate([ys[np.isfinite(ys)] for ys, _ in lines])
+    low, high = max(-4.0, min(0.0, finite.min())), min(4.0, max(1.0, finite.max()))
+    low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
+    left, right, top, bottom = 30, 8, 8, 20
+
+    def across(v: Any) -> Any:
+        return left + (v - xs[0]) / (xs[-1] - xs[0]) * (_WIDE - left - right)
+
+    def down(v: Any) -> Any:
+        return top + (high - v) / (high - low) * (_HIGH - top - bottom)
+
+    step = next(s for s in (0.25, 0.5, 1, 2) if (high - low) / s <= 8)
+    marks = []
+    for v in np.arange(-4, 5, 2):
+        marks += [f'<line class="grid" x1="{across(v):.1f}" x2="{across(v):.1f}" y1="{top}" y2="{_HIGH - bottom}"/>',
+                  f'<text x="{across(v):.1f}" y="{_HIGH - 5}" text-anchor="middle">{v:g}</text>']
+    for v in np.arange(np.ceil(low / step) * step, high, step) + 0.0:  # no -0
+        marks += [f'<line class="{"axis" if v == 0 else "grid"}" x1="{left}" x2="{_WIDE - right}" '
+                  f'y1="{down(v):.1f}" y2="{down(v):.1f}"/>',
+                  f'<text x="{left - 4}" y="{down(v) + 4:.1f}" text-anchor="end">{v:g}</text>']
+    marks.append(f'<text class="name" x="{_WIDE - right}" y="{_HIGH - bottom - 5}" text-anchor="end">x</text>')
+    drawn = [f'<path class="{kind}" d="{_path(across(xs), down(ys), ys, low, high)}"/>' for ys, kind in lines]
+    return (f'<svg role="img" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}"><title>{title}</title>'
+            f'{"".join(marks)}{"".join(drawn)}</svg>')
+
+
+def _path(xs: np.ndarray, downs: np.ndarray, ys: np.ndarray, low: float, high: float) -> str:
+    """The curve inside the diagram, interrupted where it leaves it or jumps."""
+    inside = np.isfinite(ys) & (ys >= low) & (ys <= high)
+    path, before = [], None
+    for x, down, y, ok in zip(xs, downs, ys, inside, strict=True):
+        if ok:
+            jumps = before is None or abs(y - before) > 0.2 * (high - low)
+            path.append(f"{'M' if jumps else 'L'}{x:.1f} {down:.1f}")
+        before = y if ok else None
+    return "".join(path)
+
+
+# Jacobians ------------------------------------------------------------------------------------------------------------
+
+
+def _jacobian(jacobian: np.ndarray, label: str, out: tuple, given: tuple) -> str:
+    rows, columns = jacobian.shape
+    cell = max(5, min(16, 200 // max(rows, columns, 1)))
+    largest = np.abs(jacobian[np.isfinite(jacobian)]).max(initial=0.0) or 1.0
+    top, width = 34, max(columns * cell + 2, 150)
+    cells = []
+    for i, j in itertools.product(range(rows), range(columns)):
+        v = jacobian[i, j]
+        if v and np.isfinite(v):
+            strength = 0.25 + 0.75 * min(abs(v) / largest, 1)
+            cells.append(f'<rect class="{"plus" if v > 0 else "minus"}" x="{1 + j * cell}" y="{top + 1 + i * cell}" '
+                         f'width="{cell}" height="{cell}" fill-opacity="{strength:.2f}"/>')
+    shapes = f"{_shape(out)} from {_shape(given)}"
+    return (f'<svg role="img" viewBox="0 0 {width} {top + rows * cell + 2}" width="{width}">'
+            f"<title>{label}, {rows} by {columns}</title>"
+            f'<text class="name" x="1" y="12">{label}</text><text x="1" y="27">{shapes}</text>{"".join(cells)}'
+            f'<rect class="frame" x="0.5" y="{top + 0.5}" width="{columns * cell + 1}" '
+            f'height="{rows * cell + 1}"/></svg>')
+
+
+def _shape(shape: tuple) -> str:
+    return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+

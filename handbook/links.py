@@ -1,0 +1,67 @@
+"""Where a file of the repository is on the site, and links between pages rewritten to that."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+from .blocks import outside_code
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
+
+
+class Places:
+    """Files of the repository -> pages of the site; notes which sources and pictures are linked."""
+
+    def __init__(self) -> None:
+        self.sources: set[str] = set()
+        self.pictures: set[str] = set()
+
+    def page(self, file: str) -> str:
+        """The site's page, in Markdown, for a file or folder of the repository, both from its root."""
+        if file in ("README.md", "CONTRIBUTING.md"):
+            return {"README.md": "project.md", "CONTRIBUTING.md": "contributing.md"}[file]
+        path = PurePosixPath(file)
+        if path.parts[:1] == ("docs",) and path.suffix in (".md", ".ipynb"):
+            inside = path.relative_to("docs").with_suffix(".md")
+            return str(inside.with_name("index.md") if inside.name == "README.md" else inside)
+        if path.parts[:1] == ("docs",) and (ROOT / file).is_dir():
+            return str(path.relative_to("docs") / "index.md")
+        if path.parts[:1] == ("docs",):
+            self.pictures.add(file)
+            return str(path.relative_to("docs"))
+        self.sources.add(file)
+        return f"source/{file}/index.md" if (ROOT / file).is_dir() else f"source/{file}.md"
+
+    def rewrite(self, text: str, file: str, at: str | None = None) -> str:
+        """The text of a repository's file with its links as they must be on the site's page for it."""
+        here = PurePosixPath(at or self.page(file)).parent
+
+        def link(m: re.Match) -> str:
+            target, _, anchor = m[2].partition("#")
+            if not target or re.match(r"[a-z]+:", m[2]):
+                return m[0]
+            found = os.path.normpath(PurePosixPath(file).parent / target)
+            if not (ROOT / found).exists():
+                raise FileNotFoundError(f"{file} links to {m[2]}")
+            if not anchor and (line := re.match(r"L(\d+)$", anchor)):
+                anchor = f"__codelineno-0-{line[1]}"
+            to = os.path.relpath(self.page(found), here)
+            return f"{m[1]}{to}{'#' if anchor else ''}{anchor}{m[3]}"
+
+        return outside_code(text, lambda part: LINK.sub(link, part))
+
+
+def source_page(file: str) -> str:
+    """The page of a source file, or the list of a folder's."""
+    path = ROOT / file
+    if path.is_dir():
+        listed = sorted(p for p in path.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists())
+        rows = [f"- `{p.name}{'/' if p.is_dir() else ''}`" for p in listed]
+        return "\n".join([f"# {file}/", "", *rows, ""])
+    language = {".py": "py", ".toml": "toml", ".md": "md"}.get(path.suffix, "text")
+    code = path.read_text(encoding="utf-8").rstrip("\n")
+    ticks = "`" * (max([2, *map(len, re.findall(r"`+", code))]) + 1)
+    return f"---\nsearch:\n  exclude: true\n---\n\n# {file}\n\n{ticks}{language} linenums=\"1\"\n{code}\n{ticks}\n"

@@ -1,0 +1,60 @@
+"""TeX between dollars, as GitHub shows it, becomes MathML: a browser draws it without a script or a font of ours."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from latex2mathml.converter import convert
+from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
+
+_BRACKETS = {"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lVert": "‖", "rVert": "‖"}
+_LETTER = re.compile(r'<mi mathvariant="normal">(\w)</mi>')
+# A minus after one of these is a sign, not a difference; MathML takes it for one unless told.
+_SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x0005B;|&#x022C5;)</mo>(?:<mspace[^>]*/>)*)"
+                   r"<mo>(&#x02212;|-|−)</mo>")
+_WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
+
+
+@cache
+def mathml(tex: str, display: bool) -> str:
+    """A <math> element. Raises ValueError for what cannot be converted, so that no formula is lost silently."""
+    for name, sign in _BRACKETS.items():  # after \\Big the converter knows brackets as signs only
+        tex = re.sub(rf"(\\[Bb]igg?[lr]?)\s*\\{name}(?![a-zA-Z])", rf"\1{sign}", tex)
+    try:
+        made = convert(" ".join(tex.split()), display="block" if display else "inline")
+    except Exception as error:
+        raise ValueError(f"no MathML for {tex!r}: {error!r}") from error
+    lost = re.search(r">(\\[a-zA-Z]+|&)<", made)
+    if lost:
+        raise ValueError(f"no MathML for {tex!r}: {lost[1]} is left as it is")
+    made = _SIGN.sub(r'\1<mo form="prefix">\2</mo>', made)
+    return _WORD.sub(lambda m: f"<mi>{''.join(_LETTER.findall(m[0]))}</mi>", made)
+
+
+class _Math(InlineProcessor):
+    def __init__(self, pattern: str, md: Any, display: bool):
+        super().__init__(pattern, md)
+        self.display = display
+
+    def handleMatch(self, m, data):  # noqa: N802  (Markdown's name)
+        made = mathml(m[1], self.display)
+        if self.display:
+            made = f'<span class="formula">{made}</span>'
+        return self.md.htmlStash.store(made), m.start(0), m.end(0)
+
+
+class MathExtension(Extension):
+    """$...$ in a line and $$...$$ for a line of its own."""
+
+    def extendMarkdown(self, md):  # noqa: N802
+        # After code (190), before backslashes are taken as escapes (180).
+        md.inlinePatterns.register(_Math(r"\$\$([\s\S]+?)\$\$", md, True), "formula", 187)
+        md.inlinePatterns.register(_Math(r"(?<![\\$\w])\$(?![\s$])((?:\\.|[^$\\])+?)(?<!\s)\$(?![\w$])", md, False),
+                                   "math", 186)
+
+
+def makeExtension(**options):  # noqa: N802
+    return MathExtension(**options)

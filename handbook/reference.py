@@ -1,0 +1,191 @@
+"""The API reference: pages made from the signatures and docstrings of what the packages export."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tinygrad_like import Tensor
+from tinygrad_like.primitive import Primitive
+
+from .links import ROOT, Places
+
+# Module -> what is said of it in one line; what a page has, the module says itself.
+MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
+           "nn.utils", "optim", "optim.schedule", "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training",
+           "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
+PAGES = ("Tensor", *MODULES)
+
+
+def found(module: str) -> types.ModuleType:
+    """The module of a dotted name, which may be an attribute of a package, as tinygrad_like.linalg is."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        package, _, name = module.rpartition(".")
+        return getattr(importlib.import_module(package), name)
+
+
+def exported(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """The public names of a module that are functions, classes or ops; its own ones if it has no __all__."""
+    names = getattr(module, "__all__", None)
+    for name in names or sorted(vars(module)):
+        value = getattr(module, name)
+        if isinstance(value, types.ModuleType) or not callable(value) or name.startswith("_"):
+            continue
+        if names is None and not _belongs(value, module):
+            continue
+        yield name, value
+
+
+def _belongs(value: Any, module: types.ModuleType) -> bool:
+    home = getattr(inspect.unwrap(value), "__module__", None) or ""
+    package = module.__name__ if hasattr(module, "__path__") else module.__name__
+    return home == package or home.startswith(package + ".")
+
+
+def reference(places: Places) -> dict[str, str]:
+    """The site's page -> its text, for every module and for Tensor."""
+    pages = {"reference/Tensor.md": _class_page(Tensor, places)}
+    for name in MODULES:
+        module = found(name)
+        about = inspect.getdoc(module) or ""
+        parts = [f"# {name}", "", document(about)]
+        for label, value in exported(module):
+            if value is Tensor:
+                parts.append("\n## Tensor\n\n[Has a page of its own](Tensor.md).\n")
+                continue
+            parts.append(_entry(label, value, places, f"reference/{name}.md"))
+            if inspect.isclass(value):
+                parts += [_entry(f"{label}.{n}", m, places, f"reference/{name}.md", level=3)
+                          for n, m in methods(value) if inspect.getdoc(m) and n != "forward"]
+        pages[f"reference/{name}.md"] = "\n".join(parts)
+    listed = [f"- [`{name}`]({name}.md): {_first(name)}" for name in PAGES]
+    pages["reference/index.md"] = "\n".join([
+        "# API reference", "", "Made from the signatures and docstrings when the site is built.", "", *listed, ""])
+    return pages
+
+
+def _first(name: str) -> str:
+    about = inspect.getdoc(Tensor if name == "Tensor" else found(name)) or ""
+    return _inline(" ".join(about.split("\n\n")[0].split()))
+
+
+def _class_page(cls: type, places: Places) -> str:
+    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or "")]
+    parts += [_entry(name, method, places, f"reference/{cls.__name__}.md") for name, method in methods(cls, True)]
+    return "\n".join(parts)
+
+
+def methods(cls: type, inherited: bool = False) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties of a class; of those it inherits only if asked to."""
+    for name in sorted({n for c in cls.__mro__[:-1] for n in vars(c)} if inherited else vars(cls)):
+        if name.startswith("_"):
+            continue
+        value = inspect.getattr_static(cls, name)
+        value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+        if isinstance(value, property) or callable(value):
+            yield name, value
+
+
+def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) -> str:
+    shown = "" if isinstance(value, property) else signature(value, method="." in label or page.endswith("/Tensor.md"))
+    kind = "property " if isinstance(value, property) else "class " if inspect.isclass(value) else ""
+    parts = [f"{'#' * level} {label} {{ #{label.lower()} }}", "",
+             f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
+    parts.append(document(inspect.getdoc(value) or "") if not isinstance(value, property) else
+                 document(inspect.getdoc(value.fget) or ""))
+    links = []
+    op = value if isinstance(value, Primitive) else None
+    if op is not None and (ROOT / "docs" / "ops" / f"{op.name.lstrip('_')}.md").exists():
+        links.append(f"[derivation](../ops/{op.name.lstrip('_')}.md)")
+    if place := source(value):
+        file, line = place
+        at = f"#__codelineno-0-{line}"
+        links.append(f"[{file}](../{places.page(file)}{at})")
+    return "\n".join([*parts, "", " · ".join(links), ""])
+
+
+def signature(value: Any, method: bool = False) -> str:
+    """The call's signature, without the modules of types; of a class, that of making one; of a method, without self."""
+    try:
+        found = inspect.signature(value.__wrapped__ if isinstance(value, Primitive) else value)
+    except (TypeError, ValueError):
+        return "(...)"
+    parameters = list(found.parameters.values())
+    if method and parameters and parameters[0].kind is parameters[0].POSITIONAL_OR_KEYWORD:
+        found = found.replace(parameters=parameters[1:])
+    text = re.sub(r"<(?:function|class|op) '?([\w.]+)[^>]*>", r"\1", str(found)).replace("'", "")
+    return re.sub(r"\b(?:[a-z_]\w*\.)+([A-Z]\w*)", r"\1", text)
+
+
+def source(value: Any) -> tuple[str, int] | None:
+    """File, from the repository's root, and line of a definition."""
+    value = value.fget if isinstance(value, property) else value
+    value = inspect.unwrap(value.forward if isinstance(value, Primitive) else value)
+    try:
+        file = Path(inspect.getsourcefile(value) or "")
+        line = inspect.getsourcelines(value)[1]
+    except (TypeError, OSError):
+        return None
+    return (str(file.resolve().relative_to(ROOT)), line) if file.resolve().is_relative_to(ROOT) else None
+
+
+# Docstrings -----------------------------------------------------------------------------------------------------------
+
+
+def document(text: str) -> str:
+    """A docstring as HTML: paragraphs, indented blocks as code, and `name: what it is` as a list."""
+    blocks = [b for b in re.split(r"\n(?:[ \t]*\n)+", inspect.cleandoc(text)) if b.strip()]
+    parts: list[str] = []
+    code: list[str] = []
+    for i, block in enumerate([*blocks, ""]):
+        lines = block.splitlines()
+        if block and all(line.startswith("    ") for line in lines):
+            code.append(block)
+            continue
+        if code:
+            parts.append(f"<pre><code>{html.escape(textwrap.dedent(_BLANK.join(code)))}</code></pre>")
+            code = []
+        items: list[list[str]] = []
+        for line in lines:
+            if i and _ITEM.match(line):
+                items.append([line])
+            elif items and items[-1][0] and line.startswith(" "):
+                items[-1].append(line.strip())
+            else:
+                items.append(["", line.strip()])
+        parts += list(_items(items))
+    # A blank line would end the block of HTML.
+    return '<div class="doc">' + "".join(parts).replace("\n\n", "\n&#8203;\n") + "</div>\n"
+
+
+_BLANK = "\n\n"
+_ITEM = re.compile(r"(?!Raises|Note)[\w*]+(?:, [\w*]+)*(?: \([^)]*\))?: ")
+
+
+def _items(items: list[list[str]]) -> Iterator[str]:
+    paragraph: list[str] = []
+    for first, *more in items:
+        if not first:
+            paragraph += more
+            continue
+        if paragraph:
+            yield f"<p>{_inline(' '.join(paragraph))}</p>"
+            paragraph = []
+        name, _, about = first.partition(": ")
+        yield f"<dl><dt><code>{html.escape(name)}</code></dt><dd>{_inline(' '.join([about, *more]))}</dd></dl>"
+    if paragraph:
+        yield f"<p>{_inline(' '.join(paragraph))}</p>"
+
+
+def _inline(text: str) -> str:
+    coded: Callable[[re.Match], str] = lambda m: f"<code>{m[1]}</code>"  # noqa: E731
+    return re.sub(r"`+([^`]+)`+", coded, html.escape(text, quote=False)).replace("$", "&#36;")

@@ -1,0 +1,121 @@
+"""The handbook's pages name what exists, tell what happens, and its notebooks give what they show."""
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from handbook.blocks import ONE_PROGRAM, programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(p for p in DOCS.rglob("*.md") if p.parent.name != "ops")
+NAMED = re.compile(r"\[`([A-Za-z_][\w.]*)`\]\(([^)#]+\.py)\)")
+
+
+def defined(path: Path) -> set[str]:
+    """The functions, classes, methods (as `Class.method` and by their names) and variables of a file."""
+    names: set[str] = set()
+
+    def visit(body, inside=""):
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.update({node.name, f"{inside}{node.name}"})
+                if isinstance(node, ast.ClassDef):
+                    visit(node.body, f"{node.name}.")
+            elif isinstance(node, ast.Assign):
+                names.update(t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name))
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")).body)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(DOCS)))
+def test_what_a_link_to_a_file_names_is_in_that_file(page):
+    for name, target in NAMED.findall(page.read_text(encoding="utf-8")):
+        path = page.parent / target
+        if name.startswith("demos."):
+            assert path.resolve() == ROOT / f"{name.replace('.', '/')}.py", f"{page.name}: {name} is not {target}"
+        elif not name.endswith(".py"):
+            assert name in defined(path), f"{page.name}: {target} has no {name}"
+        else:
+            assert str(path.resolve()).endswith(name), f"{page.name}: {name} is not {target}"
+
+
+def test_a_name_that_is_not_there_would_be_found():
+    names = defined(ROOT / "tinygrad_like" / "autograd.py")
+    assert {"walk", "Node", "Node.add_hook", "mode"} <= names and "no_such_function" not in names
+
+
+def test_the_walk_passes_its_stations_in_their_order(capsys):
+    """Where read.md says that one `loss.backward()` goes, it goes, one station after the other."""
+    page = (DOCS / "read.md").read_text(encoding="utf-8")
+    code = programs(page)[0]
+    space = {"__name__": "block"}
+    exec(compile(code, "read.md", "exec"), space)
+    capsys.readouterr()
+    for part, seen in (("Forward", space["forward"]), ("Backward", space["backward"])):
+        text = page.split(f"\n## {part}\n")[1].split("\n## ")[0]
+        seen = [tuple(line.split(" ", 1)) for line in seen]
+        functions = [(file, name) for file, name in seen]
+        named = [(target.removeprefix("../tinygrad_like/"), name) for name, target in NAMED.findall(text)]
+        stations = [station for station in dict.fromkeys(named) if station in functions]
+        assert len(stations) >= (4 if part == "Forward" else 6), stations
+        first = [functions.index(station) for station in stations]
+        assert first == sorted(first), f"{part}: {stations}"
+
+
+def test_the_engine_of_an_hour_is_small_and_learns(capsys):
+    page = (DOCS / "backprop.md").read_text(encoding="utf-8")
+    assert ONE_PROGRAM in page
+    program, = programs(page)
+    assert 120 < len([line for line in program.splitlines() if line.strip()]) < 180
+    space = {"__name__": "block"}
+    exec(compile(program, "backprop.md", "exec"), space)
+    assert "tinygrad_like" not in program.split("## 8")[0].split("def check")[0]
+    assert space["accuracy"] > 0.95 and space["largest"] < 1e-5
+    text = capsys.readouterr().out
+    assert "seven operations, and every rule is right" in text
+
+    # The check of section 4 tells a wrong rule from a right one.
+    def wrong(a, b):
+        return space["record"](a.data * b.data if isinstance(a, space["Tensor"]) else a * b,
+                               (a, lambda g: g * b.data), (b, lambda g: -g * a.data))
+
+    rng = space["np"].random.default_rng(0)
+    with pytest.raises(AssertionError):
+        space["check"](wrong, rng.standard_normal(3), rng.standard_normal(3))
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+@pytest.mark.filterwarnings("default")
+def test_a_notebook_gives_the_outputs_it_shows(path, tmp_path, monkeypatch):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    stored = nbformat.read(path, 4)
+    run = nbformat.from_dict(json.loads(json.dumps(stored)))
+    client = nbclient.NotebookClient(run, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client.create_kernel_manager()
+    client.km.kernel_spec.argv[0] = sys.executable  # not that of whoever installed a kernel of this name
+    client.execute()
+    compared = 0
+    for before, after in zip(stored.cells, run.cells, strict=True):
+        if before.cell_type == "code" and "varies" not in before.metadata.get("tags", ()):
+            assert shown(before) == shown(after), before.source
+            compared += bool(shown(before))
+    assert compared >= 4
+
+
+def shown(cell) -> list[str]:
+    """The texts a cell shows; of a picture its SVG."""
+    texts = []
+    for output in cell.outputs:
+        data = output.get("data", {})
+        if output.get("name") != "stderr":
+            texts.append("".join(data.get("image/svg+xml", output.get("text", data.get("text/plain", "")))).strip())
+    return [t for t in texts if t]

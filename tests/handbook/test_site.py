@@ -1,0 +1,140 @@
+"""The parts that make the site: formulas, blocks, links, the reference, and the check of what was built."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("latex2mathml")
+
+import markdown
+
+from handbook.blocks import ONE_PROGRAM, programs, run
+from handbook.check import problems
+from handbook.figures import figures
+from handbook.links import Places, source_page
+from handbook.mathematics import MathExtension, mathml
+from handbook.navigation import navigation
+from handbook.reference import MODULES, document, exported, found, reference
+from tinygrad_like import primitive
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_formulas_become_mathml_and_code_does_not():
+    made = markdown.markdown("$a_1$ costs `$5` and $10.\n\n$$\\frac{1}{2}$$", extensions=[MathExtension()])
+    assert made.count("<math") == 2 and "<code>$5</code>" in made and "$10" in made and 'display="block"' in made
+
+
+@pytest.mark.parametrize("tex", [r"\nosuchcommand x", r"\begin{aligned} a &= b \end{aligned}"])
+def test_a_formula_that_would_be_lost_is_an_error(tex):
+    with pytest.raises(ValueError, match="no MathML"):
+        mathml(tex, True)
+
+
+def test_every_formula_of_the_docs_is_converted():
+    count = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        made = markdown.markdown(page.read_text(encoding="utf-8"), extensions=[MathExtension(), "fenced_code"])
+        count += made.count("<math")
+        assert not re.search(r"\$\$|\\frac|\\bar|\\mathrm", re.sub(r"<code.*?</code>", "", made, flags=re.S)), page
+    assert count > 1500
+
+
+def test_words_and_signs():
+    assert "<mi>out</mi>" in mathml(r"\mathrm{out}", False)
+    assert mathml("(-1)", False).count('form="prefix"') == 1 and 'form="prefix"' not in mathml("a-b", False)
+    assert r"\langle" not in mathml(r"\Big\langle x \Big\rangle", True)
+
+
+def test_blocks_are_run_and_what_they_print_is_shown():
+    page = "# T\n\n```python\nx = 2\nprint(x + 40)\n```\n\nmore\n\n```python\nprint('x' in globals())\n```\n"
+    made = run(page, "T")
+    assert '```text title="prints"\n42\n```' in made and "False\n```" in made
+    assert "True\n```" in run(f"{ONE_PROGRAM}\n{page}", "T") and len(programs(f"{ONE_PROGRAM}\n{page}")) == 1
+
+
+def test_what_a_block_raises_names_the_page_and_the_line():
+    with pytest.raises(ZeroDivisionError) as caught:
+        run("# T\n\n```python\n1 / 0\n```\n", "docs/T.md")
+    last = caught.traceback[-1]
+    assert str(last.path).endswith("docs/T.md") and last.lineno + 1 == 4
+
+
+def test_a_graph_is_shown_as_its_picture():
+    block = ("```python\nfrom tinygrad_like import Tensor, graph\n"
+             "print(graph(Tensor([1.0], requires_grad=True).exp()))\n```\n")
+    mermaid = '\n```mermaid\nflowchart TD\n    n0["leaf<br/>(1,)"]:::leaf\n    n1("exp<br/>(1,)")\n    n0 --> n1\n```\n'
+    made = run(block, "T")
+    assert made.count("<svg") == 1 and ">exp<" in made
+    both = run(block + mermaid, "T")
+    assert both.count("<svg") == 1 and "mermaid" not in both
+    assert run(mermaid, "T").count("<svg") == 1
+
+
+def test_links_are_rewritten_and_broken_ones_are_errors():
+    places = Places()
+    text = places.rewrite("[a](../../README.md#run-it) [`b`](../../nn/linear.py) [c](https://example.org) `[d](e)`",
+                          "docs/ops/relu.md")
+    assert text == ("[a](../project.md#run-it) [`b`](../source/nn/linear.py.md) [c](https://example.org) `[d](e)`")
+    assert places.sources == {"nn/linear.py"}
+    assert places.page("docs/ops/README.md") == "ops/index.md" and "# nn/linear.py" in source_page("nn/linear.py")
+    with pytest.raises(FileNotFoundError, match="nowhere.md"):
+        places.rewrite("[a](nowhere.md)", "docs/learn.md")
+
+
+def test_the_reference_has_every_exported_name():
+    pages = reference(Places())
+    for module in MODULES:
+        names = [name for name, _ in exported(found(module))]
+        assert names, module
+        for name in names:
+            assert f"\n## {name}" in pages[f"reference/{module}.md"], f"{module}.{name}"
+    assert "## matmul" in pages["reference/Tensor.md"] and "shape" in pages["reference/Tensor.md"]
+
+
+def test_a_docstring_becomes_paragraphs_lists_and_code():
+    made = document("One.\n\n    x = 1\n\n    y = 2\n\nn: how many,\n    at least 1.\nRaises ValueError for 0.")
+    assert made == ('<div class="doc"><p>One.</p><pre><code>x = 1\n&#8203;\ny = 2</code></pre>'
+                    "<dl><dt><code>n</code></dt><dd>how many, at least 1.</dd></dl>"
+                    "<p>Raises ValueError for 0.</p></div>\n")
+
+
+def test_figures_show_the_op_and_its_rule():
+    import numpy as np
+
+    @primitive
+    def cube(x):
+        return x ** 3
+
+    @primitive
+    def rows(x):
+        return x.sum(1)
+
+    cube.vjp(x=lambda g, x: 3 * g * x * x)
+    rows.vjp(x=lambda g, x_shape: np.broadcast_to(g[:, None], x_shape))
+    drawn = figures({"cube": (cube, np.array([0.5, 2.0])), "rows": (rows, np.arange(6.0).reshape(2, 3))})
+    assert 'class="out"' in drawn["cube"] and 'class="slope"' in drawn["cube"]
+    assert drawn["rows"].count('class="plus"') == 6 and "minus" not in drawn["rows"]
+
+
+def test_every_op_page_is_in_the_tree():
+    tree = navigation((ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8"))
+    names = [page.stem for page in (ROOT / "docs" / "ops").glob("*.md") if page.stem != "README"]
+    assert all(f'"ops/{name}.md"' in tree for name in names)
+
+
+def test_the_check_finds_broken_links_and_requests(tmp_path):
+    for i in range(100):
+        (tmp_path / f"{i}.html").write_text('<a id="here" href="0.html#here">x</a>')
+    assert problems(tmp_path) == []
+    (tmp_path / "0.html").write_text(
+        '<a id="here" href="gone.html">x</a><a href="1.html#gone">y</a><img src="https://example.org/a.png">'
+        '<link rel="stylesheet" href="//fonts.example.org/f.css"><a href="https://example.org">no request</a>')
+    (tmp_path / "2.html").write_text('<pre class="mermaid">a --> b</pre>')
+    (tmp_path / "s.css").write_text("@import 'x.css';")
+    found = "\n".join(problems(tmp_path))
+    assert len(found.splitlines()) == 6
+    for part in ("gone.html leads nowhere", "#gone names no place", "asks for https://example.org/a.png",
+                 "asks for //fonts.example.org", "2.html: has class=", "s.css: asks another server"):
+        assert part in found
