@@ -35,8 +35,8 @@ class Node:
 
     __slots__ = ("op", "parents", "saved", "order", "shape", "dtype", "extra", "__weakref__")
 
-    # Has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, `fresh` (see above), and `saves`: whether
-    # its nodes hold values, so that a walk releases them.
+    # Has a `name`, `pull(node, g, parents)`, which gives the parents' cotangents, `fresh` (see above), and `saves`:
+    # whether its nodes hold values, so that a walk releases them.
     op: Any
     parents: Any
     saved: Any

@@ -165,7 +165,7 @@ class capture:
                 return self._stop(str(error), result)
             alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
             for level in (FUSED, EXACT, PLAIN) if self.fuse and alone else (EXACT, PLAIN):
-                program = None  # whose memory the next one takes
+                program: Any = None  # whose memory the next one takes
                 program = Program(tape, kind.inputs, result, level)
                 if level == PLAIN or program.prove(proof, strict=False):
                     break

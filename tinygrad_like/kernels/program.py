@@ -375,8 +375,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
         with threads.pool:
             more = _play(threads.board, id(rest) + _CONTENT, len(calls) - done, threads.count, threads.resting)
         done = done + more if more >= 0 else more - done
-    if noting():
-        tape.extend([*copies, *calls])
+    note(*copies, *calls)
 
 
 def _first_misfit(calls: Sequence[Call], first: int) -> int:
@@ -404,8 +403,7 @@ def in_order(x: np.ndarray) -> np.ndarray:
         return x
     y = np.empty(x.shape, x.dtype)
     y[...] = x
-    if noting():
-        tape.append(Copy(x, y))
+    note(Copy(x, y))
     return y
 
 
@@ -426,9 +424,10 @@ class Copy(NamedTuple):
         return tuple(self)
 
 
-def noting() -> bool:
-    """Whether this thread's calls are noted."""
-    return tape is not None and _noting == threading.get_ident()
+def note(*calls: Any) -> None:
+    """Note calls, if this thread's are noted."""
+    if tape is not None and _noting == threading.get_ident():
+        tape.extend(calls)
 
 
 def open_tape(calls: list) -> None:
