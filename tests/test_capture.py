@@ -509,3 +509,35 @@ def test_recording_keeps_no_array_that_python_has_let_go():
     finally:
         tracemalloc.stop()
     assert step.programs and peak < 20 * x.numpy().nbytes
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_functions_of_each_number_of_large_arrays_become_few_loops_with_the_same_bits(fuse):
+    rng = np.random.default_rng(0)
+    w = Tensor(rng.standard_normal((256, 256)).astype(np.float32), requires_grad=True)
+    v = Tensor(rng.standard_normal(256).astype(np.float32), requires_grad=True)
+
+    def step(x):
+        w.grad = v.grad = None
+        y = (x * w + v) * (x - w) / (2.0 + w * w)
+        y = y.relu() + nn.functional.leaky_relu(y - 0.1) * v
+        z = tg.where(y > 0.3, y, w) + y
+        loss = (z * z * x).sum()
+        loss.backward()
+        return loss
+
+    played = capture(step, fuse=fuse)
+    for i in range(6):
+        x = rng.standard_normal((256, 256)).astype(np.float32)
+        if i > 2:
+            x.ravel()[:6] = 0.0, -0.0, np.inf, -np.inf, 1e-40, np.nan
+        results = []
+        for function in (played, step):
+            with np.errstate(all="ignore"):
+                loss = function(Tensor(x))
+            found = [t.numpy() for t in (loss, w.grad, v.grad)]  # a NaN may be of either sign
+            results.append([np.where(np.isnan(a), np.float32(7), a).tobytes() for a in found])
+        assert results[0] == results[1]
+    (program,) = played.programs
+    names = [getattr(getattr(s.call, "kernel", None), "name", "loop") for part in program.parts for s in part.steps]
+    assert names.count("loop") <= 6 and not {"add", "sub", "mul", "div", "relu", "where", "accumulate"} & set(names)

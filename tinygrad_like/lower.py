@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .autograd import setting
-from .dtypes import BOOL, INT64, SUPPORTED
+from .dtypes import BOOL, FLOAT32, INT64, SUPPORTED
 from .kernels.loops import MAKE, Loop, Value
+from .kernels.program import Call
 from .tape import Step, Tape, arrays_in
 
 
@@ -190,15 +191,75 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
 }
 
 
+def _arithmetic(name: str) -> Callable[..., Loop]:
+    def loop(a: np.ndarray, b: np.ndarray, repeat: int, out: np.ndarray) -> Loop:
+        body = _Body(out.shape)
+        return body.to(body.make(name, body.take(a, FLOAT32), body.take(b, FLOAT32), dtype=FLOAT32), out)
+
+    return loop
+
+
+def _accumulated(total: np.ndarray, b: np.ndarray) -> Loop:
+    body = _Body(total.shape)
+    return body.to(body.make("add", body.take(total, FLOAT32), body.take(b, FLOAT32), dtype=FLOAT32), total)
+
+
+def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Loop:
+    body = _Body(out.shape)
+    taken = body.take(condition.view(bool), BOOL), body.take(a, FLOAT32), body.take(b, FLOAT32)
+    return body.to(body.make("where", *taken, dtype=FLOAT32), out)
+
+
+def _rectified(sign: str, chosen: Callable) -> Callable[..., Loop]:
+    """where(x sign 0, ...) of a kernel's arrays g and x, or x alone, and a number."""
+    def loop(a: np.ndarray, b: np.ndarray, number: float, out: np.ndarray) -> Loop:
+        body = _Body(out.shape)
+        g, x, zero = body.take(a, FLOAT32), body.take(b, FLOAT32), body.make("number", 0.0, dtype=FLOAT32)
+        met = body.make(sign, x, zero, dtype=BOOL)
+        return body.to(body.make("where", met, *chosen(body, g, zero, number), dtype=FLOAT32), out)
+
+    return loop
+
+
+def _or_zero(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
+    return zero, g
+
+
+def _or_less(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
+    return g, body.make("mul", g, body.take(number, FLOAT32), dtype=FLOAT32)
+
+
+# What kernels do of each number by itself, with the same bits; kernels by their names.
+OF_KERNELS: dict[str, Callable[..., Loop]] = {
+    **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div")},
+    "copy": lambda x, out: _copied(x, out), "accumulate": _accumulated, "where": _chosen,
+    **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
+    **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
+}
+
+
 def lowered(tape: Tape, kernels: bool) -> list[Step]:
     """The steps of a tape, with compiled code in place of what Python did, as far as there is any.
 
     kernels: also those that add up numbers in another order than NumPy.
     """
     made: list[Step] = []
-    for step in tape.steps:
-        made.extend(_loops(step) or kernels and _kernels(step, tape) or [step])
+    for step, following in zip(tape.steps, [*tape.steps[1:], Step("")], strict=False):
+        if isinstance(step.call, Call):
+            made.append(step if step.call.beside or getattr(following.call, "beside", 0) else _as_loop(step))
+        else:
+            made.extend(_loops(step) or kernels and _kernels(step, tape) or [step])
     return made
+
+
+def _as_loop(step: Step) -> Step:
+    """The call of a kernel as a loop, which others can be joined with, if it is in the table."""
+    of = OF_KERNELS.get(step.call.kernel.name)
+    if of is None or step.renew is not None or step.function is not None:
+        return step
+    loop = Step(step.name, call=of(*step.call.arguments))
+    loop.alone = step.call
+    return loop
 
 
 def _kernels(step: Step, tape: Tape) -> list[Step]:
@@ -222,8 +283,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
 
 def _loops(step: Step) -> list[Step]:
     if step.call is not None:
-        copy = getattr(step.call, "source", None)
-        return [step if copy is None else Step("copy", call=_copied(copy, step.call.target))]
+        return [Step("copy", call=_copied(step.call.source, step.call.target))]
     if step.name not in LOWER or len(step.outputs) + len(step.changes) != 1:
         return []
     try:

@@ -117,17 +117,19 @@ def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
             return type(value)([new(v) for v in value])
         return {k: new(v) for k, v in value.items()} if type(value) is dict else value
 
-    call = step.call
-    if isinstance(call, Loop):
-        call = Loop(call.shape, new(call.operands), call.values, tuple([(i, moved(x)) for i, x in call.stores]))
-    elif isinstance(call, Copy):
-        call = Copy(moved(call.source), moved(call.target))
-    elif isinstance(call, Call):
-        arguments = new(call.arguments)
-        call = Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
-    made = Step(step.name, call=call, function=step.function, arguments=new(step.arguments),
+    def of(call: Any) -> Any:
+        if isinstance(call, Loop):
+            return Loop(call.shape, new(call.operands), call.values, tuple([(i, moved(x)) for i, x in call.stores]))
+        if isinstance(call, Copy):
+            return Copy(moved(call.source), moved(call.target))
+        if isinstance(call, Call):
+            arguments = new(call.arguments)
+            return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
+        return call
+
+    made = Step(step.name, call=of(step.call), function=step.function, arguments=new(step.arguments),
                 options=new(step.options), outputs=new(step.outputs), changes=new(step.changes))
-    made.renew, made.line = step.renew, step.line
+    made.renew, made.line, made.alone = step.renew, step.line, of(step.alone)
     return made
 
 
@@ -154,7 +156,8 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
                     break
             if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
                 break
-    return _without_unread([step for step in made if step is not None], pinned)
+    kept = _without_unread([step for step in made if step is not None], pinned)
+    return [step if step.alone is None else Step(step.name, call=step.alone) for step in kept]
 
 
 def _one(first: Loop, second: Loop, related: bool) -> Loop | None:

@@ -41,7 +41,7 @@ class Drawn(int):
 class Step:
     """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes")
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone")
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
@@ -49,6 +49,7 @@ class Step:
         self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
         self.renew: Callable[[tuple], Iterable] | None = None  # its arguments as they are now, from those it had
         self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
+        self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
 
     def reads(self) -> list[np.ndarray]:
         return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]

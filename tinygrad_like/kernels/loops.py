@@ -175,7 +175,8 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
 
 
 def _function(module: ir.Module, name: str, loop: Loop) -> None:
-    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap."""
+    """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, but for those
+    that are read and then written at the same place."""
     axes, count = _axes(loop), len(loop.operands) + len(loop.stores)
     inner = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, I64, *[POINTER] * count]), f"{name}_loop")
     inner.linkage = "internal"
@@ -183,7 +184,10 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
         inner.args[2 + i].attributes.add("noalias")
     split = max(range(len(axes)), key=lambda a: axes[a][0])
     b = ir.IRBuilder(inner.append_basic_block())
-    _nest(b, loop, axes, split, inner.args)
+    arrays = list(inner.args[2:])
+    for i, j in _in_place(loop):
+        arrays[i] = arrays[len(loop.operands) + j]  # what is written through an argument is read through the same one
+    _nest(b, loop, axes, split, inner.args[:2], arrays)
     # As numba's functions are called: the result goes to where the first argument says, 0 means there was no error.
     outer = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER, I64, I64, I64]), name)
     b = ir.IRBuilder(outer.append_basic_block())
@@ -202,9 +206,17 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
     b.ret(ir.Constant(I32, 0))
 
 
-def _nest(b, loop: Loop, axes: list, split: int, arguments: Sequence) -> None:
-    begin, end, *arrays = arguments
-    pointers, ends = list(arrays), []
+def _in_place(loop: Loop) -> list[tuple[int, int]]:
+    """Numbers of operands, and of the stores to the same places."""
+    def place(x: np.ndarray) -> tuple:
+        return x.__array_interface__["data"][0], x.shape, x.strides
+
+    stores = {place(x): j for j, x in enumerate(loop.writes())}
+    return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
+
+
+def _nest(b, loop: Loop, axes: list, split: int, bounds: Sequence, arrays: Sequence) -> None:
+    (begin, end), pointers, ends = bounds, list(arrays), []
     for a, (n, strides) in enumerate(axes):
         first, last = (begin, end) if a == split else (integer(0), integer(n))
         head = b.block
@@ -270,7 +282,7 @@ def addresses(loops: Sequence[Loop]) -> list[int]:
     of: list[str] = []
     for loop in loops:
         dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
-        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores]))
+        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores], _in_place(loop)))
         if key not in names:
             names[key] = f"loop{len(names)}"
             _function(module, names[key], loop)
