@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .autograd import setting
+from .autograd import mode, setting, tick
+from .call import replayed
 from .dtypes import BOOL, FLOAT32, INT64, SUPPORTED
 from .kernels.loops import MAKE, Loop, Value
 from .kernels.program import Call
+from .primitive import Fused, declared
 from .tape import Step, Tape, arrays_in
+from .tensor import Tensor, wrap
 
 
 class _Body:
@@ -132,6 +136,14 @@ def _spread(step: Step) -> Iterator[Loop]:
     yield body.to(value, out)
 
 
+def _of_one(step: Step) -> Iterator[Loop]:
+    """A sum or an extreme of single numbers."""
+    x, out = step.arguments[0], step.outputs[0]
+    if x.size != out.size or x.dtype != out.dtype:
+        raise KeyError(step.name)
+    yield _copied(x.reshape(out.shape), out)
+
+
 def _put(step: Step) -> Iterator[Loop]:
     out, index = step.outputs[0], step.options["index"]
     if any(isinstance(i, np.ndarray) for i in index):
@@ -153,6 +165,32 @@ def _assign(step: Step) -> Iterator[Loop]:
     if np.may_share_memory(target, value) and target.__array_interface__ != value.__array_interface__:
         raise KeyError("assign")
     yield _copied(value, target)
+
+
+def _surround(step: Step) -> Iterator[Loop]:
+    out = step.outputs[0]
+    yield _copied(step.options.get("value", 0.0), out)
+    yield _copied(step.arguments[0], _part(out, step.options["index"]))
+
+
+def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
+    def lower(step: Step) -> Iterator[Loop]:
+        out, k = step.outputs[0], step.options.get("diagonal", 0)
+        body = _Body(out.shape)
+        kept = body.take(np.tri(*out.shape[-2:], k if below else k - 1, dtype=bool), BOOL)
+        parts = body.take(step.arguments[0], out.dtype), body.take(0, out.dtype)
+        yield body.to(body.make("where", kept, *parts[::1 if below else -1], dtype=out.dtype), out)
+
+    return lower
+
+
+def _shared(step: Step) -> Iterator[Loop]:
+    (a, b, extreme), out = step.arguments, step.outputs[0]
+    dtype, body = np.result_type(a, b, extreme), _Body(out.shape)
+    a, b, extreme = (body.take(x, dtype) for x in (a, b, extreme))
+    rest = body.make("cast", body.make("ne", b, extreme, dtype=BOOL), dtype=out.dtype)
+    equal = body.make("eq", a, b, dtype=BOOL)
+    yield body.to(body.make("where", equal, body.take(0.5, out.dtype), rest, dtype=out.dtype), out)
 
 
 def _cat(step: Step) -> Iterator[Loop]:
@@ -187,7 +225,8 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity"), _copy),
     "reshape": _reshape, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
-    "stack": _stack, "roll": _roll,
+    "stack": _stack, "roll": _roll, "surround": _surround, "tril": _triangle(True), "triu": _triangle(False),
+    "share": _shared, **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
 }
 
 
@@ -248,7 +287,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
         if isinstance(step.call, Call):
             made.append(step if step.call.beside or getattr(following.call, "beside", 0) else _as_loop(step))
         else:
-            made.extend(_loops(step) or kernels and _kernels(step, tape) or [step])
+            made.extend(_loops(step) or kernels and (_kernels(step, tape) or _by_reference(step, tape)) or [step])
     return made
 
 
@@ -266,19 +305,62 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
     if step.call is not None or step.function is None or not step.outputs or step.changes:
         return []
+    before = tape
     for _ in range(2):  # the second time, constants that kernels keep are known
-        again = Tape(before=tape)
+        again = Tape(before=before)
         again.known.update(tape.known)
         with setting("compiled", True), again:
             result = again.unit(step.name, step.function, step.arguments, step.options)
-        results = list(arrays_in(result))
-        if [x.shape for x in results] != [x.shape for x in step.outputs]:  # it keeps other things for its VJP
-            return []
-        if again.steps and all([s.call is not None for s in again.steps]):
-            copies = [_copied(x, out) for x, out in zip(results, step.outputs, strict=True)]
-            return [*again.steps, *[Step(step.name, call=loop) for loop in copies]]
-        tape = again
+        if made := _in_place_of(step, again.steps, again, list(arrays_in(result)), tape):
+            return made
+        before = again
     return []
+
+
+def _by_reference(step: Step, tape: Tape) -> list[Step]:
+    """What a fused op's reference does, or its gradient, which is made of ops."""
+    if step.call is not None or step.function not in _fused() or step.changes:
+        return []
+    op = _fused()[step.function]
+    g, given = None, dict(zip([*op.inputs, *op.options], step.arguments, strict=False)) | step.options
+    if step.function is not op.forward and op.joint is not None:
+        g, *values = step.arguments
+        given = {"wanted" if k < 0 else op.kept[k]: x for k, x in zip(op.joint[1], values, strict=True)}
+    if not set(op.inputs[:op.required]) <= given.keys():
+        return []
+    inputs = [wrap(x) if isinstance(x, np.ndarray) else x for x in map(given.get, op.inputs)]
+    again, since = Tape(before=tape), tick()
+    again.known.update(tape.known)
+    for x in inputs:
+        if isinstance(x, Tensor):
+            x.requires_grad = g is not None and x.dtype.kind == "f"
+    with setting("compiled", True), setting("recording", g is not None), again:
+        result = op.reference(*inputs, **{name: x for name, x in given.items() if name in op.options})
+        results = [result]
+        if g is not None:
+            mode.recording = False
+            wanted = given.get("wanted", [isinstance(x, Tensor) and x.requires_grad for x in inputs])
+            results = replayed(result, wrap(g), since, [x for x, w in zip(inputs, wanted, strict=True) if w])
+    steps = [s for each in again.steps for s in (
+        [_as_loop(each)] if isinstance(each.call, Call) else _loops(each) or _kernels(each, again) or [each])]
+    return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
+
+
+def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape: Tape) -> list[Step]:
+    """Steps that were noted on another tape, and copies of their results to where a step's were; or nothing."""
+    if not steps or any(s.call is None for s in steps) or [np.shape(x) for x in results] != [
+            x.shape for x in step.outputs]:  # it keeps other things for its VJP
+        return []
+    tape.flags.update(again.flags)
+    tape.known.update(again.flags)
+    return [*steps, *[Step(step.name, call=_copied(x, out)) for x, out in zip(results, step.outputs, strict=True)]]
+
+
+@lru_cache
+def _fused() -> dict[Callable, Fused]:
+    """Fused ops, by their forward and by their joint rule."""
+    ops = [op for op in declared if isinstance(op, Fused)]
+    return {op.forward: op for op in ops} | {op.joint[0]: op for op in ops if op.joint}
 
 
 def _loops(step: Step) -> list[Step]:

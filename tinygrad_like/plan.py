@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from .kernels.loops import Loop, Value
 from .kernels.program import Call, Copy
@@ -46,18 +47,17 @@ def _reads(step: Step) -> list[np.ndarray]:
     return [*step.reads(), *arrays_in(step.arguments)] if step.call else step.reads()
 
 
-def whole(x: np.ndarray) -> bool:
-    """Whether an array, in C order, is all there is of its memory, but for what is left to place it in a cache line."""
-    m = memory(x)
-    return x.flags.c_contiguous and m.nbytes <= x.nbytes + LINE
-
-
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 
 def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     """The steps, but for copies of what is not needed any more: it is written to where the copy would be."""
-    uses, kept = Uses(steps), list(steps)
+    uses, kept, shown_of = Uses(steps), list(steps), _shown(steps)
+
+    def whole(x: np.ndarray) -> bool:
+        """Whether an array, in C order, is all that steps look at of its memory."""
+        return x.flags.c_contiguous and shown_of[id(memory(x))] == byte_bounds(x)
+
     places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
     for i in reversed(range(len(steps))):
         loop = steps[i].call
@@ -87,6 +87,17 @@ def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
         return chain
 
     return [repointed(step, moved) for step in kept if step.name]
+
+
+def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
+    """The first and the last address of each memory that steps look at."""
+    found: dict[int, tuple[int, int]] = {}
+    for step in steps:
+        for x in (*_reads(step), *step.writes()):
+            low, high = byte_bounds(x)
+            first, last = found.get(id(memory(x)), (low, high))
+            found[id(memory(x))] = min(low, first), max(high, last)
+    return found
 
 
 def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
