@@ -176,8 +176,8 @@ def _surround(step: Step) -> Iterator[Loop]:
 def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
     def lower(step: Step) -> Iterator[Loop]:
         out, k = step.outputs[0], step.options.get("diagonal", 0)
-        body = _Body(out.shape)
-        kept = body.take(np.tri(*out.shape[-2:], k if below else k - 1, dtype=bool), BOOL)
+        body, (m, n) = _Body(out.shape), out.shape[-2:]
+        kept = body.take(np.tri(m, n, k if below else k - 1, dtype=bool), BOOL)
         parts = body.take(step.arguments[0], out.dtype), body.take(0, out.dtype)
         yield body.to(body.make("where", kept, *parts[::1 if below else -1], dtype=out.dtype), out)
 
