@@ -266,9 +266,10 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
     if step.call is not None or step.function is None or not step.outputs or step.changes:
         return []
+    before = tape
     for _ in range(2):  # the second time, constants that kernels keep are known
-        again = Tape(before=tape)
-        again.known.update(tape.known)
+        again = Tape(before=before)
+        again.known.update(before.known)
         with setting("compiled", True), again:
             result = again.unit(step.name, step.function, step.arguments, step.options)
         results = list(arrays_in(result))
@@ -276,8 +277,10 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
             return []
         if again.steps and all([s.call is not None for s in again.steps]):
             copies = [_copied(x, out) for x, out in zip(results, step.outputs, strict=True)]
+            tape.flags.update(again.flags)
+            tape.known.update(again.flags)  # which last: they are 0 unless something is wrong
             return [*again.steps, *[Step(step.name, call=loop) for loop in copies]]
-        tape = again
+        before = again
     return []
 
 

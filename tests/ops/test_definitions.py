@@ -365,3 +365,15 @@ def test_what_depends_on_values_is_not_captured(function, why):
             index = Tensor(rng.integers(0, 6, 6))
             np.testing.assert_array_equal(*[np.asarray(getattr(y, "data", y)) for y in
                                             (captured(x, index), function(x, index))])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_index_of_numpy_is_a_constant_of_a_captured_call(dtype):
+    index = np.array([2, 0, 2])
+    reduced = capture(lambda x: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"))
+    slope = capture(lambda x: (x[index] * x[index]).sum().gradient(x)[0])
+    for i in range(6):
+        x = Tensor([1.0 + i, 2.0, 3.0], dtype=dtype, requires_grad=True)
+        assert slope(x).tolist() == [2 + 2 * i, 0, 12]
+        with no_grad():
+            assert reduced(x).tolist() == [4 * (1 + i), 2, 36 * (1 + i)]
