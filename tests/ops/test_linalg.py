@@ -8,7 +8,7 @@ import pytest
 
 from tinygrad_like import Tensor, linalg
 
-SHAPES = [(3, 3), (1, 1), (2, 4, 4), (3, 2, 2, 2)]
+SHAPES = [(3, 3), (1, 1), (2, 4, 4), (4, 3, 2, 2)]
 ORDERS = [2, 1, 0, 3, 0.5, -1, -2, math.inf, -math.inf]
 
 
@@ -42,12 +42,12 @@ def test_solutions_and_determinants_are_numpys(shape):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_gradients_of_determinants_of_singular_matrices_are_the_cofactors(n):
-    x = normal(2, n, n)
+    x = normal(3, 5, n, n)
     x[..., -1] = 2 * x[..., 0] if n > 1 else 0
     minors = np.empty(x.shape)
     for i, j in product(range(n), repeat=2):
         rest = np.delete(np.delete(x, i, -2), j, -1)
-        minors[:, i, j] = (-1) ** (i + j) * (np.linalg.det(rest) if n > 1 else 1)
+        minors[..., i, j] = (-1) ** (i + j) * (np.linalg.det(rest) if n > 1 else 1)
     x = Tensor(x, requires_grad=True)
     equal(linalg.det(x).sum().gradient(x)[0], minors)
 
@@ -121,4 +121,12 @@ def test_full_bases_have_no_gradient():
     x = Tensor(normal(3, 2), requires_grad=True)
     with pytest.raises(ValueError, match="full_matrices=True"):
         linalg.svd(x)
-    assert linalg.svd(x.detach())[0].shape == (3, 3)
+    for u in linalg.svd(x.detach())[0], linalg.svd(x.numpy())[0]:
+        assert u.shape == (3, 3)
+
+
+def test_powers_of_singular_matrices_and_gradients_of_equal_eigenvalues():
+    equal(linalg.matrix_power(Tensor(np.zeros((2, 2))), 0), np.eye(2))
+    equal(linalg.matrix_power(Tensor(np.diag([2.0, 0.0])), 2), np.diag([4.0, 0.0]))
+    x = Tensor(np.eye(3), requires_grad=True)
+    equal(linalg.eigvalsh(x).sum().gradient(x)[0], np.eye(3))
