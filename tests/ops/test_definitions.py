@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, capture, no_grad, ops
 
 
 def equal(actual, expected):
@@ -92,7 +92,7 @@ def test_means_of_volumes(ceil_mode, include, divisor):
 
 
 @pytest.mark.parametrize("padding", [0, 1, (2, 0, 1), "same", "valid"])
-@pytest.mark.parametrize("stride, dilation, groups", [(1, 1, 1), (1, (1, 2, 1), 2), (1, (3, 1, 2), 1),
+@pytest.mark.parametrize("stride, dilation, groups", [(1, 1, 1), (1, (1, 2, 1), 2), (1, (2, 1, 2), 1),
                                                       ((2, 1, 3), 1, 2)])
 def test_convolution_of_volumes_and_its_adjoint(padding, stride, dilation, groups):
     x, weight, bias = normal(2, 4, 7, 6, 5), normal(6, 4 // groups, 2, 3, 2), normal(6)
@@ -122,6 +122,14 @@ def test_convolution_of_volumes_and_its_adjoint(padding, stride, dilation, group
                                     dilation)
         grown = back.numpy() - normal(4)[:, None, None, None]
         np.testing.assert_allclose((grown * x).sum(), ((expected - bias[:, None, None, None]) * g).sum(), rtol=1e-10)
+
+
+def test_transposed_convolution_cut_short():
+    x, weight = np.array([3.0, 4]).reshape(1, 1, 2, 1, 1), np.array([5.0, 6]).reshape(1, 1, 2, 1, 1)
+    equal(ops.conv_transpose3d(Tensor(x), Tensor(weight), padding=(1, 0, 0)), [[[[[3.0 * 6 + 4 * 5]]]]])
+    for options in ({"padding": (2, 0, 0)}, {"padding": (2, 0, 0), "stride": (2, 1, 1)}, {"output_padding": (1, 0, 0)}):
+        with pytest.raises(ValueError, match="conv_transpose3d: along the depth"):
+            ops.conv_transpose3d(Tensor(x), Tensor(weight), **options)
 
 
 def test_volumes_without_five_axes_are_refused():
@@ -164,6 +172,7 @@ def test_cotangents_of_ties_are_shared_and_those_of_products_are_exact_with_zero
     assert dx.tolist() == [[1, 2, 1, 0]] and ds.tolist() == [[2, 2, 0, 0, 8]]
     y = ops.scatter_reduce(x, index, src, axis=1, reduce="prod")
     assert y.tolist() == [[2, 375, 1, 0]]
+    assert ops.scatter_reduce(Tensor([2]), Tensor([0, 0]), Tensor([3, 5]), axis=0, reduce="prod").tolist() == [30]
     dx, ds = y.gradient(x, src, gradient=np.array([[1.0, 1.0, 1.0, 1.0]]))
     assert dx.tolist() == [[1, 75, 1, 0]] and ds.tolist() == [[75, 75, 125, 28, 0]]
 
@@ -198,7 +207,7 @@ def weights(n, m, mode, align_corners=False, scale=None):
     return found
 
 
-@pytest.mark.parametrize("n, m", [(3, 7), (7, 3), (4, 4), (1, 3), (5, 1), (2, 4), (6, 4)])
+@pytest.mark.parametrize("n, m", [(3, 7), (7, 3), (4, 4), (1, 3), (5, 1), (5, 2), (2, 4), (6, 4)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "linear", "bicubic"])
 def test_interpolation(n, m, mode):
     x, rank = normal(1, 2, n, 3)[..., : 3 if mode == "bicubic" else 1], 2 if mode == "bicubic" else 1
@@ -301,6 +310,8 @@ def test_running_extremes_of_nan_and_of_integers():
 
 
 def test_gradients_of_running_sums_of_exponentials_where_nothing_has_come_yet():
+    alone = Tensor(2.0)
+    assert not np.shares_memory(ops.logcumsumexp(alone).data, alone.data)
     x = Tensor([-np.inf, -np.inf, 0.0, 1.0], dtype="float64", requires_grad=True)
     y = ops.logcumsumexp(x)
     (g,) = y.gradient(x, gradient=np.array([1.0, 1, 1, 1]))
@@ -316,7 +327,7 @@ def test_quotients_and_bits_of_integers():
     equal(ops.truncdiv(Tensor(big), Tensor(np.array([1, 1]))), big)
     x = normal(2, 3)
     equal(ops.bitcast(Tensor(x.T), dtype="int64"), np.ascontiguousarray(x.T).view(np.int64))
-    equal(ops.bitcast(Tensor(x), dtype="int32"), x.view(np.int32))
+    equal(ops.bitcast(Tensor(x.T), dtype="int32"), np.ascontiguousarray(x.T).view(np.int32))
     assert ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int32").item() == 0x3F800000
     with pytest.raises(ValueError, match="bitcast: a 0-d Tensor of float32 has not the size of int64"):
         ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int64")
@@ -340,3 +351,29 @@ def test_sides_of_no_triangle():
         assert [g.item() for g in op(zero, nothing).gradient(zero, nothing)] == [0, 0]
     with no_grad():
         assert ops.hypot(Tensor(3.0), Tensor(4.0)).item() == 5
+
+
+@pytest.mark.parametrize("function, why", [
+    (lambda x, index: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"), "scatter_reduce works out in NumPy"),
+    (lambda x, index: ops.nonzero(x).shape[0], "nonzero gives a number of elements"),
+    (lambda x, index: ops.linalg.det(x[:4].reshape(2, 2)).gradient(x)[0], "how the gradient of det is worked out")])
+def test_what_depends_on_values_is_not_captured(function, why):
+    rng, captured = np.random.default_rng(0), capture(function)
+    with pytest.warns(UserWarning, match=why):
+        for _ in range(8):
+            x = Tensor(rng.integers(0, 3, 6).astype(float), requires_grad=True)
+            index = Tensor(rng.integers(0, 6, 6))
+            np.testing.assert_array_equal(*[np.asarray(getattr(y, "data", y)) for y in
+                                            (captured(x, index), function(x, index))])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_index_of_numpy_is_a_constant_of_a_captured_call(dtype):
+    index = np.array([2, 0, 2])
+    reduced = capture(lambda x: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"))
+    slope = capture(lambda x: (x[index] * x[index]).sum().gradient(x)[0])
+    for i in range(6):
+        x = Tensor([1.0 + i, 2.0, 3.0], dtype=dtype, requires_grad=True)
+        assert slope(x).tolist() == [2 + 2 * i, 0, 12]
+        with no_grad():
+            assert reduced(x).tolist() == [4 * (1 + i), 2, 36 * (1 + i)]

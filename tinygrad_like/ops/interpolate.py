@@ -74,13 +74,12 @@ def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: b
         return [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0)) for k in range(longest)]
     if mode.startswith("nearest"):
         half = 0.5 if mode == "nearest-exact" else 0
-        return [(np.minimum(np.floor((i + half) * step), n - 1).astype(np.int64), None)]
+        return [(np.floor((i + half) * step).astype(np.int64), None)]
     at = i * ((n - 1) / (m - 1) if m > 1 else 0) if align_corners else (i + 0.5) * step - 0.5
-    if mode != "bicubic":
-        at = np.maximum(at, 0)
-        low = np.minimum(np.floor(at).astype(np.int64), n - 1)
-        return [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)]
+    at = at if mode == "bicubic" else np.maximum(at, 0)
     low = np.floor(at).astype(np.int64)
+    if mode != "bicubic":
+        return [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)]
     return [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)]
 
 
