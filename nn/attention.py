@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tinygrad_like import Tensor, ops
@@ -146,7 +148,7 @@ class MultiheadAttention(Module):
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         bias = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         if self.in_proj_weight is None:
-            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
+            weights: Any = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
         else:
             weights = self.in_proj_weight.chunk(3)
         return [ops.linear(x, w, b) for x, w, b in zip((query, key, value), weights, bias, strict=True)]

@@ -95,7 +95,7 @@ class Sequential(_List):
     def __init__(self, *modules: Any):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Any) -> Tensor:
         # The attributes are the layers, see module.py. An Identity, such as fold_batch_norm leaves, is skipped.
         return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
                         and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x,

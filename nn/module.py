@@ -12,7 +12,7 @@ import itertools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT32, FLOAT64
@@ -35,6 +35,19 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
 
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class _Computes(Protocol[P, R]):
+    """What has a `forward`: a call takes and gives what that does, also for type checkers."""
+
+    _hooks: Hooks | None
+
+    @property
+    def forward(self) -> Callable[P, R]: ...
+
+
 class Module:
     """The base of all layers and models: define `forward`, and assign parameters and submodules as attributes.
 
@@ -54,11 +67,11 @@ class Module:
     _buffers: Mapping[str, bool] = {}  # name of a buffer -> whether state_dict keeps it
     _hooks: Hooks | None = None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self: _Computes[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
-            return self._hooks.call(self, args, kwargs)
+            return self._hooks.call(self, args, kwargs)  # type: ignore[arg-type]
         except AttributeError as error:
             got = error.obj
             if any(got is x for x in args) and not isinstance(got, Tensor) and hasattr(Tensor, error.name or ""):

@@ -8,6 +8,7 @@ from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
 from .capture import capture, eager
 from .checkpointing import checkpoint
+from .docstrings import attach as _attach_docstrings
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
@@ -15,7 +16,6 @@ from .dtypes import INT64 as int64
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
-from .methods import Methods as _Methods
 from .methods import complete as _complete
 from .names import function as _function
 from .names import grad as _grad
@@ -30,9 +30,7 @@ _autograd.grad = _grad  # type: ignore[attr-defined]  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
 _complete()
-for _name, _method in vars(_Methods).items():
-    if callable(_method) and not _method.__doc__ and hasattr(ops, _name):
-        _method.__doc__ = getattr(ops, _name).__doc__
+_attach_docstrings()
 tensor = _new  # as in PyTorch; the module of that name is found by import
 __all__ = [
     "Picture", "Residuals", "Tensor", "bool_", "capture", "checkpoint", "detect_anomaly", "dtypes", "eager",

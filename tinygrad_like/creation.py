@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import random, tensor  # type: ignore[no-redef]  # the module
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
+from . import random
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked
 from .methods import part_of_tensor, plain_shape
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
+from . import creation, ops
 from .autograd import Node, mode, tick
 from .dtypes import FLOAT64
 from .errors import named

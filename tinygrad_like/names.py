@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import creation, ops, tensor  # type: ignore[no-redef]  # the module
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
+from . import creation, ops
 from .autograd import no_grad
 from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
@@ -178,7 +180,8 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
                         "the indices")
     options = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
     y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
-    if place and isinstance(y, tensor.Tensor) and isinstance(place[0], int):
+    if place and isinstance(place[0], int):
+        y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y))  # of `torch.max(x.data, 1)`
         from .extremum import Extremum  # which needs the class of Tensors
 
         y.__class__ = Extremum

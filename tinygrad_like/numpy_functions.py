@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import ops, tensor  # type: ignore[no-redef]  # the module
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
+from . import ops
 from .autograd import mode
 
 

@@ -1,6 +1,7 @@
 """Tensor: an array, its gradient, and the node that made it.
 
-The methods that are ops stand in `methods.py`, those that make a Tensor from nothing but a shape in `creation.py`.
+The methods that are ops stand in `methods.py`, those that make a Tensor from nothing but a shape in `creation.py`;
+`surface.py` has all of them.
 """
 
 from __future__ import annotations
@@ -16,17 +17,13 @@ import numpy as np
 
 from . import ops
 from .autograd import Node, mode, setting, tick, walk
-from .creation import Creation
 from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
 from .errors import named
-from .in_place import InPlace
 from .memory import fills
-from .methods import Methods
-from .names import Names
-from .numpy_functions import ForNumPy
+from .surface import Surface
 
 
-class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
+class Tensor(Surface):
     """An n-dimensional array that remembers how it was computed.
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
@@ -95,7 +92,7 @@ class Tensor(Names, InPlace, ForNumPy, Methods, Creation):
         return self._data.dtype.kind == "f"
 
     def numpy(self) -> np.ndarray:
-        """The values as a read-only array, without a copy."""
+        """The values as a read-only array, without a copy. What NumPy computes with them is off the graph."""
         _python("numpy()")
         view = self._data.view()
         view.flags.writeable = False

@@ -1,0 +1,167 @@
+"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+from typing import Any
+import numpy as np
+from . import dtypes as dtypes
+from . import ops as ops
+from .anomaly import detect_anomaly as detect_anomaly
+from .autograd import enable_grad as enable_grad
+from .autograd import is_grad_enabled as is_grad_enabled
+from .autograd import no_grad as no_grad
+from .capture import capture as capture
+from .capture import eager as eager
+from .checkpointing import checkpoint as checkpoint
+from .dtypes import BOOL as bool_
+from .dtypes import FLOAT32 as float32
+from .dtypes import FLOAT64 as float64
+from .dtypes import INT64 as int64
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+from .graph import Picture as Picture
+from .graph import graph as graph
+from .ops import linalg as linalg
+from .primitive import Residuals as Residuals
+from .primitive import fused as fused
+from .primitive import primitive as primitive
+from .random import get_rng_state as get_rng_state
+from .random import manual_seed as manual_seed
+from .random import set_rng_state as set_rng_state
+from .tensor import Tensor as Tensor
+from .transforms import grad as grad
+from .transforms import hessian as hessian
+from .transforms import hvp as hvp
+from .transforms import jacobian as jacobian
+from .transforms import jvp as jvp
+from .transforms import value_and_grad as value_and_grad
+from .transforms import vjp as vjp
+import nn as nn
+import optim as optim
+from . import training as training
+from . import distributions as distributions
+from . import autograd as autograd
+from .kernels.threads import get_num_threads as get_num_threads
+from .kernels.threads import set_num_threads as set_num_threads
+from .names import new as tensor
+from .names import as_tensor as as_tensor
+from .names import randint as randint
+from .names import normal as normal
+from .names import bernoulli as bernoulli
+from .ops import add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, where, sign, floor, ceil, round, trunc, floordiv, mod, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone, contiguous, identity, take, getitem, gather, scatter_add, embedding, one_hot, argsort, sort, topk, reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack, split, chunk, unbind, repeat, repeat_interleave, shrink, pad, sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum, batched_matmul, outer, linear, linear_relu, res_relu, relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign, quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu, asinh, acosh, atanh, hypot, atan2, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose, recurrence, cumprod, cummax, cummin, logcumsumexp, log_softmax, logsumexp, cross_entropy, mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, dropout1d, dropout2d, gaussian_dropout, layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm, max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d, diagonal, diag, trace, sliding_windows, meshgrid, rearrange, scatter_reduce, masked_select, nonzero, max_pool_with_indices, max_unpool, conv3d, conv_transpose3d, max_pool3d, avg_pool3d, in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial, all_sum, sync_batch_norm, scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
+
+__version__: str
+matmul = ops.matmul
+einsum = ops.einsum
+softmax = ops.softmax
+dropout = ops.dropout
+scatter = ops.scatter
+interpolate = ops.interpolate
+Size: Any
+absolute = Tensor.absolute
+addcdiv = Tensor.addcdiv
+addcmul = Tensor.addcmul
+addmm = Tensor.addmm
+arange = Tensor.arange
+asarray: Any
+backends: Any
+binary_crossentropy = Tensor.binary_crossentropy
+binary_crossentropy_logits = Tensor.binary_crossentropy_logits
+bitwise_and = Tensor.bitwise_and
+bitwise_not = Tensor.bitwise_not
+bitwise_or = Tensor.bitwise_or
+bitwise_xor = Tensor.bitwise_xor
+bmm = Tensor.bmm
+bool: np.dtype
+broadcast_to = Tensor.broadcast_to
+cholesky = Tensor.cholesky
+clamp_min: Any
+concat = ops.cat
+concatenate = ops.cat
+cpu = Tensor.cpu
+cuda: Any
+det = Tensor.det
+device: Any
+diff: Any
+dim = Tensor.dim
+dot = Tensor.dot
+double: np.dtype
+dtype: np.dtype
+e: Any
+element_size = Tensor.element_size
+empty = Tensor.empty
+equal: Any
+expand_as = Tensor.expand_as
+eye = Tensor.eye
+finfo: Any
+float: np.dtype
+float16: np.dtype
+from_dlpack = Tensor.from_dlpack
+from_numpy = Tensor.from_numpy
+full = Tensor.full
+full_like = Tensor.full_like
+glorot_uniform = Tensor.glorot_uniform
+greater = Tensor.greater
+greater_equal = Tensor.greater_equal
+half: np.dtype
+iinfo: Any
+index_add = Tensor.index_add
+index_select = Tensor.index_select
+inf: Any
+inference_mode: Any
+int: np.dtype
+int16: np.dtype
+int32: np.dtype
+int8: np.dtype
+inverse = Tensor.inverse
+is_tensor: Any
+kaiming_normal = Tensor.kaiming_normal
+kaiming_uniform = Tensor.kaiming_uniform
+lerp = Tensor.lerp
+less = Tensor.less
+less_equal = Tensor.less_equal
+linspace = Tensor.linspace
+long: np.dtype
+masked_fill = Tensor.masked_fill
+max_unpool2d = Tensor.max_unpool2d
+mm = Tensor.mm
+multiply = Tensor.multiply
+mv = Tensor.mv
+nan: Any
+narrow = Tensor.narrow
+negative = Tensor.negative
+nelement = Tensor.nelement
+newaxis: Any
+not_equal = Tensor.not_equal
+ones = Tensor.ones
+ones_like = Tensor.ones_like
+pi: Any
+qr = Tensor.qr
+rand = Tensor.rand
+rand_like = Tensor.rand_like
+randn = Tensor.randn
+randn_like = Tensor.randn_like
+randperm = Tensor.randperm
+ravel = Tensor.ravel
+reshape_as = Tensor.reshape_as
+scaled_uniform = Tensor.scaled_uniform
+select = Tensor.select
+sequential = Tensor.sequential
+short: np.dtype
+slogdet = Tensor.slogdet
+sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
+subtract = Tensor.subtract
+svd = Tensor.svd
+swapaxes = Tensor.swapaxes
+swapdims = Tensor.swapdims
+swish = Tensor.swish
+t = Tensor.t
+tile = Tensor.tile
+to = Tensor.to
+type = Tensor.type
+type_as = Tensor.type_as
+uint8: np.dtype
+uniform = Tensor.uniform
+view = Tensor.view
+view_as = Tensor.view_as
+zeros = Tensor.zeros
+zeros_like = Tensor.zeros_like
+__all__ = ['Picture', 'Residuals', 'Size', 'Tensor', 'abs', 'absolute', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'add', 'addcdiv', 'addcmul', 'addmm', 'all', 'all_sum', 'allclose', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'as_tensor', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'attention_weights', 'autograd', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'backends', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'bernoulli', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_crossentropy', 'binary_crossentropy_logits', 'binary_step', 'bitcast', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'bmm', 'bool', 'bool_', 'broadcast_to', 'capture', 'cast', 'cat', 'ceil', 'celu', 'checkpoint', 'cholesky', 'chunk', 'clamp', 'clamp_min', 'clip', 'clone', 'concat', 'concatenate', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'cos', 'cosh', 'cpu', 'cross_entropy', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumsum', 'det', 'detect_anomaly', 'device', 'diag', 'diagonal', 'diff', 'dim', 'distributions', 'div', 'divide', 'dot', 'double', 'dropout', 'dropout1d', 'dropout2d', 'dtype', 'dtypes', 'e', 'eager', 'einsum', 'element_size', 'elu', 'embedding', 'empty', 'enable_grad', 'eq', 'equal', 'erf', 'exp', 'exp2', 'expand', 'expand_as', 'expm1', 'eye', 'finfo', 'flatten', 'flip', 'float', 'float16', 'float32', 'float64', 'floor', 'floordiv', 'fmod', 'fold', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'fused', 'gather', 'gaussian_dropout', 'ge', 'gelu', 'get_num_threads', 'get_rng_state', 'getitem', 'glorot_uniform', 'glu', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'greater', 'greater_equal', 'group_norm', 'gt', 'half', 'hardsigmoid', 'hardswish', 'hardtanh', 'hessian', 'huber_loss', 'hvp', 'hypot', 'identity', 'iinfo', 'in_dtype', 'index_add', 'index_select', 'inf', 'inference_mode', 'instance_norm', 'int', 'int16', 'int32', 'int64', 'int8', 'interpolate', 'inverse', 'is_grad_enabled', 'is_tensor', 'isclose', 'isfinite', 'isinf', 'isnan', 'jacobian', 'jvp', 'kaiming_normal', 'kaiming_uniform', 'kl_div', 'l1_loss', 'layer_norm', 'layernorm', 'le', 'leaky_relu', 'lerp', 'less', 'less_equal', 'linalg', 'linear', 'linear_relu', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsigmoid', 'logsumexp', 'long', 'lshift', 'lt', 'manual_seed', 'masked_fill', 'masked_select', 'matmul', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'max_unpool2d', 'maximum', 'mean', 'meshgrid', 'min', 'minimum', 'mish', 'mm', 'mod', 'mse_loss', 'mul', 'multinomial', 'multiply', 'mv', 'nan', 'narrow', 'ne', 'neg', 'negative', 'nelement', 'newaxis', 'nll_loss', 'nn', 'no_grad', 'nonzero', 'norm', 'normal', 'normalize', 'not_equal', 'one_hot', 'ones', 'ones_like', 'ops', 'optim', 'outer', 'pad', 'permute', 'pi', 'pow', 'primitive', 'prod', 'qr', 'quick_gelu', 'rand', 'rand_like', 'randint', 'randn', 'randn_like', 'randperm', 'ravel', 'rearrange', 'reciprocal', 'recurrence', 'relu', 'relu6', 'repeat', 'repeat_interleave', 'res_relu', 'reshape', 'reshape_as', 'rms_norm', 'roll', 'rotate_halves', 'round', 'rshift', 'rsqrt', 'scaled_dot_product_attention', 'scaled_uniform', 'scatter', 'scatter_add', 'scatter_reduce', 'select', 'self_attention', 'selu', 'sequential', 'set_num_threads', 'set_rng_state', 'short', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinh', 'sliding_windows', 'slogdet', 'smooth_l1_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'sparse_categorical_crossentropy', 'split', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'sub', 'subtract', 'sum', 'sum_to', 'svd', 'swapaxes', 'swapdims', 'swiglu', 'swish', 'sync_batch_norm', 't', 'take', 'tan', 'tanh', 'tensor', 'tile', 'to', 'topk', 'trace', 'training', 'transpose', 'tril', 'triu', 'trunc', 'truncdiv', 'type', 'type_as', 'uint8', 'unbind', 'unflatten', 'unfold', 'uniform', 'unsqueeze', 'value_and_grad', 'var', 'var_mean', 'view', 'view_as', 'vjp', 'where', 'zeros', 'zeros_like']
+def __getattr__(name: str) -> Any: ...

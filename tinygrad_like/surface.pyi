@@ -1,0 +1,437 @@
+"""Made by `python -m tinygrad_like.stubs`: do not edit."""
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+import numpy as np
+from . import habits, names
+from .methods import Axis
+from .numpy_functions import ForNumPy
+from .tensor import Tensor
+
+Number = float
+Value = Tensor | np.ndarray | np.generic | float
+
+class Surface(ForNumPy):
+    @property
+    def T(self) -> Tensor: r"""The transpose of a matrix (all axes reversed). Example: `Tensor([[1, 2], [3, 4]]).T`"""
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: Value) -> Tensor: ...
+    def __and__(self, other: Value) -> Tensor: ...
+    def __eq__(self, other: Value) -> Tensor: ...  # type: ignore[override]
+    def __floordiv__(self, other: Value) -> Tensor: ...
+    def __ge__(self, other: Value) -> Tensor: ...
+    def __getitem__(self, index: Any) -> Tensor: ...
+    def __gt__(self, other: Value) -> Tensor: ...
+    def __iadd__(self, other: Value) -> Self: ...
+    def __iand__(self, other: Value) -> Self: ...
+    def __ifloordiv__(self, other: Value) -> Self: ...
+    def __imatmul__(self, other: Value) -> Self: ...
+    def __imod__(self, other: Value) -> Self: ...
+    def __imul__(self, other: Value) -> Self: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Value) -> Self: ...
+    def __ipow__(self, other: Value) -> Self: ...
+    def __isub__(self, other: Value) -> Self: ...
+    def __itruediv__(self, other: Value) -> Self: ...
+    def __ixor__(self, other: Value) -> Self: ...
+    def __le__(self, other: Value) -> Tensor: ...
+    def __lshift__(self, b: Any) -> Tensor: ...
+    def __lt__(self, other: Value) -> Tensor: ...
+    def __matmul__(self, other: Value) -> Tensor: ...
+    def __mod__(self, other: Value) -> Tensor: ...
+    def __mul__(self, other: Value) -> Tensor: ...
+    def __ne__(self, other: Value) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __or__(self, other: Value) -> Tensor: ...
+    def __pow__(self, other: Value) -> Tensor: ...
+    def __radd__(self, other: Value) -> Tensor: ...
+    def __rand__(self, other: Value) -> Tensor: ...
+    def __rfloordiv__(self, other: Value) -> Tensor: ...
+    def __rmatmul__(self, other: Value) -> Tensor: ...
+    def __rmod__(self, other: Value) -> Tensor: ...
+    def __rmul__(self, other: Value) -> Tensor: ...
+    def __ror__(self, other: Value) -> Tensor: ...
+    def __rpow__(self, other: Value) -> Tensor: ...
+    def __rshift__(self, b: Any) -> Tensor: ...
+    def __rsub__(self, other: Value) -> Tensor: ...
+    def __rtruediv__(self, other: Value) -> Tensor: ...
+    def __rxor__(self, other: Value) -> Tensor: ...
+    def __sub__(self, other: Value) -> Tensor: ...
+    def __truediv__(self, other: Value) -> Tensor: ...
+    def __xor__(self, other: Value) -> Tensor: ...
+    def _become(self, who: str, make: Callable[[Tensor], Tensor]) -> Self: ...
+    def abs(self) -> Tensor: r"""|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0). Example: `Tensor([1, -2]).abs()`"""
+    def abs_(self) -> Self: r"""`abs`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, -2]).abs_()`"""
+    def absolute(self) -> Tensor: r"""|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0). Example: `Tensor([1, -2]).abs()`"""
+    def acos(self) -> Tensor: r"""The angle in [0, pi] whose cosine is x. Example: `Tensor([0.0, 1.0]).acos()`"""
+    def acos_(self) -> Self: r"""`acos`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).acos_()`"""
+    def acosh(self) -> Tensor: r"""The number not below 0 whose cosh is x. Example: `Tensor([1.0, 2.0]).acosh()`"""
+    def acosh_(self) -> Self: r"""`acosh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0]).acosh_()`"""
+    def add(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""a + b; or a + alpha b. Example: `Tensor([1, 2]).add(Tensor([10, 20]), alpha=2)`"""
+    def add_(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Self: r"""`add`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).add_(Tensor([10, 20]), alpha=2)`"""
+    def addcdiv(self, a: Any, b: Any, value: Any = ..., **by_other_names: Any) -> Tensor: r"""self + value a / b. Example: `Tensor([1.0]).addcdiv(Tensor([6.0]), Tensor([3.0]), value=10)`"""
+    def addcdiv_(self, a: Any, b: Any, value: Any = ..., **by_other_names: Any) -> Self: r"""`addcdiv`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0]).addcdiv_(Tensor([6.0]), Tensor([3.0]), value=10)`"""
+    def addcmul(self, a: Any, b: Any, value: Any = ..., **by_other_names: Any) -> Tensor: r"""self + value a b. Example: `Tensor([1.0]).addcmul(Tensor([2.0]), Tensor([3.0]), value=10)`"""
+    def addcmul_(self, a: Any, b: Any, value: Any = ..., **by_other_names: Any) -> Self: r"""`addcmul`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0]).addcmul_(Tensor([2.0]), Tensor([3.0]), value=10)`"""
+    def addmm(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""beta self + alpha mat1 @ mat2. Example: `Tensor([1.0, 2.0]).addmm(Tensor.eye(2), Tensor.ones(2, 2))`"""
+    def addmm_(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Self: r"""`addmm`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0]).addmm_(Tensor.eye(2), Tensor.ones(2, 2))`"""
+    def all(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether all values are true (not 0). Example: `Tensor([[1, 1], [0, 1]]).all(axis=1)`"""
+    def allclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> builtins.bool: r"""Whether all are close, see `isclose`. Example: `Tensor([1.0, 2.0]).allclose(Tensor([1.0, 2.1]))`"""
+    def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether any value is true (not 0). Example: `Tensor([[0, 0], [0, 1]]).any(axis=1)`"""
+    @staticmethod
+    def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32. Example: `Tensor.arange(1, 7, 2)`"""
+    def argmax(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None. Example: `Tensor([[1, 5], [4, 2]]).argmax(axis=1)`"""
+    def argmin(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None. Example: `Tensor([[1, 5], [4, 2]]).argmin(axis=1)`"""
+    def argsort(self, axis: Axis = ..., descending: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The indices that sort x along `axis`; equal values keep their order. Example: `Tensor([3, 1, 2]).argsort()`"""
+    def asin(self) -> Tensor: r"""The angle in [-pi/2, pi/2] whose sine is x. Example: `Tensor([0.0, 1.0]).asin()`"""
+    def asin_(self) -> Self: r"""`asin`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asin_()`"""
+    def asinh(self) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()`"""
+    def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asinh_()`"""
+    def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()`"""
+    def atan2(self, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
+    def atan2_(self, b: Any, **by_other_names: Any) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan2_(Tensor([1.0, 0.0]))`"""
+    def atan_(self) -> Self: r"""`atan`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan_()`"""
+    def atanh(self) -> Tensor: r"""The number whose tanh is x. Example: `Tensor([0.0, 0.5]).atanh()`"""
+    def atanh_(self) -> Self: r"""`atanh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 0.5]).atanh_()`"""
+    def avg_pool2d(self, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., count_include_pad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns). Example: `Tensor.arange(4.0).reshape(1, 1, 2, 2).avg_pool2d()`"""
+    def batchnorm(self, weight: Any, bias: Any, mean: Any, invstd: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""(x - mean) invstd weight + bias, for statistics that are known, each as long as `axis`. Example: `Tensor([[1.0], [3.0]]).batchnorm(None, None, Tensor([2.0]), Tensor([1.0]))`"""
+    def bernoulli_(self, *inputs: Any, **options: Any) -> Self: r"""Write 1 with probability p, else 0. Example: `Tensor([1.0, 2.0]).bernoulli_(1.0)`"""
+    def binary_crossentropy(self, target: Any, weight: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch. Example: `Tensor([0.5, 0.25]).binary_crossentropy(Tensor([1.0, 1.0]))`"""
+    def binary_crossentropy_logits(self, target: Any, weight: Any = ..., pos_weight: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight. Example: `Tensor([0.0]).binary_crossentropy_logits(Tensor([1.0]))`"""
+    def bitcast(self, dtype: Any, **by_other_names: Any) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis. Example: `Tensor([1.0]).bitcast("int32")`"""
+    def bitwise_and(self, b: Any, **by_other_names: Any) -> Tensor: r"""a and b of booleans; bit by bit for integers. Example: `Tensor([6, 5]).bitwise_and(3)`"""
+    def bitwise_not(self) -> Tensor: r"""not x of booleans; bit by bit for integers. Example: `Tensor([0, 1]).bitwise_not()`"""
+    def bitwise_or(self, b: Any, **by_other_names: Any) -> Tensor: r"""a or b of booleans; bit by bit for integers. Example: `Tensor([6, 5]).bitwise_or(3)`"""
+    def bitwise_xor(self, b: Any, **by_other_names: Any) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers. Example: `Tensor([6, 5]).bitwise_xor(3)`"""
+    def bmm(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))`"""
+    def bool(self) -> Tensor: r"""This Tensor as booleans: whether elements differ from 0. Example: `Tensor([0, 2]).bool()`"""
+    def broadcast_to(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view: no memory is copied. Example: `Tensor([[1], [2]]).expand(2, 2)`"""
+    def cast(self, dtype: Any, **by_other_names: Any) -> Tensor: r"""x with another dtype; between floats the gradient passes, cast back by the engine. Example: `Tensor([1.7]).cast("int32")`"""
+    def cat(self, *others: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Tensors one after the other along `axis`; their other axes must agree. Example: `Tensor([1, 2]).cat(Tensor([3]))`"""
+    def ceil(self) -> Tensor: r"""The smallest whole number not below x; the gradient is 0. Example: `Tensor([-1.5, 1.5]).ceil()`"""
+    def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).ceil_()`"""
+    def celu(self, alpha: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017). Example: `Tensor([-1.0, 2.0]).celu(alpha=2.0)`"""
+    def celu_(self, alpha: Number = ..., **by_other_names: Any) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).celu_(alpha=2.0)`"""
+    def cholesky(self, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""L, lower triangular, with L L^T = x, of symmetric positive definite matrices, of which the lower half is read. Example: `Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()`"""
+    def chunk(self, chunks: Any = ..., axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple. Example: `Tensor([1, 2, 3, 4]).chunk(2)`"""
+    def clamp(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast. Example: `Tensor([-2.0, 0.5, 3.0]).clip(0, 1)`"""
+    def clamp_(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Self: r"""`clamp`, in place: of a leaf that requires grad under no_grad() only."""
+    def clip(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast. Example: `Tensor([-2.0, 0.5, 3.0]).clip(0, 1)`"""
+    def clip_(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Self: r"""`clip`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 0.5, 3.0]).clip_(0, 1)`"""
+    def clone(self) -> Tensor: r"""A copy of x, on the graph. Example: `Tensor([1, 2]).clone()`"""
+    def contiguous(self) -> Tensor: r"""x in C order in memory; a copy only if it is not. Example: `Tensor([[1, 2], [3, 4]]).T.contiguous()`"""
+    def conv2d(self, weight: Any = ..., bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., **by_other_names: Any) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51). Example: `Tensor.ones(1, 1, 3, 3).conv2d(Tensor.ones(1, 1, 2, 2))`"""
+    def conv_transpose2d(self, weight: Any = ..., bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., **by_other_names: Any) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow. Example: `Tensor.ones(1, 1, 1, 2).conv_transpose2d(Tensor.ones(1, 1, 1, 2))`"""
+    def copy_(self, *inputs: Any, **options: Any) -> Self: r"""Write the values of another Tensor, which broadcasts. Example: `Tensor([1, 2]).copy_(Tensor([7]))`"""
+    def copysign(self, b: Any, **by_other_names: Any) -> Tensor: r"""|a| with the sign of b; no gradient reaches b. Example: `Tensor([1.0, -2.0]).copysign(Tensor([-1.0, 1.0]))`"""
+    def copysign_(self, b: Any, **by_other_names: Any) -> Self: r"""`copysign`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, -2.0]).copysign_(Tensor([-1.0, 1.0]))`"""
+    def cos(self) -> Tensor: r"""cos x. Example: `Tensor([0.0, 1.0]).cos()`"""
+    def cos_(self) -> Self: r"""`cos`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).cos_()`"""
+    def cosh(self) -> Tensor: r"""(e^x + e^-x) / 2. Example: `Tensor([0.0, 1.0]).cosh()`"""
+    def cosh_(self) -> Self: r"""`cosh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).cosh_()`"""
+    def cpu(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()`"""
+    def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., **by_other_names: Any) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003). Example: `Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1]))`"""
+    def cummax(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([1, 3, 2]).cummax(0)`"""
+    def cummin(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([2, 3, 1]).cummin(0)`"""
+    def cumprod(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0. Example: `Tensor([1, 2, 3]).cumprod(0)`"""
+    def cumprod_(self, *, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)`"""
+    def cumsum(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()`"""
+    def cumsum_(self, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()`"""
+    def det(self) -> Tensor: r"""The determinant of every matrix. Its gradient exists for singular ones too: the cofactors. Example: `Tensor([[1.0, 2.0], [3.0, 5.0]]).det()`"""
+    def detach_(self) -> Self: r"""Leave the graph: from here on a leaf that does not require grad. Example: `Tensor([1.0], requires_grad=True).exp().detach_().requires_grad`"""
+    @property
+    def device(self) -> habits.device: r"""Where it is: always the CPU. Example: `Tensor([1.0]).device`"""
+    def diag(self, offset: Any = ..., **by_other_names: Any) -> Tensor: r"""A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix. Example: `Tensor([1, 2]).diag()`"""
+    def diagonal(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., **by_other_names: Any) -> Tensor: r"""The elements x[i, i + offset] of the matrices in two axes, as a last axis. Example: `Tensor([[1, 2], [3, 4]]).diagonal()`"""
+    def dim(self) -> builtins.int: r"""The number of axes. Example: `Tensor([[1, 2, 3]]).dim()`"""
+    def div(self, other: Value, rounding_mode: Any = ..., **by_other_names: Any) -> Tensor: r"""a / b. Example: `Tensor([7.0, -7.0]).div(2, rounding_mode="floor")`"""
+    def div_(self, other: Value, rounding_mode: Any = ..., **by_other_names: Any) -> Self: r"""`div`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([7.0, -7.0]).div_(2, rounding_mode="floor")`"""
+    def divide(self, other: Value, rounding_mode: Any = ..., **by_other_names: Any) -> Tensor: r"""a / b. Example: `Tensor([7.0, -7.0]).div(2, rounding_mode="floor")`"""
+    def dot(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))`"""
+    def double(self) -> Tensor: r"""This Tensor as float64. Example: `Tensor([1, 2]).double()`"""
+    def dropout(self, p: Number = ..., training: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Inverted dropout: y = m x / (1 - p), where each m is 0 with probability p, else 1; x itself if not training. Example: `Tensor([1.0, 2.0]).dropout(0.5, training=False)`"""
+    @staticmethod
+    def einsum(formula: str, *operands: Any, **by_other_names: Any) -> Tensor: r"""Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted. Example: `Tensor.einsum("ij,j->i", Tensor([[1, 2], [3, 4]]), Tensor([1, 1]))`"""
+    def element_size(self) -> builtins.int: r"""The bytes of one element. Example: `Tensor([1.0]).element_size()`"""
+    def elu(self, alpha: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else alpha (e^x - 1). Example: `Tensor([-1.0, 2.0]).elu()`"""
+    def elu_(self, alpha: Number = ..., **by_other_names: Any) -> Self: r"""`elu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).elu_()`"""
+    @staticmethod
+    def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Zeros of a shape, float32 if no dtype is given, as `zeros`: no Tensor shows memory that nobody wrote. Example: `Tensor.empty(2)`"""
+    def eq(self, other: Value, **by_other_names: Any) -> Tensor: r"""a == b. Example: `Tensor([1, 2]).eq(Tensor([1, 3]))`"""
+    def erf(self) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Example: `Tensor([0.0, 1.0]).erf()`"""
+    def erf_(self) -> Self: r"""`erf`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).erf_()`"""
+    def exp(self) -> Tensor: r"""e^x. Example: `Tensor([0.0, 1.0]).exp()`"""
+    def exp2(self) -> Tensor: r"""2^x. Example: `Tensor([0.0, 3.0]).exp2()`"""
+    def exp2_(self) -> Self: r"""`exp2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 3.0]).exp2_()`"""
+    def exp_(self) -> Self: r"""`exp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).exp_()`"""
+    def expand(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""Broadcast to `shape`; -1 keeps a size. A view: no memory is copied. Example: `Tensor([[1], [2]]).expand(2, 2)`"""
+    def expand_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""Broadcast to the shape of another Tensor: a view. Example: `Tensor([1, 2]).expand_as(Tensor.zeros(2, 2))`"""
+    def expm1(self) -> Tensor: r"""e^x - 1, accurate for small x. Example: `Tensor([0.0, 1.0]).expm1()`"""
+    def expm1_(self) -> Self: r"""`expm1`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).expm1_()`"""
+    @staticmethod
+    def eye(n: builtins.int, m: builtins.int | None = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The identity matrix (n, n); or (n, m), with ones on its diagonal. Example: `Tensor.eye(2)`"""
+    def fill_(self, *inputs: Any, **options: Any) -> Self: r"""Write one value everywhere. Example: `Tensor([1, 2]).fill_(7)`"""
+    def flatten(self, start_axis: Any = ..., end_axis: Any = ..., **by_other_names: Any) -> Tensor: r"""Merge the axes from start_axis to end_axis into one. Example: `Tensor([[1, 2], [3, 4]]).flatten()`"""
+    def flip(self, *axis: Axis, **by_other_names: Any) -> Tensor: r"""Reverse the order of elements along `axis` (all axes if None). Example: `Tensor([1, 2, 3]).flip(0)`"""
+    def float(self) -> Tensor: r"""This Tensor as float32. Example: `Tensor([1, 2]).float()`"""
+    def floor(self) -> Tensor: r"""The largest whole number not above x; the gradient is 0. Example: `Tensor([-1.5, 1.5]).floor()`"""
+    def floor_(self) -> Self: r"""`floor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).floor_()`"""
+    def fmod(self, b: Any, **by_other_names: Any) -> Tensor: r"""a - b trunc(a / b), with the sign of a. Example: `Tensor([7, -7]).fmod(3)`"""
+    def fmod_(self, b: Any, **by_other_names: Any) -> Self: r"""`fmod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([7, -7]).fmod_(3)`"""
+    @staticmethod
+    def from_dlpack(x: Any, **by_other_names: Any) -> Tensor: r"""A Tensor on the memory of another library's CPU tensor (PyTorch, JAX, NumPy ...), without a copy. Example: `Tensor.from_dlpack(np.arange(3))`"""
+    @staticmethod
+    def from_numpy(array: np.ndarray, **by_other_names: Any) -> Tensor: r"""A Tensor on the memory of `array`, without a copy: later writes to the array change the Tensor, unchecked. Example: `Tensor.from_numpy(np.arange(3))`"""
+    @staticmethod
+    def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""One value in every place of a shape; its dtype is the value's if none is given. Example: `Tensor.full((2, 2), 7)`"""
+    def full_like(self, fill_value: Any, **options: Any) -> Tensor: r"""One value in every place of this Tensor's shape, of its dtype. Example: `Tensor([1.0, 2.0]).full_like(7)`"""
+    def gather(self, axis: Axis = ..., index: Any = ..., **by_other_names: Any) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis. Example: `Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[1], [0]]))`"""
+    def ge(self, other: Value, **by_other_names: Any) -> Tensor: r"""a >= b. Example: `Tensor([1, 2]).ge(2)`"""
+    def gelu(self, approximate: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use. Example: `Tensor([-1.0, 1.0]).gelu()`"""
+    @staticmethod
+    def glorot_uniform(*shape: Any, **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in + fan_out)), for shape (fan_out, *fan_in). Example: `Tensor.glorot_uniform(2, 3).shape`"""
+    def greater(self, other: Value, **by_other_names: Any) -> Tensor: r"""a > b. Example: `Tensor([1, 2]).gt(1)`"""
+    def greater_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a >= b. Example: `Tensor([1, 2]).ge(2)`"""
+    def gt(self, other: Value, **by_other_names: Any) -> Tensor: r"""a > b. Example: `Tensor([1, 2]).gt(1)`"""
+    def half(self) -> Tensor: r"""This Tensor as float16: for storage, since ops compute in float32 and round. Example: `Tensor([1, 2]).half()`"""
+    def hardsigmoid(self, alpha: Number = ..., beta: Number = ..., **by_other_names: Any) -> Tensor: r"""alpha x + beta limited to [0, 1]: sigmoid in three straight pieces. Example: `Tensor([-4.0, 0.0]).hardsigmoid()`"""
+    def hardsigmoid_(self, alpha: Number = ..., beta: Number = ..., **by_other_names: Any) -> Self: r"""`hardsigmoid`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-4.0, 0.0]).hardsigmoid_()`"""
+    def hardswish(self) -> Tensor: r"""x hardsigmoid(x) (Howard et al. 2019). Example: `Tensor([-4.0, 1.0]).hardswish()`"""
+    def hardswish_(self) -> Self: r"""`hardswish`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-4.0, 1.0]).hardswish_()`"""
+    def hardtanh(self, min_val: Number = ..., max_val: Number = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_val, max_val]; unlike clip's, the gradient at the limits is 0, as relu's is at 0. Example: `Tensor([-2.0, 0.5]).hardtanh()`"""
+    def hardtanh_(self, *, min_val: Number = ..., max_val: Number = ..., **by_other_names: Any) -> Self: r"""`hardtanh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 0.5]).hardtanh_()`"""
+    def hypot(self, b: Any, **by_other_names: Any) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0. Example: `Tensor([3.0, 5.0]).hypot(Tensor([4.0, 12.0]))`"""
+    def hypot_(self, b: Any, **by_other_names: Any) -> Self: r"""`hypot`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([3.0, 5.0]).hypot_(Tensor([4.0, 12.0]))`"""
+    def index_add(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""This Tensor with the slices of source, times alpha, added to those that index names along the axis. Example: `Tensor([1, 2]).index_add(0, Tensor([1, 1]), Tensor([10, 20]))`"""
+    def index_add_(self, axis: Axis = ..., index: Any = ..., source: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Self: r"""`index_add`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).index_add_(0, Tensor([1, 1]), Tensor([10, 20]))`"""
+    def index_select(self, axis: Axis = ..., index: Any = ..., **by_other_names: Any) -> Tensor: r"""The slices of an axis that a vector of integers names. Example: `Tensor([[1, 2], [3, 4]]).index_select(1, Tensor([1, 1]))`"""
+    def int(self) -> Tensor: r"""This Tensor as int32. Example: `Tensor([1.7]).int()`"""
+    def interpolate(self, size: Any = ..., mode: builtins.str = ..., align_corners: builtins.bool = ..., scale_factor: Any = ..., **by_other_names: Any) -> Tensor: r"""x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes. Example: `Tensor([[[1.0, 2.0]]]).interpolate((4,), mode="nearest")`"""
+    def inverse(self) -> Tensor: r"""The inverse of every matrix. Raises ValueError for a singular one. Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()`"""
+    is_cuda: builtins.bool
+    def isclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan. Example: `Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1]))`"""
+    def isfinite(self) -> Tensor: r"""Where x is neither infinite nor NaN. Example: `Tensor([1.0, float("inf")]).isfinite()`"""
+    def isinf(self) -> Tensor: r"""Where x is infinite. Example: `Tensor([1.0, float("inf")]).isinf()`"""
+    def isnan(self) -> Tensor: r"""Where x is NaN. Example: `Tensor([1.0, float("nan")]).isnan()`"""
+    @staticmethod
+    def kaiming_normal(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Normal with standard deviation sqrt(2 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come. Example: `Tensor.kaiming_normal(2, 3).shape`"""
+    @staticmethod
+    def kaiming_uniform(*shape: Any, a: Number = ..., **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in (1 + a^2))), for a leaky_relu of slope a to come. Example: `Tensor.kaiming_uniform(2, 3).shape`"""
+    def layernorm(self, axis: Axis = ..., eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without weights, over any axes. Example: `Tensor([1.0, 3.0]).layernorm()`"""
+    def le(self, other: Value, **by_other_names: Any) -> Tensor: r"""a <= b. Example: `Tensor([1, 2]).le(1)`"""
+    def leaky_relu(self, negative_slope: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else negative_slope * x (7.26). Example: `Tensor([-1.0, 2.0]).leaky_relu(0.1)`"""
+    def leaky_relu_(self, negative_slope: Number = ..., **by_other_names: Any) -> Self: r"""`leaky_relu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).leaky_relu_(0.1)`"""
+    def lerp(self, end: Any, weight: Any, **by_other_names: Any) -> Tensor: r"""self + weight (end - self): between this Tensor and `end`. Example: `Tensor([0.0, 10.0]).lerp(Tensor([1.0, 20.0]), 0.5)`"""
+    def lerp_(self, end: Any, weight: Any, **by_other_names: Any) -> Self: r"""`lerp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 10.0]).lerp_(Tensor([1.0, 20.0]), 0.5)`"""
+    def less(self, other: Value, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""
+    def less_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a <= b. Example: `Tensor([1, 2]).le(1)`"""
+    def linear(self, weight: Any, bias: Any = ..., **by_other_names: Any) -> Tensor: r"""y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out). Example: `Tensor([1.0, 2.0]).linear(Tensor([[1.0, 1.0], [0.0, 3.0]]), Tensor([0.5, 0.0]))`"""
+    @staticmethod
+    def linspace(start: Number, stop: Number, steps: builtins.int, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""`steps` values from start to stop, both included. Example: `Tensor.linspace(0, 1, 5)`"""
+    def log(self) -> Tensor: r"""The natural logarithm. Example: `Tensor([1.0, 10.0]).log()`"""
+    def log10(self) -> Tensor: r"""The logarithm to base 10. Example: `Tensor([1.0, 100.0]).log10()`"""
+    def log10_(self) -> Self: r"""`log10`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 100.0]).log10_()`"""
+    def log1p(self) -> Tensor: r"""log(1 + x), accurate for small x. Example: `Tensor([0.0, 1.0]).log1p()`"""
+    def log1p_(self) -> Self: r"""`log1p`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).log1p_()`"""
+    def log2(self) -> Tensor: r"""The logarithm to base 2. Example: `Tensor([1.0, 8.0]).log2()`"""
+    def log2_(self) -> Self: r"""`log2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 8.0]).log2_()`"""
+    def log_(self) -> Self: r"""`log`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 10.0]).log_()`"""
+    def log_softmax(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""log p_i = x_i - log sum_j e^(x_j) along `axis`, exact where softmax itself would round to 0. Example: `Tensor([0.0, 1.0]).log_softmax()`"""
+    def logaddexp(self, b: Any, **by_other_names: Any) -> Tensor: r"""log(e^a + e^b), without overflow. Example: `Tensor([0.0]).logaddexp(Tensor([0.0]))`"""
+    def logcumsumexp(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""log of the running sums of e^x along `axis`, without overflow. Example: `Tensor([0.0, 0.0]).logcumsumexp(0)`"""
+    def logical_and(self, other: Value, **by_other_names: Any) -> Tensor: r"""a and b of booleans; bit by bit for integers. Example: `Tensor([True, True]).logical_and(Tensor([True, False]))`"""
+    def logical_and_(self, other: Value, **by_other_names: Any) -> Self: r"""`logical_and`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([True, True]).logical_and_(Tensor([True, False]))`"""
+    def logical_not(self) -> Tensor: r"""not x of booleans; bit by bit for integers. Example: `Tensor([True, False]).logical_not()`"""
+    def logical_not_(self) -> Self: r"""`logical_not`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([True, False]).logical_not_()`"""
+    def logical_or(self, other: Value, **by_other_names: Any) -> Tensor: r"""a or b of booleans; bit by bit for integers. Example: `Tensor([True, False]).logical_or(Tensor([False, False]))`"""
+    def logical_or_(self, other: Value, **by_other_names: Any) -> Self: r"""`logical_or`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([True, False]).logical_or_(Tensor([False, False]))`"""
+    def logical_xor(self, other: Value, **by_other_names: Any) -> Tensor: r"""Either a or b of booleans, not both; bit by bit for integers. Example: `Tensor([True, True]).logical_xor(Tensor([True, False]))`"""
+    def logical_xor_(self, other: Value, **by_other_names: Any) -> Self: r"""`logical_xor`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([True, True]).logical_xor_(Tensor([True, False]))`"""
+    def logsigmoid(self) -> Tensor: r"""log sigma(x) = -softplus(-x). Example: `Tensor([0.0, 2.0]).logsigmoid()`"""
+    def logsumexp(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j. Example: `Tensor([0.0, 0.0]).logsumexp()`"""
+    def long(self) -> Tensor: r"""This Tensor as int64. Example: `Tensor([1.7]).long()`"""
+    def lshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""a 2^b, for integers. Example: `Tensor([1, 2]).lshift(3)`"""
+    def lt(self, other: Value, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""
+    @property
+    def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT`"""
+    @staticmethod
+    def manual_seed(seed: builtins.int, **by_other_names: Any) -> None: r"""Restart the package's generator: after the same seed, every draw repeats. Shared by all threads. Example: `Tensor.manual_seed(0)`"""
+    def masked_fill(self, mask: Any, value: Any, **by_other_names: Any) -> Tensor: r"""This Tensor with `value` where the boolean mask is true. Example: `Tensor([1.0, 2.0]).masked_fill(Tensor([True, False]), 9.0)`"""
+    def masked_fill_(self, mask: Any, value: Any, **by_other_names: Any) -> Self: r"""`masked_fill`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0]).masked_fill_(Tensor([True, False]), 9.0)`"""
+    def masked_select(self, mask: Any, **by_other_names: Any) -> Tensor: r"""The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean. Example: `Tensor([1, 2, 3]).masked_select(Tensor([True, False, True]))`"""
+    def matmul(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))`"""
+    def max(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The largest value, or values over `axis`; of two Tensors the larger of each pair. Example: `Tensor([[1, 5], [4, 2]]).max(axis=1)`"""
+    def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns). Example: `Tensor.arange(4.0).reshape(1, 1, 2, 2).max_pool2d()`"""
+    def max_unpool2d(self, indices: Any = ..., kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., **by_other_names: Any) -> Tensor: r"""The adjoint of max_pool2d with `return_indices`: each value where it came from, zeros elsewhere. Example: `Tensor([[[[9.0]]]]).max_unpool2d(Tensor([[[[3]]]]))`"""
+    def maximum(self, other: Value, **by_other_names: Any) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent. Example: `Tensor([1, 5]).maximum(Tensor([3, 2]))`"""
+    def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it is float32. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(axis=0)`"""
+    def meshgrid(self, *, indexing: builtins.str = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Vectors (or numbers) as coordinates of a grid: for each a Tensor of the grid's shape. A tuple. Example: `Tensor([1, 2]).meshgrid(Tensor([3, 4]))`"""
+    def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The smallest value, or values over `axis`; of two Tensors the smaller of each pair. Example: `Tensor([[1, 5], [4, 2]]).min(axis=1)`"""
+    def minimum(self, other: Value, **by_other_names: Any) -> Tensor: r"""The smaller of a and b; where they are equal each gets half of the cotangent. Example: `Tensor([1, 5]).minimum(Tensor([3, 2]))`"""
+    def mish(self) -> Tensor: r"""x tanh(softplus(x)) (Misra 2019). Example: `Tensor([-1.0, 1.0]).mish()`"""
+    def mm(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))`"""
+    def mod(self, other: Value, **by_other_names: Any) -> Tensor: r"""a - b floor(a / b), with the sign of b. Example: `Tensor([7, -7]).mod(3)`"""
+    def mod_(self, other: Value, **by_other_names: Any) -> Self: r"""`mod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([7, -7]).mod_(3)`"""
+    def mul(self, other: Value, **by_other_names: Any) -> Tensor: r"""a b, element by element. Example: `Tensor([1, 2]).mul(3)`"""
+    def mul_(self, other: Value, **by_other_names: Any) -> Self: r"""`mul`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).mul_(3)`"""
+    def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...). Example: `Tensor([0.0, 1.0]).multinomial(3, replacement=True)`"""
+    def multiply(self, other: Value, **by_other_names: Any) -> Tensor: r"""a b, element by element. Example: `Tensor([1, 2]).mul(3)`"""
+    def multiply_(self, other: Value, **by_other_names: Any) -> Self: r"""`multiply`, in place: of a leaf that requires grad under no_grad() only."""
+    def mv(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))`"""
+    def narrow(self, axis: Axis = ..., start: Any = ..., length: Any = ..., **by_other_names: Any) -> Tensor: r"""`length` elements of an axis from `start` on: a view. Example: `Tensor([1, 2, 3, 4]).narrow(0, 1, 2)`"""
+    def ne(self, other: Value, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))`"""
+    def neg(self) -> Tensor: r"""-x. Example: `Tensor([1, -2]).neg()`"""
+    def neg_(self) -> Self: r"""`neg`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, -2]).neg_()`"""
+    def negative(self) -> Tensor: r"""-x. Example: `Tensor([1, -2]).neg()`"""
+    def nelement(self) -> builtins.int: r"""The number of elements. Example: `Tensor([[1, 2, 3]]).nelement()`"""
+    @property
+    def new_empty(self) -> Callable[..., Tensor]: r"""`Tensor.empty`, of this Tensor's dtype. Example: `Tensor([1, 2]).new_empty(3)`"""
+    @property
+    def new_full(self) -> Callable[..., Tensor]: r"""`Tensor.full`, of this Tensor's dtype. Example: `Tensor([1.0, 2.0]).new_full((2,), 7)`"""
+    @property
+    def new_ones(self) -> Callable[..., Tensor]: r"""`Tensor.ones`, of this Tensor's dtype. Example: `Tensor([1, 2]).new_ones(3)`"""
+    @property
+    def new_tensor(self) -> Callable[..., Tensor]: r"""`Tensor(data)`, of this Tensor's dtype. Example: `Tensor([1.0, 2.0]).new_tensor([3, 4])`"""
+    @property
+    def new_zeros(self) -> Callable[..., Tensor]: r"""`Tensor.zeros`, of this Tensor's dtype. Example: `Tensor([1, 2]).new_zeros(3)`"""
+    def nll_loss(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them). Example: `Tensor([[-1.0, -2.0]]).nll_loss(Tensor([1]))`"""
+    def nonzero(self) -> Tensor: r"""The indices of all elements that are not 0, one in each row: (number, x.ndim). Example: `Tensor([0, 5, 0, 6]).nonzero()`"""
+    def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""(sum of |x|^p)^(1/p), over `axis` if one is given. Example: `Tensor([3.0, -4.0]).norm()`"""
+    @staticmethod
+    def normal(*shape: Any, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Normal with the given mean and standard deviation. Example: `Tensor.normal(2, 3, mean=10, std=2).shape`"""
+    def normal_(self, *, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Self: r"""Write normal numbers. Example: `Tensor([1.0, 2.0]).normal_(0, 0.02).shape`"""
+    def normalize(self, p: Number = ..., axis: Axis = ..., eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""x / max(||x||_p, eps) along `axis`. Example: `Tensor([[3.0, 4.0]]).normalize()`"""
+    def not_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))`"""
+    def one_hot(self, num_classes: Any = ..., **by_other_names: Any) -> Tensor: r"""A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1. Example: `Tensor([0, 2]).one_hot(3)`"""
+    @staticmethod
+    def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Ones of a shape, float32 if no dtype is given. Example: `Tensor.ones(3)`"""
+    def ones_like(self, **options: Any) -> Tensor: r"""Ones of this Tensor's shape and dtype. Example: `Tensor([1.0, 2.0]).ones_like()`"""
+    def outer(self, other: Value, **by_other_names: Any) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors. Example: `Tensor([1, 2]).outer(Tensor([3, 4]))`"""
+    def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., **by_other_names: Any) -> Tensor: r"""Add elements around x. Example: `Tensor([1, 2]).pad((1, 1))`"""
+    def permute(self, *axes: Any, **by_other_names: Any) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]. Example: `Tensor.zeros(2, 3, 4).permute(2, 0, 1).shape`"""
+    def pow(self, other: Value, **by_other_names: Any) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0. Example: `Tensor([1.0, 2.0, 3.0]).pow(2)`"""
+    def pow_(self, other: Value, **by_other_names: Any) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0, 3.0]).pow_(2)`"""
+    def prod(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""The product over `axis` (all axes if None); its gradient is exact where factors are 0. Example: `Tensor([2, 3, 4]).prod()`"""
+    def qr(self) -> tuple[Tensor, ...]: r"""Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).qr()[1].abs()`"""
+    def quick_gelu(self) -> Tensor: r"""x sigma(1.702 x), close to gelu. Example: `Tensor([-1.0, 1.0]).quick_gelu()`"""
+    @staticmethod
+    def rand(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [0, 1). Example: `Tensor.rand(2, 3).shape`"""
+    def rand_like(self, **options: Any) -> Tensor: r"""Uniform on [0, 1), of this Tensor's shape and dtype. Example: `Tensor([1.0, 2.0]).rand_like().shape`"""
+    @staticmethod
+    def randint(*shape: Any, low: builtins.int = ..., high: builtins.int = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Integers, uniform on low, ..., high - 1. Example: `Tensor.randint(2, 3, low=0, high=10).dtype`"""
+    @staticmethod
+    def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Standard normal. Example: `Tensor.randn(2, 3).shape`"""
+    def randn_like(self, **options: Any) -> Tensor: r"""Standard normal, of this Tensor's shape and dtype. Example: `Tensor([1.0, 2.0]).randn_like().shape`"""
+    @staticmethod
+    def randperm(n: builtins.int, **by_other_names: Any) -> Tensor: r"""The numbers 0, ..., n - 1 in random order. Example: `Tensor.randperm(4).sort()[0]`"""
+    def ravel(self) -> Tensor: r"""All elements, in C order, in one axis. Example: `Tensor([[1, 2], [3, 4]]).ravel()`"""
+    def rearrange(self, formula: str, **sizes: Any) -> Tensor: r"""einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged. Example: `Tensor.zeros(2, 3, 4).rearrange("b h w -> b (h w)").shape`"""
+    def reciprocal(self) -> Tensor: r"""1 / x. Example: `Tensor([2.0, -4.0]).reciprocal()`"""
+    def reciprocal_(self) -> Self: r"""`reciprocal`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([2.0, -4.0]).reciprocal_()`"""
+    def relu(self) -> Tensor: r"""max(x, 0) (7.20). The derivative at 0 is taken to be 0. Example: `Tensor([-1.0, 2.0]).relu()`"""
+    def relu6(self) -> Tensor: r"""min(max(x, 0), 6); the gradient at 0 and at 6 is 0. Example: `Tensor([-1.0, 8.0]).relu6()`"""
+    def relu6_(self) -> Self: r"""`relu6`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 8.0]).relu6_()`"""
+    def relu_(self) -> Self: r"""`relu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).relu_()`"""
+    def repeat(self, *repeats: Any, **by_other_names: Any) -> Tensor: r"""Tile: the whole Tensor repeated `repeats[i]` times along axis i; missing leading axes are added. Example: `Tensor([1, 2]).repeat(2)`"""
+    def repeat_interleave(self, repeats: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Each element (or each slice along `axis`) repeated `repeats` times in place; or each its own number of times. Example: `Tensor([1, 2]).repeat_interleave(2)`"""
+    def reshape(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out. Example: `Tensor([1, 2, 3, 4]).reshape(2, -1)`"""
+    def reshape_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""The same elements in the shape of another Tensor. Example: `Tensor([1, 2]).reshape_as(Tensor([[5], [6]]))`"""
+    def roll(self, shifts: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)`"""
+    def round(self) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()`"""
+    def round_(self) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5, 1.5, 2.6]).round_()`"""
+    def rshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""floor(a / 2^b), for integers. Example: `Tensor([8, 17]).rshift(3)`"""
+    def rsqrt(self) -> Tensor: r"""1 / sqrt(x). Example: `Tensor([4.0, 16.0]).rsqrt()`"""
+    def rsqrt_(self) -> Self: r"""`rsqrt`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([4.0, 16.0]).rsqrt_()`"""
+    def scaled_dot_product_attention(self, key: Any, value: Any, attn_mask: Any = ..., dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., enable_gqa: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it. Example: `Tensor([[0.0]]).scaled_dot_product_attention(Tensor([[1.0], [2.0]]), Tensor([[1.0], [3.0]]))`"""
+    @staticmethod
+    def scaled_uniform(*shape: Any, **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = 1 / sqrt(number of elements). Example: `Tensor.scaled_uniform(2, 3).shape`"""
+    def scatter(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., **by_other_names: Any) -> Tensor: r"""src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply"). Example: `Tensor([0, 0, 0]).scatter(0, Tensor([2, 0]), Tensor([7, 8]))`"""
+    def scatter_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., **by_other_names: Any) -> Self: r"""`scatter`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0, 0, 0]).scatter_(0, Tensor([2, 0]), Tensor([7, 8]))`"""
+    def scatter_add(self, axis: Axis = ..., index: Any = ..., src: Any = ..., **by_other_names: Any) -> Tensor: r"""x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather. Example: `Tensor([1, 1]).scatter_add(0, Tensor([1, 1]), Tensor([7, 8]))`"""
+    def scatter_add_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., **by_other_names: Any) -> Self: r"""`scatter_add`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 1]).scatter_add_(0, Tensor([1, 1]), Tensor([7, 8]))`"""
+    def scatter_reduce(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j]. Example: `Tensor([1, 1]).scatter_reduce(0, Tensor([1, 1]), Tensor([7, 8]), "amax")`"""
+    def scatter_reduce_(self, axis: Axis = ..., index: Any = ..., src: Any = ..., reduce: Any = ..., include_self: builtins.bool = ..., **by_other_names: Any) -> Self: r"""`scatter_reduce`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 1]).scatter_reduce_(0, Tensor([1, 1]), Tensor([7, 8]), "amax")`"""
+    def select(self, axis: Axis = ..., index: Any = ..., **by_other_names: Any) -> Tensor: r"""x[index] of one axis, which is gone then. Example: `Tensor([[1, 2], [3, 4]]).select(1, 0)`"""
+    def selu(self) -> Tensor: r"""1.0507 x if x > 0, else 1.7581 (e^x - 1): layers of it keep mean 0 and variance 1 (Klambauer et al. 2017). Example: `Tensor([-1.0, 1.0]).selu()`"""
+    def selu_(self) -> Self: r"""`selu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 1.0]).selu_()`"""
+    def sequential(self, layers: Any, **by_other_names: Any) -> Any: r"""x.sequential([f, g]) is g(f(x)). Example: `Tensor([-1.0, 4.0]).sequential([ops.relu, ops.sqrt])`"""
+    def short(self) -> Tensor: r"""This Tensor as int16. Example: `Tensor([1.7]).short()`"""
+    def shrink(self, ranges: Any, **by_other_names: Any) -> Tensor: r"""Keep, along each axis, the elements from start to stop: `ranges` holds (start, stop) or None per axis. Example: `Tensor([1, 2, 3, 4]).shrink([(1, 3)])`"""
+    def sigmoid(self) -> Tensor: r"""1 / (1 + e^-x) (7.24). Example: `Tensor([0.0, 2.0]).sigmoid()`"""
+    def sigmoid_(self) -> Self: r"""`sigmoid`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 2.0]).sigmoid_()`"""
+    def sign(self) -> Tensor: r"""-1, 0 or 1; the gradient is 0. Example: `Tensor([-2.0, 0.0, 3.0]).sign()`"""
+    def sign_(self) -> Self: r"""`sign`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 0.0, 3.0]).sign_()`"""
+    def signbit(self) -> Tensor: r"""Where x is below 0, or -0. Example: `Tensor([1.0, -0.0]).signbit()`"""
+    def silu(self) -> Tensor: r"""x sigma(x), also called Swish. Example: `Tensor([-1.0, 1.0]).silu()`"""
+    def silu_(self) -> Self: r"""`silu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 1.0]).silu_()`"""
+    def sin(self) -> Tensor: r"""sin x. Example: `Tensor([0.0, 1.0]).sin()`"""
+    def sin_(self) -> Self: r"""`sin`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).sin_()`"""
+    def sinh(self) -> Tensor: r"""(e^x - e^-x) / 2. Example: `Tensor([0.0, 1.0]).sinh()`"""
+    def sinh_(self) -> Self: r"""`sinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).sinh_()`"""
+    @property
+    def size(self) -> names.Count: r"""The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch. Example: `Tensor([[1, 2, 3]]).size(1)`"""
+    def slogdet(self) -> tuple[Tensor, ...]: r"""The sign of the determinant, and the logarithm of its absolute value: det x = sign e^logabsdet. Example: `Tensor([[2.0, 0.0], [0.0, -4.0]]).slogdet()`"""
+    def softmax(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`. Example: `Tensor([0.0, 1.0]).softmax()`"""
+    def softmax_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`softmax`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).softmax_()`"""
+    def softmin(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""softmax(-x). Example: `Tensor([0.0, 1.0]).softmin()`"""
+    def softplus(self, beta: Number = ..., **by_other_names: Any) -> Tensor: r"""log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x). Example: `Tensor([-1.0, 1.0]).softplus()`"""
+    def softsign(self) -> Tensor: r"""x / (1 + |x|). Example: `Tensor([-1.0, 3.0]).softsign()`"""
+    def sort(self, axis: Axis = ..., descending: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""x sorted along `axis`, and the indices that sort it: (values, indices). Example: `Tensor([3, 1, 2]).sort()`"""
+    def sparse_categorical_crossentropy(self, target: Any, ignore_index: Any = ..., label_smoothing: Number = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""The cross-entropy of labels for logits whose classes are the last axis. Example: `Tensor([[0.0, 0.0]]).sparse_categorical_crossentropy(Tensor([1]))`"""
+    def split(self, sizes: Any = ..., axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple. Example: `Tensor([1, 2, 3]).split(2)`"""
+    def sqrt(self) -> Tensor: r"""The square root. Example: `Tensor([4.0, 9.0]).sqrt()`"""
+    def sqrt_(self) -> Self: r"""`sqrt`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([4.0, 9.0]).sqrt_()`"""
+    def square(self) -> Tensor: r"""x^2. Example: `Tensor([2.0, -3.0]).square()`"""
+    def square_(self) -> Self: r"""`square`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([2.0, -3.0]).square_()`"""
+    def squeeze(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Remove the axes of size 1, or those of `axis` that have size 1. Example: `Tensor([[1, 2]]).squeeze(0)`"""
+    def squeeze_(self, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`squeeze`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1, 2]]).squeeze_(0)`"""
+    def stack(self, *others: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Tensors of one shape side by side along a new axis. Example: `Tensor([1, 2]).stack(Tensor([3, 4]))`"""
+    def std(self, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., **by_other_names: Any) -> Tensor: r"""The square root of `var`; where all values are equal its gradient is 0. Example: `Tensor([1.0, 4.0]).std(correction=0)`"""
+    def std_mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The standard deviation and the mean over `axis`. Example: `Tensor([1.0, 4.0]).std_mean(correction=0)`"""
+    def sub(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)`"""
+    def sub_(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Self: r"""`sub`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).sub_(1)`"""
+    def subtract(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Tensor: r"""a - b; or a - alpha b. Example: `Tensor([1, 2]).sub(1)`"""
+    def subtract_(self, other: Value, alpha: Any = ..., **by_other_names: Any) -> Self: r"""`subtract`, in place: of a leaf that requires grad under no_grad() only."""
+    def sum(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""The sum over `axis` (all axes if None). Booleans and small integers are added up as int64. Example: `Tensor([[1, 2], [3, 4]]).sum(axis=1)`"""
+    def svd(self, full_matrices: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""U, S and V^T with U diag(S) V^T = x, S in falling order: (..., m, k), (..., k), (..., k, n), k = min(m, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).svd()[1]`"""
+    def swapaxes(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapaxes(0, 2).shape`"""
+    def swapaxes_(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Self: r"""`swapaxes`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor.zeros(2, 3, 4).swapaxes_(0, 2).shape`"""
+    def swapdims(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Two axes swapped. Example: `Tensor.zeros(2, 3, 4).swapdims(0, 2).shape`"""
+    def swish(self) -> Tensor: r"""x sigma(x), also called Swish. Example: `Tensor([-1.0, 1.0]).silu()`"""
+    def t(self) -> Tensor: r"""The transpose of a matrix; a vector stays as it is. Example: `Tensor([[1, 2], [3, 4]]).t()`"""
+    def t_(self) -> Self: r"""`t`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1, 2], [3, 4]]).t_()`"""
+    def tan(self) -> Tensor: r"""tan x. Example: `Tensor([0.0, 1.0]).tan()`"""
+    def tan_(self) -> Self: r"""`tan`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).tan_()`"""
+    def tanh(self) -> Tensor: r"""(e^x - e^-x) / (e^x + e^-x) (7.25). Example: `Tensor([0.0, 1.0]).tanh()`"""
+    def tanh_(self) -> Self: r"""`tanh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).tanh_()`"""
+    def tile(self, *repeats: Any, **by_other_names: Any) -> Tensor: r"""The whole Tensor repeated along each of its last axes. Example: `Tensor([1, 2]).tile(2)`"""
+    def to(self, *wanted: Any, **others: Any) -> Tensor: r"""This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too. Example: `Tensor([1.7]).to("float64")`"""
+    def topk(self, k: Any = ..., axis: Axis = ..., largest: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The k largest (or smallest) values along `axis` in order, and their indices: (values, indices). Example: `Tensor([3, 1, 2]).topk(2)`"""
+    def trace(self) -> Tensor: r"""The sum of the diagonal of a matrix. Example: `Tensor([[1, 2], [3, 4]]).trace()`"""
+    def transpose(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Tensor: r"""Swap two axes. Example: `Tensor.zeros(2, 3, 4).transpose(0, 2).shape`"""
+    def transpose_(self, axis0: Any = ..., axis1: Any = ..., **by_other_names: Any) -> Self: r"""`transpose`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor.zeros(2, 3, 4).transpose_(0, 2).shape`"""
+    def tril(self, diagonal: Any = ..., **by_other_names: Any) -> Tensor: r"""The lower triangle of the last two axes, zeros above the diagonal. Example: `Tensor([[1, 2], [3, 4]]).tril()`"""
+    def tril_(self, diagonal: Any = ..., **by_other_names: Any) -> Self: r"""`tril`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1, 2], [3, 4]]).tril_()`"""
+    def triu(self, diagonal: Any = ..., **by_other_names: Any) -> Tensor: r"""The upper triangle of the last two axes, zeros below the diagonal. Example: `Tensor([[1, 2], [3, 4]]).triu()`"""
+    def triu_(self, diagonal: Any = ..., **by_other_names: Any) -> Self: r"""`triu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([[1, 2], [3, 4]]).triu_()`"""
+    def trunc(self) -> Tensor: r"""x without its fraction; the gradient is 0. Example: `Tensor([-1.5, 1.5]).trunc()`"""
+    def trunc_(self) -> Self: r"""`trunc`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).trunc_()`"""
+    def type(self, dtype: Any = ..., **by_other_names: Any) -> Any: r"""This Tensor with another dtype; without one, the name of its dtype. Example: `Tensor([1.0]).type()`"""
+    def type_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""This Tensor with the dtype of another. Example: `Tensor([1, 2]).type_as(Tensor([0.5]))`"""
+    def unbind(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The slices along `axis`, without that axis. A tuple. Example: `Tensor([[1, 2], [3, 4]]).unbind()`"""
+    def unflatten(self, axis: Axis = ..., sizes: Any = ..., **by_other_names: Any) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1). Example: `Tensor([1, 2, 3, 4]).unflatten(0, (2, 2))`"""
+    def unfold(self, axis: Axis, size: Any, step: Any = ..., **by_other_names: Any) -> Tensor: r"""The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis. Example: `Tensor([1, 2, 3, 4]).unfold(0, 2, 1)`"""
+    @staticmethod
+    def uniform(*shape: Any, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [low, high). Example: `Tensor.uniform(2, 3, low=-1, high=1).shape`"""
+    def uniform_(self, *, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Self: r"""Write numbers uniform on [low, high). Example: `Tensor([1.0, 2.0]).uniform_(-1, 1).shape`"""
+    def unsqueeze(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result. Example: `Tensor([1, 2]).unsqueeze(0)`"""
+    def unsqueeze_(self, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`unsqueeze`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).unsqueeze_(0)`"""
+    def var(self, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., **by_other_names: Any) -> Tensor: r"""The variance over `axis`: squared distances to the mean, summed and divided by n - correction. Example: `Tensor([1.0, 3.0]).var()`"""
+    def var_mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., correction: Any = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The variance and the mean over `axis`. Example: `Tensor([1.0, 3.0]).var_mean()`"""
+    def view(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out. Example: `Tensor([1, 2, 3, 4]).reshape(2, -1)`"""
+    def view_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""The same elements in the shape of another Tensor. Example: `Tensor([1, 2]).view_as(Tensor([[5], [6]]))`"""
+    def where(self, x: Any, y: Any, **by_other_names: Any) -> Tensor: r"""x where this boolean Tensor is true, else y. Example: `(Tensor([1, -1]) > 0).where(Tensor([10, 20]), 0)`"""
+    def zero_(self, *inputs: Any, **options: Any) -> Self: r"""Write zeros. Example: `Tensor([1, 2]).zero_()`"""
+    @staticmethod
+    def zeros(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Zeros of a shape, float32 if no dtype is given. Example: `Tensor.zeros(2, 3)`"""
+    def zeros_like(self, **options: Any) -> Tensor: r"""Zeros of this Tensor's shape and dtype. Example: `Tensor([1, 2]).zeros_like()`"""
