@@ -98,6 +98,18 @@ def test_a_job_with_a_killed_rank_ends_and_goes_on_to_the_same_bits(tmp_path, jo
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        runs = kill_and_compare(Path(scratch), int(sys.argv[1]) if len(sys.argv) > 1 else 50, 0,
+        folder = Path(scratch)
+        runs = kill_and_compare(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 50, 0,
                                 lambda text: print(text, flush=True))
         print(f"{runs} runs came to their end, all with the weights of a run that was left alone")
+        for ranks in (1, 2, 4):
+            here = folder / f"on {ranks}"
+            here.mkdir()
+            while killed(here, random.Random(ranks)) == "over" or not (here / "run.ckpt").exists():
+                for path in here.iterdir():
+                    path.unlink()
+            status, _, err = finish(start(ranks, "killed.py", here))
+            assert status == 0, err
+            found, expected = result(here), result(folder / "whole")
+            print(f"killed on {RANKS} ranks, resumed on {ranks}: numbers differ by at most "
+                  f"{max(np.abs(found[name] - expected[name]).max() for name in expected):.1e}", flush=True)
