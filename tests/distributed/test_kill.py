@@ -7,6 +7,7 @@ TINYGRAD_LIKE_KILLS says how often; run as a program, this file does it 50 times
 
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def killed(folder: Path, chance: random.Random) -> str:
         end = time.monotonic() + 60
         while len(ranks_of(folder)) < RANKS and time.monotonic() < end and process.poll() is None:
             time.sleep(0.01)
-        time.sleep(chance.uniform(0, 2))
+        time.sleep(chance.uniform(0, 3))
         pids = ranks_of(folder)
         victim = chance.choice(pids)
         try:
@@ -102,12 +103,13 @@ if __name__ == "__main__":
         runs = kill_and_compare(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 50, 0,
                                 lambda text: print(text, flush=True))
         print(f"{runs} runs came to their end, all with the weights of a run that was left alone")
+        chance = random.Random(1)
         for ranks in (1, 2, 4):
             here = folder / f"on {ranks}"
             here.mkdir()
-            while killed(here, random.Random(ranks)) == "over" or not (here / "run.ckpt").exists():
-                for path in here.iterdir():
-                    path.unlink()
+            while killed(here, chance) == "over" or not (here / "run.ckpt").exists():
+                shutil.rmtree(here)
+                here.mkdir()
             status, _, err = finish(start(ranks, "killed.py", here))
             assert status == 0, err
             found, expected = result(here), result(folder / "whole")
