@@ -241,7 +241,7 @@ def chart(found: dict, path: Path) -> None:
             axes.set(xscale="log", ylim=(0, 1.02), xticks=MACHINES, xticklabels=map(str, MACHINES), title=title,
                      xlabel="machines of 2 cores (predicted)")
             axes.minorticks_off()
-            axes.legend(loc="lower right", fontsize=8)
+            axes.legend(loc="lower right", bbox_to_anchor=(1, 0.2), fontsize=8)
         fig.axes[0].set_ylabel("efficiency")
         figures.save(fig, path)
 

@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 x = rng.standard_normal((300, 8)).astype(np.float32)
 y = (x @ rng.standard_normal((8, 3))).argmax(1)
 manual_seed(1)
-model = nn.Sequential(nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 3))
+model = nn.Sequential(nn.Linear(8, 32, bias=False), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 3))
 optimizer = optim.AdamW(model.parameters(), lr=3e-3)
 checkpoint = folder / "run.ckpt"
 exists = distributed.from_rank_0(checkpoint.exists)

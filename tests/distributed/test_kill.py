@@ -7,6 +7,7 @@ TINYGRAD_LIKE_KILLS says how often; run as a program, this file does it 50 times
 
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def killed(folder: Path, chance: random.Random) -> str:
         end = time.monotonic() + 60
         while len(ranks_of(folder)) < RANKS and time.monotonic() < end and process.poll() is None:
             time.sleep(0.01)
-        time.sleep(chance.uniform(0, 2))
+        time.sleep(chance.uniform(0, 3))
         pids = ranks_of(folder)
         victim = chance.choice(pids)
         try:
@@ -98,6 +99,19 @@ def test_a_job_with_a_killed_rank_ends_and_goes_on_to_the_same_bits(tmp_path, jo
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        runs = kill_and_compare(Path(scratch), int(sys.argv[1]) if len(sys.argv) > 1 else 50, 0,
+        folder = Path(scratch)
+        runs = kill_and_compare(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 50, 0,
                                 lambda text: print(text, flush=True))
         print(f"{runs} runs came to their end, all with the weights of a run that was left alone")
+        chance = random.Random(1)
+        for ranks in (1, 2, 4):
+            here = folder / f"on {ranks}"
+            here.mkdir()
+            while killed(here, chance) == "over" or not (here / "run.ckpt").exists():
+                shutil.rmtree(here)
+                here.mkdir()
+            status, _, err = finish(start(ranks, "killed.py", here))
+            assert status == 0, err
+            found, expected = result(here), result(folder / "whole")
+            print(f"killed on {RANKS} ranks, resumed on {ranks}: numbers differ by at most "
+                  f"{max(np.abs(found[name] - expected[name]).max() for name in expected):.1e}", flush=True)

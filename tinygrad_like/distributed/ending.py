@@ -101,14 +101,14 @@ def inseparable() -> Iterator[None]:
         raise
 
 
-def fail(report: Callable[[], Any] | str, status: int = 1) -> None:
+def fail(report: Callable[[], Any] | str, status: int = 1, patience: float = PATIENCE) -> None:
     """Report an error of this rank, and end the job if others go on; the caller is to end this process in any case.
 
-    report: what to print, or a function that does. Without MPI that is all.
+    report: what to print, or a function that does. Without MPI that is all. patience: how long to wait for the others.
     """
     together, comm = True, _Watch.comm
     if comm is not None and comm.size > 1:
-        together = _met(comm.rank, PATIENCE * (1 + comm.rank / comm.size))
+        together = _met(comm.rank, patience + PATIENCE * comm.rank / comm.size)  # one after another, if several fail
         if together and _Watch.first[0] != comm.rank:
             return
         if not together or comm.rank:
@@ -148,9 +148,9 @@ def _end() -> None:
     if status in (None, 0) or _Watch.leaving is not None:
         while not _met(comm.size, PATIENCE):
             if (rank := _waiting()) is not None:
-                fail(f"this process has ended, but rank {rank} waits for it")
+                fail(f"this process has ended, but rank {rank} waits for it", patience=0)
     elif not _met(comm.rank, 2 * PATIENCE):
-        fail(f"this process has ended, with status {status!r}", status if isinstance(status, int) else 1)
+        fail(f"this process has ended, with status {status!r}", status if isinstance(status, int) else 1, patience=0)
     if _Watch.window is not None:
         _Watch.window.Unlock_all()
         _Watch.window.Free()
