@@ -5,18 +5,12 @@ from __future__ import annotations
 import csv
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-try:
-    from tqdm import tqdm
-except ImportError:  # it belongs to an extra
-    tqdm = None
-
 from .. import distributed
-
-Row = Mapping[str, Any]
+from .progress import Line, Row, shown
 
 
 class Log:
@@ -32,8 +26,8 @@ class Log:
 
     path: of the CSV file, one row per epoch, written immediately; None for no file. A row with a new name adds a
         column. Raises OSError, which names the file, if it cannot be written.
-    title: shown before the progress bar, which shows the latest loss and metrics, examples/s and the time left. It
-        needs tqdm and a terminal.
+    title: shown before the progress bar, which shows the latest loss and metrics, examples/s and the time left, on a
+        terminal.
     quiet: print no lines and show no bar.
     tensorboard: a folder for TensorBoard's event file, with every number of each row; needs the extra `tensorboard`.
     picture: called with all rows so far, to draw them, at most every `picture_seconds`, and at the end.
@@ -51,7 +45,7 @@ class Log:
         self.picture, self.picture_seconds = picture, picture_seconds
         self.rows: list[Row] = []
         self.names: list[str] = []  # the columns of the CSV file as it is
-        self.bar: Any = None
+        self.bar: Line | None = None
         self.writer: Any = None
         self.headed, self.drawn, self.drawn_at = False, 0, time.perf_counter()
         if tensorboard is not None:
@@ -60,8 +54,8 @@ class Log:
     def begin(self, steps: int, done: int = 0, rows: Sequence[Row] = ()) -> None:
         """Start the progress bar at `done` of `steps`. rows: of the earlier epochs, if this run resumes another."""
         self.rows = list(rows)
-        if tqdm is not None and not self.quiet:  # disable=None: on a terminal only
-            self.bar = tqdm(total=steps, initial=done, desc=self.title, unit="step", leave=False, disable=None)
+        if not self.quiet:
+            self.bar = Line(self.title, steps, done)
         if self.tensorboard is not None:
             # Each start writes a new file. purge_step drops what a killed run logged after its checkpoint.
             purge = dict(purge_step=rows[-1]["epoch"] + 1, filename_suffix=f".{rows[-1]['epoch']}") if rows else {}
@@ -74,12 +68,8 @@ class Log:
 
     def step(self, count: int, **values: float) -> None:
         """One step on `count` examples is done; the bar shows the values."""
-        if self.bar is not None and not self.bar.disable:
-            elapsed, done = self.bar.format_dict["elapsed"], self.bar.n - self.bar.initial + 1
-            shown = "  ".join(f"{name} {_text(name, value)}" for name, value in values.items())
-            rate = f"  {count * done / elapsed:,.0f} examples/s" if elapsed > 0 else ""
-            self.bar.set_postfix_str(shown + rate, refresh=False)
-            self.bar.update()
+        if self.bar is not None:
+            self.bar.step(count, values)
 
     def epoch(self, row: Row) -> None:
         """One epoch is done: print its row, whose first entry is "epoch", and write it to the files."""
@@ -95,7 +85,7 @@ class Log:
             if not self.headed:
                 self.write("  ".join(f"{_heading(name):>{_width(name)}}" for name in row))
                 self.headed = True
-            self.write("  ".join(f"{_text(name, value):>{_width(name)}}" for name, value in row.items()))
+            self.write("  ".join(f"{shown(name, value):>{_width(name)}}" for name, value in row.items()))
         if time.perf_counter() - self.drawn_at > self.picture_seconds:
             self._draw()
 
@@ -103,10 +93,9 @@ class Log:
         """Print a line, above the bar."""
         if distributed.rank:
             return
-        if self.bar is not None and not self.bar.disable:
-            self.bar.write(line)
-        else:
-            print(line, flush=True)
+        if self.bar is not None:
+            self.bar.close()
+        print(line, flush=True)
 
     def close(self) -> None:
         """Remove the bar, close the files, draw the picture once more."""
@@ -161,10 +150,3 @@ def _heading(name: str) -> str:
 def _width(name: str) -> int:
     return max(len(_heading(name)), 5 if name == "epoch" else 8)
 
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, int | str):
-        return str(value)
-    if name.endswith(("accuracy", "f1")):
-        return f"{value:.2%}"
-    return format(value, {"lr": ".2e", "seconds": ".3f", "examples_per_second": ",.0f"}.get(name, ".4f"))

@@ -1,18 +1,11 @@
-"""A training loop, and the parts it is made of, which your own loop can use."""
+"""The parts of a training loop, which your own can use: one pass over the data, and predictions."""
 
 from __future__ import annotations
 
 import math
-import os
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +14,12 @@ import optim
 from nn import Module
 from nn.module import modes_restored
 
-from .. import Tensor, capture, detect_anomaly, distributed, get_rng_state, no_grad, ops, random, set_rng_state
+from .. import Tensor, capture, detect_anomaly, distributed, no_grad, ops, random
 from ..data import DataLoader
 from ..tensor import wrap
-from .checkpoint import read_checkpoint, restore, save_checkpoint
-from .early_stopping import EarlyStopping
 from .log import Log
 from .metrics import accuracy
-from .ranks import join, parts_of
+from .ranks import parts_of
 
 Metrics = Mapping[str, Callable[[Any, Any], float]]
 
@@ -91,15 +82,20 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
 
     In an MPI job each rank takes its part of every batch, and gets gradients, and returns numbers, of all of it.
     """
-    return _epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
-                  begun)
+    return epoch(model, parts_of(loader), criterion, optimizer, metrics, accumulate, clip_norm, penalty, ema, log,
+                 begun)
 
 
-def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
-           metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
-           penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Log | None = None,
-           begun: dict[str, Any] | None = None, ctrl_c: _CtrlC | None = None) -> dict[str, float]:
-    """`train_epoch` of a loader that gives this rank's parts of the batches."""
+def epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
+          metrics: Metrics | None = None, accumulate: int = 1, clip_norm: float | None = None,
+          penalty: Callable[[], Tensor] | None = None, ema: optim.EMA | None = None, log: Any = None,
+          begun: dict[str, Any] | None = None, ctrl_c: Any = None,
+          after_step: Callable[[dict[str, float]], None] | None = None) -> dict[str, float]:
+    """`train_epoch` of a loader that gives this rank's parts of the batches. `fit` gives more:
+
+    ctrl_c: says on which ranks it was pressed.
+    after_step: called after each step, with the means of its loss and metrics.
+    """
     metrics = {"accuracy": accuracy} if metrics is None else metrics
     begun = {} if begun is None else begun
     totals, count = begun.setdefault("totals", dict.fromkeys(["loss", *metrics], 0.0)), begun.get("count", 0)
@@ -141,12 +137,18 @@ def _epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Tensor]
             totals[name] += value
         begun["count"] = count = count + size
         begun["counted"] = counted = counted + (size if summed else labels)
+        if after_step is not None:
+            after_step(_means(sums, size, size if summed else labels))
     if count == 0:
         raise ValueError("train_epoch: the loader gave no batch; a generator can be read only once, and a DataLoader "
                          "with drop_last=True has none if batch_size is larger than the data set")
-    means = {name: total / count for name, total in totals.items()}
-    means["loss"] = totals["loss"] / counted if counted else math.nan
-    return {**means, "count": count}
+    return {**_means(totals, count, counted), "count": count}
+
+
+def _means(sums: Mapping[str, float], count: int, counted: float) -> dict[str, float]:
+    """Of the loss, a mean over the labels that count, and of the metrics, over the examples."""
+    means = {name: total / (count or 1) for name, total in sums.items()}
+    return means | {"loss": sums["loss"] / counted if counted else math.nan}
 
 
 def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any,
@@ -178,7 +180,7 @@ def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) ->
     return found[2:]
 
 
-def _log_group(log: Log, batches: int, size: int, labels: float, sums: Mapping[str, float]) -> None:
+def _log_group(log: Any, batches: int, size: int, labels: float, sums: Mapping[str, float]) -> None:
     """Tell the log of the batches of a step, of which only means over all of them are known."""
     values = {name: value / ((labels if name == "loss" else size) or 1) for name, value in sums.items()}
     for _ in range(batches):
@@ -198,200 +200,6 @@ def _update(optimizer: optim.Optimizer, penalty: Callable[[], Tensor] | None, cl
     if ema is not None:
         ema.update()
     return sums
-
-
-def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
-        epochs: int, *, evaluate: Callable[[Module], Mapping[str, float]] | None = None, monitor: str | None = None,
-        stopper: EarlyStopping | None = None, plateau: optim.schedule.ReduceOnPlateau | None = None,
-        ema: optim.EMA | None = None, checkpoint: str | os.PathLike | None = None,
-        resume: str | os.PathLike | None = None, settings: Mapping[str, Any] | None = None, log: Log | None = None,
-        **options: Any) -> list[dict[str, Any]]:
-    """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
-
-    evaluate: called with the model, or its average if there is an `ema`, after each epoch; gives more numbers of a row.
-    monitor: which number of a row `stopper` and `plateau` receive.
-    checkpoint: a file to resume from, written after each epoch, and on Ctrl-C when the current step is done. A second
-        Ctrl-C does not wait for the step; the checkpoint is then that of the last epoch.
-    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`. The result is the same, to the last
-        bit, as without the interruption. Make the model and everything else as you did then. With more `epochs` than
-        before, a finished run goes on.
-    settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
-    log: receives each step and each row.
-    options: of `train_epoch`.
-
-    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
-    start of the epoch), "seconds" and "examples_per_second" (of training alone).
-
-    In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
-    last: the weights that were evaluated.
-
-    In an MPI job, all ranks call it with the same arguments, and the result is that of one process: rank 0's weights
-    and random state are given to all, each BatchNorm becomes a SyncBatchNorm, each rank takes its part of every batch,
-    and what `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the
-    checkpoint, with which any number of ranks can go on. Raises ValueError if the ranks do not agree on model,
-    optimizer, data, options or code.
-    """
-    parts = {name: part for name, part in dict(model=model, optimizer=optimizer, ema=ema, stopper=stopper,
-                                               plateau=plateau).items() if part is not None}
-    settings = dict(settings or {})
-    if distributed.size > 1:
-        join(model, loader, criterion, optimizer, parts,
-              {"epochs": epochs, "resume": resume is not None, **options, **settings})
-        log = None if distributed.rank else log
-    rows, begun = _resumed(resume, epochs, settings, parts)
-    save = None if checkpoint is None else partial(_save, checkpoint, **parts)
-    if log is not None:
-        log.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
-    with distributed.inseparable(), _CtrlC() as ctrl_c:
-        while len(rows) < epochs and not (stopper is not None and stopper.stopped):
-            start = time.perf_counter() - begun.get("seconds", 0.0)
-            distributed.broadcast()
-            begun = begun or {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
-            with _saved_when_stopped(save, rows, settings, begun, start):
-                batches = _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1))
-                numbers = _epoch(model, batches, criterion, optimizer, ema=ema, log=log, begun=begun, ctrl_c=ctrl_c,
-                                 **options)
-                _check_finite(model, len(rows) + 1)
-                distributed.check_equal_weights(model)
-            seconds, count = time.perf_counter() - start, numbers.pop("count")
-            row = {"epoch": len(rows) + 1, "loss": numbers.pop("loss")}
-            row |= {f"train_{name}": value for name, value in numbers.items()}
-            _evaluate(row, model, evaluate, monitor, stopper, plateau, ema)
-            rows.append(row | {"lr": begun["lr"], "seconds": seconds, "examples_per_second": count / seconds})
-            begun = {}
-            ctrl_c.agree()
-            if save is not None:
-                save(rows=rows, settings=settings)
-            if log is not None:
-                log.epoch(rows[-1])
-    if ctrl_c.stops:  # in the last epoch, which is over
-        raise KeyboardInterrupt
-    if stopper is not None and stopper.best is not None:
-        stopper.rollback()
-    elif ema is not None:
-        ema.copy_to_model()
-    return rows
-
-
-def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, Any], parts: dict[str, Any]
-             ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows of the checkpoint and the state of the epoch it broke off, once all parts are restored from it."""
-    if resume is None:
-        return [], {}
-    saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # nothing is restored before it fits
-    if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
-        raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
-    _check_same(settings, saved["settings"])
-    rows = saved["rows"]
-    if len(rows) > epochs:
-        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
-    restore(Path(resume), saved, **parts)
-    return rows, saved.get("begun") or {}
-
-
-def _save(checkpoint: str | os.PathLike, **parts: Any) -> None:
-    save_checkpoint(checkpoint, **parts)
-    distributed.barrier()  # no rank may end the job while rank 0 is writing
-
-
-@contextmanager
-def _saved_when_stopped(save: partial | None, rows: list, settings: dict[str, Any], begun: dict[str, Any],
-                        start: float) -> Iterator[None]:
-    """Save an epoch that Ctrl-C breaks off; tell, of one that a NaN ends, which checkpoint is left."""
-    try:
-        yield
-    except _Stopped:
-        begun["seconds"] = time.perf_counter() - start
-        if save is not None:
-            save(rows=rows, settings=settings, begun=begun)
-        raise KeyboardInterrupt from None
-    except FloatingPointError as error:
-        left = f"; {os.fspath(save.args[0])} is from the epoch before" if save is not None and rows else ""
-        raise FloatingPointError(f"{error}{left}") from None
-
-
-def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], Mapping[str, float]] | None,
-              monitor: str | None, stopper: EarlyStopping | None, plateau: optim.schedule.ReduceOnPlateau | None,
-              ema: optim.EMA | None) -> None:
-    """Add what `evaluate` gives to the row, and tell `stopper` and `plateau` the monitored number."""
-    with ema.swapped() if ema is not None else nullcontext():
-        if evaluate is not None:
-            row |= evaluate(model)
-        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
-        if stopper is not None:
-            stopper.update(_monitored(row, monitor))
-    if plateau is not None:
-        plateau.update(_monitored(row, monitor))
-
-
-class _Stopped(KeyboardInterrupt):
-    """Between two steps."""
-
-
-class _CtrlC:
-    """Inside it, the first Ctrl-C is only noted, since in the middle of a step weights and optimizer do not match. The
-    second interrupts immediately."""
-
-    def __init__(self) -> None:
-        self.pressed = False  # on this rank
-        self.agreed = False  # on a rank, as all ranks know
-        self.before: Any = None
-
-    @property
-    def stops(self) -> bool:
-        return self.pressed if distributed.size == 1 else self.agreed
-
-    def agree(self) -> None:
-        """Ask all ranks whether it was pressed."""
-        self.agreed = bool(distributed.all_reduce(int(self.pressed or self.agreed), "max"))
-
-    def __enter__(self) -> _CtrlC:
-        if (threading.current_thread() is threading.main_thread()
-                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # leave other handlers alone
-            self.before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
-
-    def _note(self, number: int, frame: Any) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
-        if sys.stderr.isatty():  # compiling may take a while
-            print("  stopping after this step; once more stops at once", end="", file=sys.stderr, flush=True)
-
-
-def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
-    """The batches left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
-
-    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
-    """
-    now, skipped = get_rng_state(), begun["batches"]
-    if skipped:
-        set_rng_state(begun["generator"])
-    batches = iter(loader)
-    for _ in range(skipped):
-        next(batches)
-    if skipped:
-        set_rng_state(now)
-    while True:
-        if ctrl_c.stops and begun["batches"] % accumulate == 0:
-            raise _Stopped
-        try:
-            batch = next(batches)
-        except StopIteration:
-            return
-        begun["batches"] += 1
-        yield batch
-
-
-def _check_finite(model: Module, epoch: int) -> None:
-    for name, p in model.named_parameters():
-        if not np.isfinite(p.data).all():
-            raise FloatingPointError(f"fit: {name} is no longer finite after the last step of epoch {epoch}; try a "
-                                     "smaller learning rate, or clip_norm")
 
 
 def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y: Any) -> str:
@@ -418,14 +226,3 @@ def _groups(loader: Iterable, size: int) -> Iterator[list]:
         yield group
 
 
-def _monitored(row: Mapping[str, float], monitor: str | None) -> float:
-    if monitor is None or monitor not in row:
-        raise ValueError(f"fit: monitor={monitor!r} is not one of the numbers of a row: {', '.join(row)}")
-    return row[monitor]
-
-
-def _check_same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
-    differ = [f"{name}: {saved.get(name)!r} then, {settings.get(name)!r} now"
-              for name in sorted(settings.keys() | saved.keys()) if settings.get(name) != saved.get(name)]
-    if differ:
-        raise ValueError(f"fit: the checkpoint is of a run with other settings ({'; '.join(differ)})")

@@ -19,6 +19,8 @@ from ..data import DataLoader
 def join(model: Module, loader: Any, criterion: Any, optimizer: optim.Optimizer, parts: Mapping[str, Any],
           options: Mapping[str, Any]) -> None:
     """Make the ranks of an MPI job one run: check that they agree, and give them rank 0's state."""
+    if distributed.size == 1:
+        return
     distributed.check_same({
         "the code": distributed.code_version(),
         "the model": distributed.layout(distributed.tensors_of(model)),

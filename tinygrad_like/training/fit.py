@@ -1,0 +1,268 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import optim
+from nn import Module
+
+from .. import Tensor, distributed, get_rng_state, set_rng_state
+from .callbacks import Callback, Run
+from .checkpoint import read_checkpoint, restore, save_checkpoint
+from .early_stopping import EarlyStopping
+from .log import Log
+from .loop import epoch
+from .progress import Progress
+from .ranks import join, parts_of
+
+
+def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor], optimizer: optim.Optimizer,
+        epochs: int, *, evaluate: Callable[[Module], Mapping[str, float]] | None = None, monitor: str | None = None,
+        stopper: EarlyStopping | None = None, plateau: optim.schedule.ReduceOnPlateau | None = None,
+        ema: optim.EMA | None = None, checkpoint: str | os.PathLike | None = None,
+        resume: str | os.PathLike | None = None, settings: Mapping[str, Any] | None = None, log: Log | None = None,
+        progress: bool = True, callbacks: Sequence[Callback] = (), **options: Any) -> list[dict[str, Any]]:
+    """Train for up to `epochs` passes over `loader`, and return a row of numbers for each.
+
+    evaluate: called with the model, or its average if there is an `ema`, after each epoch; gives more numbers of a row.
+    monitor: which number of a row `stopper` and `plateau` receive.
+    checkpoint: a file to resume from, written after each epoch, and on Ctrl-C when the current step is done. A second
+        Ctrl-C does not wait for the step; the checkpoint is then that of the last epoch.
+    resume: the checkpoint to go on from, `checkpoint` or `previous(checkpoint)`. The result is the same, to the last
+        bit, as without the interruption. Make the model and everything else as you did then. With more `epochs` than
+        before, a finished run goes on.
+    settings: kept in the checkpoint; resuming with others raises ValueError, which names them.
+    log: receives each step and each row; without one, a line shows the progress, unless progress=False.
+    callbacks: each is told of steps and epochs, see `Callback`.
+    options: of `train_epoch`.
+
+    A row has "epoch", "loss", the training metrics as "train_accuracy" and so on, what `evaluate` gave, "lr" (at the
+    start of the epoch), "seconds" and "examples_per_second" (of training alone).
+
+    In the end the model has the best weights if there is a `stopper`, else the average if there is an `ema`, else the
+    last: the weights that were evaluated.
+
+    In an MPI job, all ranks call it with the same arguments, and the result is that of one process: all get rank 0's
+    weights and random state, each BatchNorm becomes a SyncBatchNorm, each rank takes its part of every batch, and what
+    `loader`, `evaluate` and the rows tell is of all data. Rank 0 alone logs, and reads and writes the checkpoint, with
+    which any number of ranks can go on. Raises ValueError if they differ in model, optimizer, data, options or code.
+    """
+    parts = _parts(callbacks, model=model, optimizer=optimizer, ema=ema, stopper=stopper, plateau=plateau)
+    settings = dict(settings or {})
+    join(model, loader, criterion, optimizer, parts, {"epochs": epochs, "resume": resume is not None, **options,
+                                                      **settings})
+    rows, begun = _resumed(resume, epochs, settings, parts)
+    save = partial(_save, checkpoint, parts, rows, settings)
+    run = Run(model, optimizer, epochs, rows, callbacks)
+    with _shown(log, progress, epochs, loader, rows, begun) as shown, distributed.inseparable(), _CtrlC() as ctrl_c:
+        run.tell("on_train_begin")
+        while len(rows) < epochs and not (stopper is not None and stopper.stopped) and not run.stopped:
+            start = time.perf_counter() - begun.get("seconds", 0.0)
+            distributed.broadcast()
+            begun = begun or {"batches": 0, "generator": dict(get_rng_state()), "lr": optimizer.lr}
+            with _saved_when_stopped(save, begun, start):
+                numbers = epoch(model, _batches(parts_of(loader), begun, ctrl_c, options.get("accumulate", 1)),
+                                criterion, optimizer, ema=ema, log=shown, begun=begun, ctrl_c=ctrl_c,
+                                after_step=run.after_step if callbacks else None, **options)
+                _check_finite(model, len(rows) + 1)
+                distributed.check_equal_weights(model)
+            rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, partial(
+                _evaluate, model=model, evaluate=evaluate, monitor=monitor, stopper=stopper, plateau=plateau, ema=ema)))
+            begun = {}
+            run.tell("on_epoch_end")
+            run.stopped = ctrl_c.agree(run.stopped)
+            save()
+            shown.epoch(rows[-1])
+    _finish(ctrl_c, stopper, ema)
+    run.tell("on_train_end")
+    return rows
+
+
+def _parts(callbacks: Sequence[Callback], **parts: Any) -> dict[str, Any]:
+    """What a checkpoint holds, by name."""
+    parts |= {f"callback{i}": c for i, c in enumerate(callbacks) if hasattr(c, "state_dict")}
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+@contextmanager
+def _shown(log: Log | None, progress: bool, epochs: int, loader: Any, rows: list, begun: Mapping[str, Any]
+           ) -> Iterator[Log | Progress]:
+    """What shows the steps, if anything does: the log, which whoever made it closes, or a line of progress."""
+    made = Progress() if progress and distributed.rank == 0 else Log(quiet=True)
+    shown = made if log is None or distributed.rank else log
+    if hasattr(loader, "__len__"):
+        shown.begin(steps=epochs * len(loader), done=len(rows) * len(loader) + begun.get("batches", 0), rows=rows)
+    try:
+        yield shown
+    finally:
+        if shown is made:
+            shown.close()
+
+
+def _row(numbers: dict[str, Any], number: int, lr: float, seconds: float, evaluate: Callable[[dict], None]
+         ) -> dict[str, Any]:
+    """What is told of an epoch."""
+    count = numbers.pop("count")
+    row = {"epoch": number, "loss": numbers.pop("loss"), **{f"train_{name}": v for name, v in numbers.items()}}
+    evaluate(row)
+    return row | {"lr": lr, "seconds": seconds, "examples_per_second": count / seconds}
+
+
+def _finish(ctrl_c: _CtrlC, stopper: EarlyStopping | None, ema: optim.EMA | None) -> None:
+    """Leave the weights that were evaluated."""
+    if ctrl_c.stops:  # in the last epoch, which is over
+        raise KeyboardInterrupt
+    if stopper is not None and stopper.best is not None:
+        stopper.rollback()
+    elif ema is not None:
+        ema.copy_to_model()
+
+
+def _resumed(resume: str | os.PathLike | None, epochs: int, settings: dict[str, Any], parts: dict[str, Any]
+             ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows of the checkpoint and the state of the epoch it broke off, once all parts are restored from it."""
+    if resume is None:
+        return [], {}
+    saved = distributed.from_rank_0(lambda: read_checkpoint(Path(resume)))  # nothing is restored before it fits
+    if not isinstance(saved.get("rows"), list) or not isinstance(saved.get("settings"), dict):
+        raise ValueError(f"fit: {resume} is a checkpoint, but not one that fit has written")
+    _check_same(settings, saved["settings"])
+    rows = saved["rows"]
+    if len(rows) > epochs:
+        raise ValueError(f"fit: {os.fspath(resume)} has had {len(rows)} epochs; epochs={epochs} must not be less")
+    restore(Path(resume), saved, **parts)
+    return rows, saved.get("begun") or {}
+
+
+def _save(checkpoint: str | os.PathLike | None, parts: dict[str, Any], rows: list, settings: dict[str, Any],
+          **more: Any) -> None:
+    if checkpoint is None:
+        return
+    save_checkpoint(checkpoint, **parts, rows=rows, settings=settings, **more)
+    distributed.barrier()  # no rank may end the job while rank 0 is writing
+
+
+@contextmanager
+def _saved_when_stopped(save: partial, begun: dict[str, Any], start: float) -> Iterator[None]:
+    """Save an epoch that Ctrl-C breaks off; tell, of one that a NaN ends, which checkpoint is left."""
+    try:
+        yield
+    except _Stopped:
+        begun["seconds"] = time.perf_counter() - start
+        save(begun=begun)
+        raise KeyboardInterrupt from None
+    except FloatingPointError as error:
+        checkpoint, _, rows, _ = save.args
+        left = f"; {os.fspath(checkpoint)} is from the epoch before" if checkpoint is not None and rows else ""
+        raise FloatingPointError(f"{error}{left}") from None
+
+
+def _evaluate(row: dict[str, Any], model: Module, evaluate: Callable[[Module], Mapping[str, float]] | None,
+              monitor: str | None, stopper: EarlyStopping | None, plateau: optim.schedule.ReduceOnPlateau | None,
+              ema: optim.EMA | None) -> None:
+    """Add what `evaluate` gives to the row, and tell `stopper` and `plateau` the monitored number."""
+    with ema.swapped() if ema is not None else nullcontext():
+        if evaluate is not None:
+            row |= evaluate(model)
+        row |= distributed.from_rank_0(lambda: row)  # decisions are made by the same numbers
+        if stopper is not None:
+            stopper.update(_monitored(row, monitor))
+    if plateau is not None:
+        plateau.update(_monitored(row, monitor))
+
+
+class _Stopped(KeyboardInterrupt):
+    """Between two steps."""
+
+
+class _CtrlC:
+    """Inside it, the first Ctrl-C is only noted, since in the middle of a step weights and optimizer do not match. The
+    second interrupts immediately."""
+
+    def __init__(self) -> None:
+        self.pressed = False  # on this rank
+        self.agreed = False  # on a rank, as all ranks know
+        self.before: Any = None
+
+    @property
+    def stops(self) -> bool:
+        return self.pressed if distributed.size == 1 else self.agreed
+
+    def agree(self, stopped: bool) -> bool:
+        """Ask all ranks whether it was pressed; and whether the run is to stop."""
+        found = distributed.all_reduce([int(self.pressed or self.agreed), int(stopped)], "max")
+        self.agreed = bool(found[0])
+        return bool(found[1])
+
+    def __enter__(self) -> _CtrlC:
+        if (threading.current_thread() is threading.main_thread()
+                and signal.getsignal(signal.SIGINT) is signal.default_int_handler):  # leave other handlers alone
+            self.before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        if sys.stderr.isatty():  # compiling may take a while
+            print("  stopping after this step; once more stops at once", end="", file=sys.stderr, flush=True)
+
+
+def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate: int) -> Iterator[Any]:
+    """The batches left of a pass over `loader`; raises _Stopped after Ctrl-C, between two steps.
+
+    An interrupted pass starts again from the state the generator had then, and skips the batches already read.
+    """
+    now, skipped = get_rng_state(), begun["batches"]
+    if skipped:
+        set_rng_state(begun["generator"])
+    batches = iter(loader)
+    for _ in range(skipped):
+        next(batches)
+    if skipped:
+        set_rng_state(now)
+    while True:
+        if ctrl_c.stops and begun["batches"] % accumulate == 0:
+            raise _Stopped
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        begun["batches"] += 1
+        yield batch
+
+
+def _check_finite(model: Module, epoch: int) -> None:
+    for name, p in model.named_parameters():
+        if not np.isfinite(p.data).all():
+            raise FloatingPointError(f"fit: {name} is no longer finite after the last step of epoch {epoch}; try a "
+                                     "smaller learning rate, or clip_norm")
+
+
+def _monitored(row: Mapping[str, float], monitor: str | None) -> float:
+    if monitor is None or monitor not in row:
+        raise ValueError(f"fit: monitor={monitor!r} is not one of the numbers of a row: {', '.join(row)}")
+    return row[monitor]
+
+
+def _check_same(settings: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+    differ = [f"{name}: {saved.get(name)!r} then, {settings.get(name)!r} now"
+              for name in sorted(settings.keys() | saved.keys()) if settings.get(name) != saved.get(name)]
+    if differ:
+        raise ValueError(f"fit: the checkpoint is of a run with other settings ({'; '.join(differ)})")
