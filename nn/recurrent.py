@@ -1,7 +1,7 @@
 """Recurrent layers: a state is carried along a sequence, h_t = f(x_t, h_(t-1)).
 
-One matmul projects the inputs of all steps; what depends on the state is a loop of ops over time, and backward walks
-it in reverse: backpropagation through time.
+One matmul projects the inputs of all steps; what depends on the state is a loop over time, which backward walks in
+reverse: backpropagation through time. Of an LSTM and a GRU the whole loop is one op (ops/recurrent.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.ops.dropout import check_probability
+from tinygrad_like.ops.recurrent import gru_step, lstm_step
 
 from . import init
 from .module import Module, Parameter, check_positive
@@ -24,21 +25,6 @@ def _rnn(act: Callable) -> Callable:
         return (act(x + ops.linear(state[0], weight, bias)),)
 
     return step
-
-
-def _lstm(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> State:
-    i, f, g, o = ops.chunk(x + ops.linear(state[0], weight, bias), 4, -1)
-    c = ops.sigmoid(f) * state[1] + ops.sigmoid(i) * ops.tanh(g)
-    return ops.sigmoid(o) * ops.tanh(c), c
-
-
-def _gru(x: Tensor, state: State, weight: Tensor, bias: Tensor | None) -> State:
-    (h,) = state
-    xr, xz, xn = ops.chunk(x, 3, -1)
-    hr, hz, hn = ops.chunk(ops.linear(h, weight, bias), 3, -1)
-    r, z = ops.sigmoid(xr + hr), ops.sigmoid(xz + hz)
-    n = ops.tanh(xn + r * hn)
-    return (n + z * (h - n),)
 
 
 _RNNS = {"tanh": _rnn(ops.tanh), "relu": _rnn(ops.relu)}
@@ -135,6 +121,13 @@ class _Layers(_Recurrent):
     def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         """One cell over the whole sequence (length, batch, inputs)."""
         weight_ih, weight_hh, bias_ih, bias_hh = self._weights(suffix)
+        if self.step is lstm_step:
+            bias = bias_ih if bias_hh is None else bias_ih + bias_hh
+            out = ops.lstm(ops.linear(x, weight_ih, bias), *state, weight_hh, reverse=reverse)
+            return out[:-1], (out[0 if reverse else -2], out[-1])
+        if self.step is gru_step:
+            out = ops.gru(ops.linear(x, weight_ih, bias_ih), *state, weight_hh, bias_hh, reverse=reverse)
+            return out, (out[0 if reverse else -1],)
         steps = ops.unbind(ops.linear(x, weight_ih, bias_ih), 0)
         outputs = []
         for step in reversed(steps) if reverse else steps:
@@ -185,7 +178,7 @@ class LSTM(_Layers):
     """
 
     gates, states = 4, 2
-    step = staticmethod(_lstm)
+    step = staticmethod(lstm_step)
 
 
 class GRU(_Layers):
@@ -195,7 +188,7 @@ class GRU(_Layers):
     """
 
     gates = 3
-    step = staticmethod(_gru)
+    step = staticmethod(gru_step)
 
 
 class _Cell(_Recurrent):
@@ -236,11 +229,11 @@ class LSTMCell(_Cell):
     """One step of an LSTM: input (batch, input_size), hx = (h, c) -> (h, c), each (batch, hidden_size)."""
 
     gates, states = 4, 2
-    step = staticmethod(_lstm)
+    step = staticmethod(lstm_step)
 
 
 class GRUCell(_Cell):
     """One step of a GRU: input (batch, input_size), hx (batch, hidden_size) -> (batch, hidden_size)."""
 
     gates = 3
-    step = staticmethod(_gru)
+    step = staticmethod(gru_step)

@@ -33,19 +33,15 @@ class SGD(Optimizer):
                      "used with momentum > 0 and dampening=0")
 
     def update(self, x, g, state, lr, group):
-        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign) = self.arguments(x, g, state, lr, group)
+        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign, keep) = self.arguments(x, g, state, lr, group)
         g = sign * g
-        keep = 1.0
-        if self.decoupled:
-            decay, keep = 0.0, 1.0 - lr * decay
         if decay:
             g = g + decay * x
         if momentum:
             b *= momentum
             b += fresh * g
             g = g + momentum * b if nesterov else b
-        if keep != 1:
-            x *= keep
+        x *= keep
         x -= lr * g
 
     def arguments(self, x, g, state, lr, group):
@@ -54,8 +50,9 @@ class SGD(Optimizer):
             if "momentum_buffer" in state:
                 fresh = 1.0 - group["dampening"]
             b = state["momentum_buffer"]
-        sign = -1.0 if group["maximize"] else 1.0
-        return (x, g, b), (lr, momentum, fresh, group["weight_decay"], group["nesterov"], sign)
+        sign, decay = -1.0 if group["maximize"] else 1.0, group["weight_decay"]
+        decay, keep = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
+        return (x, g, b), (lr, momentum, fresh, decay, group["nesterov"], sign, keep)
 
 
 class SGDW(SGD):
@@ -66,7 +63,6 @@ class SGDW(SGD):
     Without momentum it is SGD. Source: Loshchilov and Hutter 2019, scaled by the learning rate as in AdamW.
     """
 
-    kernel = ""  # which does not know it
     decoupled = True
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3, momentum: float = 0.0,

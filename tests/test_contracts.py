@@ -120,6 +120,8 @@ OPS |= {
     "add_rows": (lambda x: ops.index.add_rows(x, LABELS, rows=4), (X,)),
     "attention": (ops.scaled_dot_product_attention, (BATCH, BATCH, BATCH)),
     "attention, causal": (lambda q, k: ops.scaled_dot_product_attention(q, k, k, is_causal=True), (SQUARE, X)),
+    "lstm": (ops.lstm, (positive(3, 2, 8), positive(2, 2), positive(2, 2), positive(8, 2))),
+    "gru": (ops.gru, (positive(3, 2, 6), positive(2, 2), positive(6, 2), positive(6))),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=2), (positive(2, 3, 12),)),
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS, label_smoothing=0.1), (X,)),
     "cross_entropy of probabilities": (ops.cross_entropy, (X, Y)),

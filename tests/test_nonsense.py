@@ -112,6 +112,8 @@ FUNCTIONS = {
     "binary_cross_entropy": lambda t, j, n, c, h, k, i: [t(n, c).sigmoid(), t(n, c)],
     "scaled_dot_product_attention": lambda t, j, n, c, h, k, i: [t(n, h, c), t(n, k, c), t(n, k, i)],
     "self_attention": lambda t, j, n, c, h, k, i: [t(n, h, 6 * c), None, {"num_heads": 2}],
+    "lstm": lambda t, j, n, c, h, k, i: [t(n, h, 4 * c), t(h, c), t(h, c), t(4 * c, c)],
+    "gru": lambda t, j, n, c, h, k, i: [t(n, h, 3 * c), t(h, c), t(3 * c, c), t(3 * c)],
     "rotate_halves": lambda t, j, n, c, h, k, i: [t(n, h, 2 * c), t(h, c).detach(), t(h, c).detach()],
     "gather": lambda t, j, n, c, h, k, i: [t(n, c), j(c, n, k), {"axis": 1}],
     "x.gather": lambda t, j, n, c, h, k, i: [t(n, c), 1, j(c, n, k)],
@@ -170,7 +172,7 @@ LAYERS = {  # the arguments of the constructor, and of the call
     "MLP": lambda t, j, n, c, h, k, i: ([[c, k, i]], [t(n, c)]),
     "ResNetS": lambda t, j, n, c, h, k, i: ([c, h, 1, k], [t(n, c)]),
 }
-HUGE = {"ViT", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}  # whose defaults are of a size for real use
+HUGE = {"ViT", "AlexNet", "ConvNeXt", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}  # whose defaults are of a size for real use
 
 
 def sensible(name, rng):

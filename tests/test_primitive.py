@@ -481,6 +481,12 @@ EXAMPLES = {
         ((some(2, 1, 5, 12), constant(ALLOWED[0, :1])), {"num_heads": 2, "dropout_p": 0.5, "seed": 4}),
         ((some(2, 5, 12), some(5, 5)), {"num_heads": 1}),
     ],
+    "lstm": [((some(4, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {"reverse": r}) for r in (False, True)] + [
+        ((some(1, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {}),
+        ((some(3, 9, 80), constant(some(9, 20)), constant(some(9, 20)), some(80, 20)), {})],
+    "gru": [((some(4, 3, 6), some(3, 2), some(6, 2), some(6)), {"reverse": r}) for r in (False, True)] + [
+        ((some(1, 3, 6), some(3, 2), some(6, 2)), {}), ((some(3, 0, 6), some(0, 2), some(6, 2), some(6)), {}),
+        ((some(3, 9, 60), constant(some(9, 20)), some(60, 20), some(60)), {})],
     "_cross_entropy": [
         ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
     ] + [

@@ -444,6 +444,16 @@ def self_attention():
         values(*pick((), (2,)), length, 3 * heads * d)]
 
 
+def recurrent():
+    steps, batch, h = pick(1, 2, 5), pick(1, 2, 7, 9, 17), pick(1, 3, 8, 16, 17, 33)
+    reverse = pick(False, True)
+    if rng.random() < 0.5:
+        return "lstm", differentiated(lambda *xs: ops.lstm(*xs, reverse=reverse)), [
+            values(steps, batch, 4 * h), values(batch, h), values(batch, h), values(4 * h, h)]
+    return "gru", differentiated(lambda *xs: ops.gru(*xs, reverse=reverse)), [
+        values(steps, batch, 3 * h), values(batch, h), values(3 * h, h), *[values(3 * h)] * pick(0, 1)]
+
+
 def dropout():
     return "drop", differentiated(lambda x: drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
 
@@ -494,7 +504,7 @@ def optimizing():
 CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
     product_into, linear, linear, convolution, convolution, bundles, bundles, winograd, pooling, pooling, upsampling,
-    attention, attention, self_attention, dropout, embedding, augmenting, optimizing,
+    attention, attention, self_attention, recurrent, dropout, embedding, augmenting, optimizing,
 )  # fmt: skip
 
 

@@ -57,6 +57,8 @@ DEFAULTS = {
     "scaled_dot_product_attention":
         {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
     "scatter_reduce": {"include_self": True},
+    "lstm": {"reverse": False},
+    "gru": {"bias": None, "reverse": False},
     "self_attention": {"attn_mask": None, "dropout_p": 0.0, "is_causal": False, "scale": None},
     "smooth_l1_loss": {"reduction": "mean", "beta": 1.0},
     "softplus": {"beta": 1.0},

@@ -295,6 +295,10 @@ CASES = {
     "attention, masked": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, Tensor(SEEN)),
                           real(2, 3, 4), real(2, 5, 4), real(2, 5, 4)),
     "attention, added mask": (ops.scaled_dot_product_attention, real(3, 4), real(5, 4), real(5, 4), real(3, 5)),
+    "lstm": (ops.lstm, real(3, 2, 8), real(2, 2), real(2, 2), real(8, 2)),
+    "lstm, reverse": (lambda *xs: ops.lstm(*xs, reverse=True), real(3, 2, 8), real(2, 2), real(2, 2), real(8, 2)),
+    "gru": (ops.gru, real(3, 2, 6), real(2, 2), real(6, 2), real(6)),
+    "gru, reverse": (lambda *xs: ops.gru(*xs, reverse=True), real(3, 2, 6), real(2, 2), real(6, 2), real(6)),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), real(2, 3, 12)),
     "rotate_halves": (lambda x: ops.rotate_halves(x, np.cos(ANGLES), np.sin(ANGLES)), real(2, 3, 4)),
     # losses

@@ -52,6 +52,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
+    **dict.fromkeys(("lstm_steps", "gru_steps"), ("recurrent", 0)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 64),

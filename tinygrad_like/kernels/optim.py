@@ -36,25 +36,25 @@ def _share(array, task, tasks):
     return floats_at((data_of(array) if array else 0) + 4 * first, last - first)
 
 
-@kernel(table=TABLE, lr=REAL, momentum=REAL, fresh=REAL, decay=REAL, scale=REAL,
+@kernel(table=TABLE, lr=REAL, momentum=REAL, fresh=REAL, decay=REAL, scale=REAL, keep=REAL,
         work=_work, tasks=1, fastmath={"contract"})
-def _sgd(table, lr, momentum, fresh, decay, nesterov, scale, task, tasks):
-    lr, momentum, fresh, decay, scale = F(lr), F(momentum), F(fresh), F(decay), F(scale)
+def _sgd(table, lr, momentum, fresh, decay, nesterov, scale, keep, task, tasks):
+    lr, momentum, fresh, decay, scale, keep = F(lr), F(momentum), F(fresh), F(decay), F(scale), F(keep)
     table[-1, 0] = 1
     for row in table[:-1]:
         x, g, b = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
         if b.size == 0:
             for i in range(x.size):
-                x[i] -= lr * (scale * g[i] + decay * x[i])
+                x[i] = keep * x[i] - lr * (scale * g[i] + decay * x[i])
         elif nesterov:
             for i in range(x.size):
                 d = scale * g[i] + decay * x[i]
                 b[i] = momentum * b[i] + fresh * d
-                x[i] -= lr * (d + momentum * b[i])
+                x[i] = keep * x[i] - lr * (d + momentum * b[i])
         else:
             for i in range(x.size):
                 b[i] = momentum * b[i] + fresh * (scale * g[i] + decay * x[i])
-                x[i] -= lr * b[i]
+                x[i] = keep * x[i] - lr * b[i]
 
 
 @kernel(table=TABLE, lr=REAL, beta1=REAL, beta2=REAL, root=REAL, eps=REAL, decay=REAL, keep=REAL,
@@ -101,13 +101,14 @@ def _rmsprop(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
 
 
 def sgd(rows: Table, lr: float, momentum: float, fresh: float, weight_decay: float, nesterov: bool,
-        scale: float) -> None:
-    """For rows (x, g, b): d = scale g + weight_decay x, b = momentum b + fresh d, x -= lr b; or, with Nesterov,
-    x -= lr (d + momentum b).
+        scale: float, keep: float = 1.0) -> None:
+    """For rows (x, g, b): d = scale g + weight_decay x, b = momentum b + fresh d, x = keep x - lr b; or, with Nesterov,
+    x = keep x - lr (d + momentum b). SGDW's keep is 1 - lr weight_decay.
 
-    Without momentum b is EMPTY, and x -= lr d. `fresh` is 1 - dampening; at the first step, where b is 0, it is 1.
+    Without momentum b is EMPTY, and x = keep x - lr d. `fresh` is 1 - dampening; at the first step, where b is 0, it
+    is 1.
     """
-    _sgd(rows, lr, momentum, fresh, weight_decay, nesterov, scale)
+    _sgd(rows, lr, momentum, fresh, weight_decay, nesterov, scale, keep)
 
 
 def adam(rows: Table, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,

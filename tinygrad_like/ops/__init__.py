@@ -50,6 +50,7 @@ from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
+from .recurrent import lstm, gru
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 # The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.

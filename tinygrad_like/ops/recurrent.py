@@ -1,0 +1,132 @@
+"""Recurrent layers over a whole sequence as one op (Hochreiter and Schmidhuber 1997; Cho et al. 2014).
+
+The inputs' share of the gates is computed before, for all steps at once: it is a `linear`. What is left is a loop over
+time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation through time.
+"""
+
+from __future__ import annotations
+
+from .. import kernels
+from ..primitive import Residuals, fresh, fused
+from .activation import sigmoid, tanh
+from .matmul import linear
+from .shape import stack
+
+
+def lstm_step(x, state, weight, bias=None):
+    """(h, c) after a step, from x (batch, 4 H), the inputs' share of the gates i, f, g and o, and (h, c) before it."""
+    h, c = state
+    i, f, g, o = _gates(x + linear(h, weight, bias), 4)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(c), c
+
+
+def gru_step(x, state, weight, bias=None):
+    """(h,) after a step, from x (batch, 3 H), the inputs' share of the gates r, z and n, and (h,) before it."""
+    (h,) = state
+    xr, xz, xn = _gates(x, 3)
+    hr, hz, hn = _gates(linear(h, weight, bias), 3)
+    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
+    n = tanh(xn + r * hn)
+    return (n + z * (h - n),)
+
+
+def _gates(x, count):
+    size = x.shape[-1] // count
+    return [x[..., k * size : (k + 1) * size] for k in range(count)]
+
+
+def _over(step, x, state, weight, bias, reverse):
+    """h of every step, in the order of x, and the last state."""
+    outputs = [None] * len(x)
+    for t in range(len(x) - 1, -1, -1) if reverse else range(len(x)):
+        state = step(x[t], state, weight, bias)
+        outputs[t] = state[0]
+    return outputs, state
+
+
+def lstm_reference(x, h, c, weight, reverse=False):
+    _check("lstm", 4, x, weight, h=h, c=c)
+    outputs, (_, c) = _over(lstm_step, x, (h, c), weight, None, reverse)
+    return stack(*outputs, c, axis=0)
+
+
+@kernels.accelerated
+def lstm_steps(x, h, c, weight, reverse):
+    """The output, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    return lstm_reference(x, h, c, weight, reverse), None, None
+
+
+@fused(reference=lstm_reference)
+def lstm(x, h, c, weight, *, reverse=False):
+    """i, f, o = sigmoid(x_t + h U^T), g = tanh(x_t + h U^T), each with its rows; c <- f c + i g; h <- o tanh(c).
+
+    x (T, batch, 4 H): the inputs' share of i, f, g and o, biases included; h, c (batch, H): the state before the first
+    step; weight U (4 H, H) -> (T + 1, batch, H): h after every step, and in the last place c after the last step.
+
+    reverse: from the last step to the first; outputs stay in the order of x.
+    Raises ValueError for shapes that do not fit, TypeError for dtypes that differ.
+    """
+    _check("lstm", 4, x, weight, h=h, c=c)
+    out, gates, cells = lstm_steps(x, h, c, weight, reverse)
+    return out, Residuals(gates=gates, cells=cells)
+
+
+@lstm.joint_vjp
+@fresh
+def _(g, h, c, weight, out, gates, cells, reverse):
+    if gates is None:
+        return NotImplemented
+    dx, dweight, dh, dc = kernels.recurrent.lstm_steps_vjp(g, weight, h, c, out, gates, cells, reverse)
+    return [dx, dh, dc, dweight]
+
+
+def gru_reference(x, h, weight, bias=None, reverse=False):
+    _check("gru", 3, x, weight, bias, h=h)
+    outputs, _ = _over(gru_step, x, (h,), weight, bias, reverse)
+    return stack(*outputs, axis=0)
+
+
+@kernels.accelerated
+def gru_steps(x, h, weight, bias, reverse):
+    """As `lstm_steps`."""
+    return gru_reference(x, h, weight, bias, reverse), None
+
+
+@fused(reference=gru_reference)
+def gru(x, h, weight, bias=None, *, reverse=False):
+    """r, z = sigmoid(x_t + h U^T + d), n = tanh(x_t + r (h U^T + d)), each with its rows; h <- (1 - z) n + z h.
+
+    x (T, batch, 3 H): the inputs' share of r, z and n; h (batch, H): the state before the first step; weight U (3 H, H)
+    and bias d (3 H,) -> (T, batch, H): h after every step.
+
+    reverse, and errors: as of `lstm`.
+    """
+    _check("gru", 3, x, weight, bias, h=h)
+    out, gates = gru_steps(x, h, weight, bias, reverse)
+    return out, Residuals(gates=gates)
+
+
+@gru.joint_vjp
+@fresh
+def _(g, h, weight, bias, out, gates, reverse):
+    if gates is None:
+        return NotImplemented
+    dx, dweight, dh, dstate = kernels.recurrent.gru_steps_vjp(g, weight, h, out, gates, reverse)
+    return [dx, dh, dweight, None if bias is None else dstate.sum((0, 1))]
+
+
+def _check(who, gates, x, weight, bias=None, **states):
+    size = weight.shape[-1] if weight.ndim == 2 else 0
+    if x.ndim != 3 or not len(x) or weight.shape != (gates * size, size) or x.shape[2] != gates * size:
+        raise ValueError(f"{who}: takes x (T, batch, {gates} H) with T > 0, and weight ({gates} H, H), got shapes "
+                         f"{x.shape} and {weight.shape}")
+    for name, state in states.items():
+        if state.shape != (x.shape[1], size):
+            raise ValueError(f"{who}: {name} must have shape {(x.shape[1], size)} for x of shape {x.shape}, got "
+                             f"{state.shape}")
+    if bias is not None and bias.shape != (gates * size,):
+        raise ValueError(f"{who}: bias must have shape {(gates * size,)}, got {bias.shape}")
+    for name, other in (("weight", weight), ("bias", bias), *states.items()):
+        if other is not None and other.dtype is not x.dtype:
+            raise TypeError(f"{who}: {name} is {other.dtype} but x {x.dtype}; cast one with .float() or .double()")
