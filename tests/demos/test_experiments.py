@@ -48,6 +48,6 @@ def test_numbers_and_pictures_are_written_anew(tmp_path, capsys):
 def test_a_command_that_fails_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ python -m demos.convolution --at 9 9\nold\n```\n")
-    with pytest.raises(SystemExit, match="demos.convolution --at 9 9: .*must be a whole number"):
+    with pytest.raises(SystemExit, match="(?s)demos.convolution --at 9 9: .*must be a whole number"):
         experiments.main(["--page", str(page)])
     assert "old" in page.read_text()
