@@ -111,7 +111,7 @@ class _Adjoint:
     """The op of a solution's node."""
 
     name = "odeint"
-    fresh = True
+    fresh = saves = True
     out = None
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
