@@ -38,12 +38,20 @@ demos: $(STAMP)  ## draw what the demos have to show into runs/
 	$(BIN)/python -m demos.moons --out $(OUT)/moons.png
 	$(BIN)/python -m demos.activations --out $(OUT)/activations.png
 	$(BIN)/python -m demos.augmentations --out $(OUT)/augmentations
+	$(BIN)/python -m demos.convolution --out $(OUT)/convolution.png
 	$(BIN)/python -m demos.filters --out $(OUT)/filters.png
+	$(BIN)/python -m demos.linear_collapse --out $(OUT)/linear_collapse.png
+	$(BIN)/python -m demos.depth --out $(OUT)/depth.png
 	$(BIN)/python -m demos.gradient_depth --out $(OUT)/gradient_depth.png
+	$(BIN)/python -m demos.paths --out $(OUT)/paths.png
 	$(BIN)/python -m demos.lesion --out $(OUT)/lesion.png
 	$(BIN)/python -m demos.neural_ode --out $(OUT)/neural_ode.png
+	$(BIN)/python -m demos.normalization --out $(OUT)/normalization.png
 	$(BIN)/python -m demos.scale_invariance --out $(OUT)/scale_invariance.png
 	$(BIN)/python -m demos.uncertainty --out $(OUT)/uncertainty.png
+	$(BIN)/python -m demos.norm_geometry --out $(OUT)/norm_geometry.png
+	$(BIN)/python -m demos.attention_pictures --out $(OUT)/attention_pictures.png
+	$(BIN)/python -m demos.grokking --out $(OUT)/grokking.png
 	$(BIN)/python -m demos.regularization --out $(OUT)/regularization.png
 	$(BIN)/python -m demos.finetune --out $(OUT)/finetune.png
 
