@@ -14,7 +14,7 @@ from tinygrad_like.graph import Box
 
 ONE_PROGRAM = "<!-- one program: the blocks of this page go on from one another -->"
 FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$\n?", re.M | re.S)
-LONGEST = 40  # lines of output that are shown
+LONGEST = 80  # lines of output that are shown
 
 
 def programs(page: str) -> list[str]:
