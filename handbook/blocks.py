@@ -32,7 +32,9 @@ def outside_code(page: str, change: Callable[[str], str]) -> str:
         # A link's text may be code, so that what stands around it has to be seen in one piece.
         codes = pieces[1::2]
         text = change("".join([p if i % 2 == 0 else f"\0{i // 2}\0" for i, p in enumerate(pieces)]))
-        parts.append(re.sub("\0(\\d+)\0", lambda c, codes=codes: codes[int(c[1])], text))
+        for i, code in enumerate(codes):
+            text = text.replace(f"\0{i}\0", code)
+        parts.append(text)
         if m:
             parts.append(m[0])
             end = m.end()

@@ -125,10 +125,10 @@ def test_figures_show_the_op_and_its_rule():
     assert drawn["rows"].count('class="plus"') == 6 and "minus" not in drawn["rows"]
 
 
-def test_every_op_page_is_in_the_tree():
-    tree = navigation((ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8"))
-    names = [page.stem for page in (ROOT / "docs" / "ops").glob("*.md") if page.stem != "README"]
-    assert all(f'"ops/{name}.md"' in tree for name in names)
+def test_every_page_is_in_the_tree_once():
+    tree, places = navigation((ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8")), Places()
+    for page in [*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]:
+        assert tree.count(f'"{places.page(page.relative_to(ROOT).as_posix())}"') == 1, page
 
 
 def test_the_check_finds_broken_links_and_requests(tmp_path):
