@@ -14,7 +14,7 @@ from tinygrad_like.graph import Box
 
 ONE_PROGRAM = "<!-- one program: the blocks of this page go on from one another -->"
 FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=ticks)[ \t]*$\n?", re.M | re.S)
-LONGEST = 40  # lines of output that are shown
+LONGEST = 80  # lines of output that are shown
 
 
 def programs(page: str) -> list[str]:
@@ -32,7 +32,9 @@ def outside_code(page: str, change: Callable[[str], str]) -> str:
         # A link's text may be code, so that what stands around it has to be seen in one piece.
         codes = pieces[1::2]
         text = change("".join([p if i % 2 == 0 else f"\0{i // 2}\0" for i, p in enumerate(pieces)]))
-        parts.append(re.sub("\0(\\d+)\0", lambda c, codes=codes: codes[int(c[1])], text))
+        for i, code in enumerate(codes):
+            text = text.replace(f"\0{i}\0", code)
+        parts.append(text)
         if m:
             parts.append(m[0])
             end = m.end()

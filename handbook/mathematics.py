@@ -1,4 +1,7 @@
-"""TeX between dollars, as GitHub shows it, becomes MathML: a browser draws it without a script or a font of ours."""
+"""A Markdown extension: TeX between dollars, as GitHub shows it, becomes MathML, which needs no script and no font.
+
+Long names in code get places where a line may end.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from latex2mathml.converter import convert
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
+from markdown.postprocessors import Postprocessor
 
 _BRACKETS = {"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lVert": "‖", "rVert": "‖"}
 _LETTER = re.compile(r'<mi mathvariant="normal">(\w)</mi>')
@@ -46,6 +50,11 @@ class _Math(InlineProcessor):
         return self.md.htmlStash.store(made), m.start(0), m.end(0)
 
 
+class _LongNames(Postprocessor):
+    def run(self, text):
+        return re.sub(r"<code>(\w{20,})</code>", lambda m: f"<code>{m[1].replace('_', '_<wbr>')}</code>", text)
+
+
 class MathExtension(Extension):
     """$...$ in a line and $$...$$ for a line of its own."""
 
@@ -54,6 +63,7 @@ class MathExtension(Extension):
         md.inlinePatterns.register(_Math(r"\$\$([\s\S]+?)\$\$", md, True), "formula", 187)
         md.inlinePatterns.register(_Math(r"(?<![\\$\w])\$(?![\s$])((?:\\.|[^$\\])+?)(?<!\s)\$(?![\w$])", md, False),
                                    "math", 186)
+        md.postprocessors.register(_LongNames(md), "long names", 0)
 
 
 def makeExtension(**options):  # noqa: N802

@@ -17,9 +17,8 @@ from tinygrad_like.primitive import Primitive
 
 from .links import ROOT, Places
 
-# Module -> what is said of it in one line; what a page has, the module says itself.
 MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
-           "nn.utils", "optim", "optim.schedule", "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training",
+           "nn.utils", "nn.onnx", "nn.einops", "optim", "optim.schedule", "optim.lr_scheduler", "tinygrad_like.data", "tinygrad_like.training",
            "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
 PAGES = ("Tensor", *MODULES)
 
@@ -80,7 +79,13 @@ def _first(name: str) -> str:
 
 def _class_page(cls: type, places: Places) -> str:
     parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or "")]
-    parts += [_entry(name, method, places, f"reference/{cls.__name__}.md") for name, method in methods(cls, True)]
+    found = dict(methods(cls, True))
+    in_place = [name for name in found if name.endswith("_") and name[:-1] in found]
+    parts += [_entry(name, method, places, f"reference/{cls.__name__}.md")
+              for name, method in found.items() if name not in in_place]
+    parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
+              "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
+              ", ".join(f"`{name}`" for name in in_place), ""]
     return "\n".join(parts)
 
 
@@ -103,14 +108,19 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
     parts.append(document(inspect.getdoc(value) or "") if not isinstance(value, property) else
                  document(inspect.getdoc(value.fget) or ""))
     links = []
-    op = value if isinstance(value, Primitive) else None
-    if op is not None and (ROOT / "docs" / "ops" / f"{op.name.lstrip('_')}.md").exists():
-        links.append(f"[derivation](../ops/{op.name.lstrip('_')}.md)")
+    op = value.name.lstrip("_") if isinstance(value, Primitive) else label.rsplit(".", 1)[-1]
+    if not inspect.isclass(value) and (ROOT / "docs" / "ops" / f"{op}.md").exists() and _computes(page):
+        links.append(f"[derivation](../ops/{op}.md)")
     if place := source(value):
         file, line = place
         at = f"#__codelineno-0-{line}"
         links.append(f"[{file}](../{places.page(file)}{at})")
     return "\n".join([*parts, "", " · ".join(links), ""])
+
+
+def _computes(page: str) -> bool:
+    """Whether a name on this page of the reference is that of an op."""
+    return page.endswith(("/Tensor.md", ".ops.md", ".functional.md", ".linalg.md"))
 
 
 def signature(value: Any, method: bool = False) -> str:
