@@ -128,7 +128,8 @@ def test_a_type_checker_sees_them_from_outside(tmp_path):
     lines = [f"reveal_type({expression})" for expression in TENSORS]
     program.write_text(PROGRAM + "\n".join([*lines, "h, c = nn.LSTM(2, 3)(x)", "reveal_type(h)", "x.exponential()"]))
     found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}", str(program)],
+        [sys.executable, "-m", "mypy", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}",
+         str(program)],
         env={"MYPYPATH": tinygrad_like.__path__[0].removesuffix("tinygrad_like"), "PATH": ""}, cwd=tmp_path,
         capture_output=True, text=True)
     revealed = re.findall(r'Revealed type is "(.*)"', found.stdout)

@@ -21,14 +21,16 @@ from . import movement as movement
 from . import normalization as normalization
 from . import pointwise as pointwise
 from . import pool as pool
+from . import recurrent as recurrent
 from . import reduce as reduce
 from . import scan as scan
 from . import shape as shape
 from . import statistics as statistics
+from . import trigonometry as trigonometry
 from . import unpool as unpool
 from . import volume as volume
 
-__all__ = ['add', 'sub', 'mul', 'div', 'neg', 'square', 'reciprocal', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'erf', 'sqrt', 'rsqrt', 'pow', 'abs', 'maximum', 'minimum', 'clip', 'where', 'sign', 'floor', 'ceil', 'round', 'trunc', 'floordiv', 'mod', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'logical_and', 'logical_or', 'logical_xor', 'logical_not', 'isnan', 'isinf', 'isfinite', 'cast', 'clone', 'contiguous', 'identity', 'take', 'getitem', 'gather', 'scatter_add', 'embedding', 'one_hot', 'argsort', 'sort', 'topk', 'reshape', 'permute', 'transpose', 'expand', 'unsqueeze', 'squeeze', 'flatten', 'unflatten', 'flip', 'roll', 'tril', 'triu', 'cat', 'stack', 'split', 'chunk', 'unbind', 'repeat', 'repeat_interleave', 'shrink', 'pad', 'sum', 'sum_to', 'mean', 'var', 'std', 'norm', 'max', 'min', 'argmax', 'argmin', 'any', 'all', 'prod', 'cumsum', 'matmul', 'batched_matmul', 'outer', 'linear', 'linear_relu', 'res_relu', 'einsum', 'relu', 'leaky_relu', 'binary_step', 'sigmoid', 'tanh', 'silu', 'gelu', 'softplus', 'logsigmoid', 'elu', 'celu', 'selu', 'softsign', 'quick_gelu', 'mish', 'hardtanh', 'relu6', 'hardsigmoid', 'hardswish', 'glu', 'swiglu', 'asinh', 'acosh', 'atanh', 'hypot', 'atan2', 'logaddexp', 'signbit', 'copysign', 'fmod', 'truncdiv', 'divide', 'clamp', 'lshift', 'rshift', 'bitcast', 'isclose', 'allclose', 'recurrence', 'cumprod', 'cummax', 'cummin', 'logcumsumexp', 'softmax', 'log_softmax', 'logsumexp', 'cross_entropy', 'mse_loss', 'l1_loss', 'huber_loss', 'smooth_l1_loss', 'nll_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'dropout', 'dropout1d', 'dropout2d', 'gaussian_dropout', 'layer_norm', 'rms_norm', 'batch_norm', 'batch_norm_relu', 'group_norm', 'instance_norm', 'max_pool2d', 'max_pool1d', 'avg_pool2d', 'avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_avg_pool1d', 'adaptive_max_pool2d', 'adaptive_max_pool1d', 'unfold', 'fold', 'conv2d', 'conv1d', 'conv_transpose2d', 'conv_transpose1d', 'diagonal', 'diag', 'trace', 'sliding_windows', 'meshgrid', 'rearrange', 'scatter', 'scatter_reduce', 'masked_select', 'nonzero', 'interpolate', 'max_pool_with_indices', 'max_unpool', 'conv3d', 'conv_transpose3d', 'max_pool3d', 'avg_pool3d', 'in_dtype', 'var_mean', 'std_mean', 'normalize', 'layernorm', 'batchnorm', 'softmin', 'multinomial', 'all_sum', 'sync_batch_norm', 'scaled_dot_product_attention', 'self_attention', 'attention_weights', 'rotate_halves']
+__all__ = ['add', 'sub', 'mul', 'div', 'neg', 'square', 'reciprocal', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'erf', 'sqrt', 'rsqrt', 'pow', 'abs', 'maximum', 'minimum', 'clip', 'where', 'sign', 'floor', 'ceil', 'round', 'trunc', 'floordiv', 'mod', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'asinh', 'acosh', 'atanh', 'hypot', 'atan2', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'logical_and', 'logical_or', 'logical_xor', 'logical_not', 'isnan', 'isinf', 'isfinite', 'cast', 'clone', 'contiguous', 'identity', 'take', 'getitem', 'gather', 'scatter_add', 'embedding', 'one_hot', 'argsort', 'sort', 'topk', 'reshape', 'permute', 'transpose', 'expand', 'unsqueeze', 'squeeze', 'flatten', 'unflatten', 'flip', 'roll', 'tril', 'triu', 'cat', 'stack', 'split', 'chunk', 'unbind', 'repeat', 'repeat_interleave', 'shrink', 'pad', 'sum', 'sum_to', 'mean', 'var', 'std', 'norm', 'max', 'min', 'argmax', 'argmin', 'any', 'all', 'prod', 'cumsum', 'matmul', 'batched_matmul', 'outer', 'linear', 'linear_relu', 'res_relu', 'einsum', 'relu', 'leaky_relu', 'binary_step', 'sigmoid', 'tanh', 'silu', 'gelu', 'softplus', 'logsigmoid', 'elu', 'celu', 'selu', 'softsign', 'quick_gelu', 'mish', 'hardtanh', 'relu6', 'hardsigmoid', 'hardswish', 'glu', 'swiglu', 'logaddexp', 'signbit', 'copysign', 'fmod', 'truncdiv', 'divide', 'clamp', 'lshift', 'rshift', 'bitcast', 'isclose', 'allclose', 'recurrence', 'cumprod', 'cummax', 'cummin', 'logcumsumexp', 'softmax', 'log_softmax', 'logsumexp', 'cross_entropy', 'mse_loss', 'l1_loss', 'huber_loss', 'smooth_l1_loss', 'nll_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'dropout', 'dropout1d', 'dropout2d', 'gaussian_dropout', 'layer_norm', 'rms_norm', 'batch_norm', 'batch_norm_relu', 'group_norm', 'instance_norm', 'max_pool2d', 'max_pool1d', 'avg_pool2d', 'avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_avg_pool1d', 'adaptive_max_pool2d', 'adaptive_max_pool1d', 'unfold', 'fold', 'conv2d', 'conv1d', 'conv_transpose2d', 'conv_transpose1d', 'diagonal', 'diag', 'trace', 'sliding_windows', 'meshgrid', 'rearrange', 'scatter', 'scatter_reduce', 'masked_select', 'nonzero', 'interpolate', 'max_pool_with_indices', 'max_unpool', 'conv3d', 'conv_transpose3d', 'max_pool3d', 'avg_pool3d', 'in_dtype', 'var_mean', 'std_mean', 'normalize', 'layernorm', 'batchnorm', 'softmin', 'multinomial', 'all_sum', 'sync_batch_norm', 'lstm', 'gru', 'scaled_dot_product_attention', 'self_attention', 'attention_weights', 'rotate_halves']
 
 def add(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a + b. Example: `Tensor([1, 2]).add(Tensor([10, 20]), alpha=2)`"""
 def sub(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a - b. Example: `Tensor([1, 2]).sub(1)`"""
@@ -44,14 +46,6 @@ def log(x: Any, **by_other_names: Any) -> Tensor: r"""The natural logarithm. Exa
 def log2(x: Any, **by_other_names: Any) -> Tensor: r"""The logarithm to base 2. Example: `Tensor([1.0, 8.0]).log2()`"""
 def log10(x: Any, **by_other_names: Any) -> Tensor: r"""The logarithm to base 10. Example: `Tensor([1.0, 100.0]).log10()`"""
 def log1p(x: Any, **by_other_names: Any) -> Tensor: r"""log(1 + x), accurate for small x. Example: `Tensor([0.0, 1.0]).log1p()`"""
-def sin(x: Any, **by_other_names: Any) -> Tensor: r"""sin x. Example: `Tensor([0.0, 1.0]).sin()`"""
-def cos(x: Any, **by_other_names: Any) -> Tensor: r"""cos x. Example: `Tensor([0.0, 1.0]).cos()`"""
-def tan(x: Any, **by_other_names: Any) -> Tensor: r"""tan x. Example: `Tensor([0.0, 1.0]).tan()`"""
-def asin(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi/2, pi/2] whose sine is x. Example: `Tensor([0.0, 1.0]).asin()`"""
-def acos(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in [0, pi] whose cosine is x. Example: `Tensor([0.0, 1.0]).acos()`"""
-def atan(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()`"""
-def sinh(x: Any, **by_other_names: Any) -> Tensor: r"""(e^x - e^-x) / 2. Example: `Tensor([0.0, 1.0]).sinh()`"""
-def cosh(x: Any, **by_other_names: Any) -> Tensor: r"""(e^x + e^-x) / 2. Example: `Tensor([0.0, 1.0]).cosh()`"""
 def erf(x: Any, **by_other_names: Any) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Example: `Tensor([0.0, 1.0]).erf()`"""
 def sqrt(x: Any, **by_other_names: Any) -> Tensor: r"""The square root. Example: `Tensor([4.0, 9.0]).sqrt()`"""
 def rsqrt(x: Any, **by_other_names: Any) -> Tensor: r"""1 / sqrt(x). Example: `Tensor([4.0, 16.0]).rsqrt()`"""
@@ -68,6 +62,19 @@ def round(x: Any, **by_other_names: Any) -> Tensor: r"""The nearest whole number
 def trunc(x: Any, **by_other_names: Any) -> Tensor: r"""x without its fraction; the gradient is 0. Example: `Tensor([-1.5, 1.5]).trunc()`"""
 def floordiv(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""floor(a / b), without a gradient. Example: `ops.floordiv(Tensor([7, -7]), 2)`"""
 def mod(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a - b floor(a / b), with the sign of b. Example: `Tensor([7, -7]).mod(3)`"""
+def sin(x: Any, **by_other_names: Any) -> Tensor: r"""sin x. Example: `Tensor([0.0, 1.0]).sin()`"""
+def cos(x: Any, **by_other_names: Any) -> Tensor: r"""cos x. Example: `Tensor([0.0, 1.0]).cos()`"""
+def tan(x: Any, **by_other_names: Any) -> Tensor: r"""tan x. Example: `Tensor([0.0, 1.0]).tan()`"""
+def asin(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi/2, pi/2] whose sine is x. Example: `Tensor([0.0, 1.0]).asin()`"""
+def acos(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in [0, pi] whose cosine is x. Example: `Tensor([0.0, 1.0]).acos()`"""
+def atan(x: Any, **by_other_names: Any) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()`"""
+def sinh(x: Any, **by_other_names: Any) -> Tensor: r"""(e^x - e^-x) / 2. Example: `Tensor([0.0, 1.0]).sinh()`"""
+def cosh(x: Any, **by_other_names: Any) -> Tensor: r"""(e^x + e^-x) / 2. Example: `Tensor([0.0, 1.0]).cosh()`"""
+def asinh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()`"""
+def acosh(x: Any, **by_other_names: Any) -> Tensor: r"""The number not below 0 whose cosh is x. Example: `Tensor([1.0, 2.0]).acosh()`"""
+def atanh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose tanh is x. Example: `Tensor([0.0, 0.5]).atanh()`"""
+def hypot(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0. Example: `Tensor([3.0, 5.0]).hypot(Tensor([4.0, 12.0]))`"""
+def atan2(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
 def eq(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a == b. Example: `Tensor([1, 2]).eq(Tensor([1, 3]))`"""
 def ne(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))`"""
 def lt(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""
@@ -157,11 +164,6 @@ def hardsigmoid(x: Any, alpha: Number = ..., beta: Number = ..., **by_other_name
 def hardswish(x: Any, **by_other_names: Any) -> Tensor: r"""x hardsigmoid(x) (Howard et al. 2019). Example: `Tensor([-4.0, 1.0]).hardswish()`"""
 def glu(x: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""GLU: value * sigma(gate), the two halves of x along `axis`. Example: `ops.glu(Tensor([1.0, 2.0, 0.0, 0.0]))`"""
 def swiglu(x: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""SwiGLU: value * silu(gate), the two halves of x along `axis`. Example: `ops.swiglu(Tensor([0.0, 1.0, 2.0, 3.0]))`"""
-def asinh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()`"""
-def acosh(x: Any, **by_other_names: Any) -> Tensor: r"""The number not below 0 whose cosh is x. Example: `Tensor([1.0, 2.0]).acosh()`"""
-def atanh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose tanh is x. Example: `Tensor([0.0, 0.5]).atanh()`"""
-def hypot(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0. Example: `Tensor([3.0, 5.0]).hypot(Tensor([4.0, 12.0]))`"""
-def atan2(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
 def logaddexp(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""log(e^a + e^b), without overflow. Example: `Tensor([0.0]).logaddexp(Tensor([0.0]))`"""
 def signbit(x: Any, **by_other_names: Any) -> Tensor: r"""Where x is below 0, or -0. Example: `Tensor([1.0, -0.0]).signbit()`"""
 def copysign(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""|a| with the sign of b; no gradient reaches b. Example: `Tensor([1.0, -2.0]).copysign(Tensor([-1.0, 1.0]))`"""
@@ -242,6 +244,8 @@ def softmin(x: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""soft
 def multinomial(weights: Any, num_samples: Any = ..., replacement: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...). Example: `Tensor([0.0, 1.0]).multinomial(3, replacement=True)`"""
 def all_sum(x: Any, **by_other_names: Any) -> Tensor: r"""The sum of the ranks' arrays x, of one shape, on all ranks; without MPI a copy of x. Example: `ops.all_sum(Tensor([1.0, 2.0]))`"""
 def sync_batch_norm(x: Any, weight: Any = ..., bias: Any = ..., eps: Number | None = ..., shift: Any = ..., stats: Any = ..., **by_other_names: Any) -> Tensor: r"""`batch_norm` with the mean and variance of each channel over all ranks' parts x of a batch. Example: `ops.sync_batch_norm(Tensor([[1.0], [3.0]]), Tensor([1.0]), Tensor([0.0]))`"""
+def lstm(x: Any, h: Any, c: Any, weight: Any, reverse: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""i, f, o = sigmoid(x_t + h U^T), g = tanh(x_t + h U^T), each with its rows; c <- f c + i g; h <- o tanh(c)."""
+def gru(x: Any, h: Any, weight: Any, bias: Any = ..., reverse: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""r, z = sigmoid(x_t + h U^T + d), n = tanh(x_t + r (h U^T + d)), each with its rows; h <- (1 - z) n + z h."""
 def scaled_dot_product_attention(q: Any, k: Any, v: Any, attn_mask: Any = ..., *, dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., enable_gqa: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it. Example: `Tensor([[0.0]]).scaled_dot_product_attention(Tensor([[1.0], [2.0]]), Tensor([[1.0], [3.0]]))`"""
 def self_attention(qkv: Any, attn_mask: Any = ..., *, num_heads: Any, dropout_p: Number = ..., is_causal: builtins.bool = ..., scale: Any = ..., **by_other_names: Any) -> Tensor: r"""Attention of a sequence to itself, from one projection that holds queries, keys and values side by side. Example: `ops.self_attention(Tensor.ones(1, 2, 12), num_heads=2).shape`"""
 def attention_weights(q: Any, k: Any, attn_mask: Any = ..., is_causal: builtins.bool = ..., scale: Any = ..., **by_other_names: Any) -> Tensor: r"""softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: what multiplies v. Example: `ops.attention_weights(Tensor([[0.0]]), Tensor([[1.0], [2.0]]))`"""
