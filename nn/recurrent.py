@@ -123,10 +123,10 @@ class _Layers(_Recurrent):
         weight_ih, weight_hh, bias_ih, bias_hh = self._weights(suffix)
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh
-            out = ops.lstm(ops.linear(x, weight_ih, bias), *state, weight_hh, reverse=reverse)
+            out = ops.lstm(ops.linear(x, weight_ih, bias), state[0], state[1], weight_hh, reverse=reverse)
             return out[:-1], (out[0 if reverse else -2], out[-1])
         if self.step is gru_step:
-            out = ops.gru(ops.linear(x, weight_ih, bias_ih), *state, weight_hh, bias_hh, reverse=reverse)
+            out = ops.gru(ops.linear(x, weight_ih, bias_ih), state[0], weight_hh, bias_hh, reverse=reverse)
             return out, (out[0 if reverse else -1],)
         steps = ops.unbind(ops.linear(x, weight_ih, bias_ih), 0)
         outputs = []
