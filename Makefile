@@ -62,7 +62,7 @@ puzzles: $(STAMP)  ## make 24 ops without their rules in runs/puzzles, and check
 	$(BIN)/python -m tinygrad_like.learn puzzles $(OUT)/puzzles --watch
 
 test: $(STAMP)  ## run the tests (without those that compare with PyTorch)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 bench: $(STAMP)  ## time training steps side by side with PyTorch (installs it); leave the machine alone meanwhile
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
