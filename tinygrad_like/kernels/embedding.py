@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import INT64
 from .checks import check_again
 from .program import INTEGERS, READ, WRITE, kernel, together
@@ -133,7 +134,7 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
         return NotImplemented
     first, last, rows = found
     width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
-    if rows.size * width < 256:
+    if rows.size * width < 256 and not mode.compiled:
         return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:
