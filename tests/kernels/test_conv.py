@@ -71,6 +71,14 @@ def test_random_configurations(configuration):
     check(*configuration)
 
 
+def test_images_of_one_window_are_rows_of_a_matrix():
+    none = (0, 0), (0, 0)
+    for images, channels, outputs, size in (
+            (32, 64, 1, (4, 4)), (32, 64, 64, (4, 4)), (5, 3, 40, (1, 7)), (2, 9, 17, (1, 1))):
+        for stride in (1, 1), (2, 3):
+            check((images, channels, *size), (outputs, channels, *size), stride, none, (1, 1), 1)
+
+
 def test_sizes_that_run_on_threads():
     none = (0, 0), (0, 0)
     same = (1, 1), (1, 1)

@@ -24,10 +24,12 @@ import math
 
 import numpy as np
 
+from ..memory import empty
 from . import winograd
 from .conv_plan import Convolution, Shape, backward_plans, forward_plan, output_shape
+from .gemm import affine, product
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import OPTIONAL, READ, WRITE, Plan, beside, kernel, together
+from .program import OPTIONAL, READ, WRITE, Plan, beside, in_order, kernel, together
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import copy_apart, copy_float, copy_together, make_copy, make_dots, make_tile
 
@@ -298,6 +300,16 @@ def _suits_winograd(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Sha
             and min(w[:2]) >= FLOATS and x[2] % 2 == x[3] % 2 == 0 and x[0] * x[2] * x[3] >= 16 * COLUMNS)  # fmt: skip
 
 
+def _is_product(x: Shape, w: Shape, padding: tuple[Shape, Shape], groups: int) -> bool:
+    """Whether every image is a single window, so that a convolution is a matrix product."""
+    return x[2:] == w[2:] and groups == 1 and padding == ((0, 0), (0, 0))
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """Images, or the weights of each output channel, as rows of a matrix."""
+    return in_order(x).reshape(len(x), math.prod(x.shape[1:]))
+
+
 def _check_gradient(g: np.ndarray, x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape],
                     dilation: Shape) -> None:  # fmt: skip
     if g.shape != (expected := output_shape(x, w, stride, padding, dilation)):
@@ -310,6 +322,8 @@ def correlation(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None, stride: S
     """The convolution of x, (batch, in, height, width), with w, (out, in / groups, kh, kw), plus a bias (out,)."""
     if _suits_winograd(x.shape, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(x, w, bias)
+    if _is_product(x.shape, w.shape, padding, groups):
+        return affine(_rows(x), _rows(w), bias).reshape(len(x), len(w), 1, 1)
     out = np.empty(output_shape(x.shape, w.shape, stride, padding, dilation), np.float32)
     _correlate(forward_plan(x.shape, w.shape, stride, padding, dilation, groups), x, w, bias, out)
     return out
@@ -323,6 +337,8 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
     _check_gradient(g, x, w.shape, stride, padding, dilation)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
+    if _is_product(x, w.shape, padding, groups) and bias is None:
+        return product(_rows(g), _rows(w), empty((len(g), math.prod(x[1:])))).reshape(x)
     plans, all_reached = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups)
     dx = np.empty(x, np.float32)
     with together():
@@ -340,6 +356,8 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     _check_gradient(g, x.shape, w, stride, padding, dilation)
     if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
         return winograd.weight_gradient(x, g)
+    if _is_product(x.shape, w, padding, groups):
+        return product(_rows(g).T, _rows(x), empty((w[0], math.prod(w[1:])))).reshape(w)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
