@@ -1,0 +1,209 @@
+"""Does a test fail where the code is wrong? Small changes of some files, each with the tests that run its line.
+
+    python tests/mutation.py tinygrad_like/ops/conv.py tinygrad_like/ops/pool.py --tests tests/ops tests/nn
+
+needs coverage, and a system that can fork. The tests run once, to see which lines each of them runs. Then each mutant
+lives in a process of its own, in which the functions it changes get other code, until a test fails. Those that no test
+kills are printed in the form in which `mutants.md` lists the ones that nothing can kill; these are not tried again.
+What runs when the file is imported, but for functions, is left out.
+"""
+
+import argparse
+import ast
+import gc
+import os
+import random
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from functools import _lru_cache_wrapper
+from pathlib import Path
+from types import CodeType, FunctionType
+
+os.environ["NUMBA_NUM_THREADS"] = "1"  # a forked process has only the thread that forked it
+os.environ["CI"] = "1"  # so that hypothesis keeps no examples, and takes the same ones each time
+
+import coverage
+import pytest
+
+KNOWN = Path(__file__).with_name("mutants.md")
+SWAP = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+        ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE,
+        ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn,
+        ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
+
+
+def change(node):
+    """What takes the place of a node, or None. It may be the node itself, changed."""
+    if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAP:
+        node.op = SWAP[type(node.op)]()
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        node.ops[0] = SWAP[type(node.ops[0])]()
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        return node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("array", "copy", "ascontiguousarray"):
+        node.func.attr = "view" if node.func.attr == "copy" else "asarray"
+    elif isinstance(node, ast.AugAssign | ast.Raise) or isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.Pass()
+    else:
+        return None
+    return node
+
+
+def places(node, path=()):
+    """The way to each node that may change: pairs of a field and, in a list, an index. Not into messages and types."""
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
+            continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip, where lengths are known to be the same
+            continue
+        for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.AST):
+                yield (*path, (field, i))
+                yield from places(child, (*path, (field, i)))
+
+
+def mutate(source, path):
+    """The changed tree, its line, and what was changed, where and how; or None."""
+    tree = node = parent = ast.parse(source)
+    nodes = [tree]
+    for field, i in path:
+        parent, node = node, getattr(node, field) if i is None else getattr(node, field)[i]
+        nodes.append(node)
+    names = [x.name for x in nodes if isinstance(x, ast.FunctionDef | ast.ClassDef)]
+    whole = next(x for x in nodes[::-1] if isinstance(x, ast.stmt | ast.arguments) or len(ast.unparse(x)) > 23)
+    line, before = getattr(node, "test", node), ast.unparse(whole)
+    new = change(node)
+    if new is None:
+        return None
+    if i is None:
+        setattr(parent, field, new)
+    else:
+        getattr(parent, field)[i] = new
+    after = ast.unparse(new if whole is node else whole)
+    before, after = (text.split("\n")[0] for text in (before, after))
+    return ast.fix_missing_locations(tree), line.lineno, f"{'.'.join(names) or 'module'}: `{before}` → `{after}`"
+
+
+def codes(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def living(file):
+    """The functions of a file that there are, by their code."""
+    found = {}
+    for x in gc.get_objects():
+        if type(x) is FunctionType and x.__code__.co_filename == file:
+            found.setdefault(x.__code__, []).append(x)
+    return found
+
+
+def exchanges(functions, source, tree):
+    """Functions and their new code; none if the change is of what runs at import."""
+    old, new = (list(codes(compile(x, "file", "exec"))) for x in (source, tree))
+    if len(old) != len(new):  # the change took a function away
+        return []
+    return [(f, b) for a, b in zip(old, new, strict=True) if a != b for f in functions.get(a, ())]
+
+
+class Mutation:
+    """The plugin that does it in place of pytest's own loop over the tests."""
+
+    def __init__(self, options):
+        self.options, self.random = options, random.Random(options.seed)
+
+    def pytest_runtestloop(self, session):
+        traced, took = coverage.Coverage(data_file=None, include=self.options.files), {}
+        traced.start()
+        for item in session.items:
+            traced.switch_context(item.nodeid)
+            begun = time.process_time()
+            if passes(session, [item]) and time.process_time() - begun < self.options.seconds:
+                took[item.nodeid] = time.process_time() - begun, item
+        traced.stop()
+        print(f"{len(took)} of {len(session.items)} tests", flush=True)
+        again = self.options.again and self.options.again.read_text()
+        known, counts = set(re.findall("^- (.*`)$", KNOWN.read_text(), re.M)), Counter()
+        for file in self.options.files:
+            lines = traced.get_data().contexts_by_lineno(str(Path(file).resolve()))
+            for line, text, pairs in self.mutants(file):
+                if again and f"- {file} {text}" not in again:
+                    continue
+                if f"{file} {text}" in known:
+                    fate = "known"
+                elif not (names := took.keys() & lines.get(line, ())):
+                    fate = "not run by any test"
+                else:
+                    fate = "killed" if self.killed(session, [took[name] for name in names], pairs) else "survived"
+                counts[fate] += 1
+                if fate.startswith(("survived", "not")):
+                    print(f"- {file} {text}", "" if fate == "survived" else f"({fate})", flush=True)
+        print(dict(counts), flush=True)
+        return True
+
+    def mutants(self, file):
+        """The line, the description and the exchanged functions of a file's mutants, in any order."""
+        source, full = Path(file).read_text(), str(Path(file).resolve())
+        found, functions = list(places(ast.parse(source))), living(full)
+        self.random.shuffle(found)
+        for path in found:
+            made = mutate(source, path)
+            pairs = made and exchanges(functions, source, made[0])
+            if pairs:
+                yield *made[1:], pairs
+
+    def killed(self, session, tests, pairs):
+        """Whether a test fails: the quickest of each function first, as many as there is time for."""
+        counts, order, chosen, left = Counter(), [], [], self.options.seconds
+        for seconds, item in sorted(tests, key=lambda test: test[0]):
+            counts[item.function] += 1
+            order.append((counts[item.function], seconds, item))
+        for _, seconds, item in sorted(order, key=lambda test: test[:2]):
+            left -= seconds
+            chosen += [item] if left > 0 else []
+        pid = os.fork()
+        if pid:
+            return os.waitpid(pid, 0)[1] != 0
+        try:
+            signal.setitimer(signal.ITIMER_PROF, 4 * self.options.seconds)  # these end the process
+            signal.alarm(100)
+            for function, code in pairs:
+                function.__code__ = code
+            for x in gc.get_objects():
+                if type(x) is _lru_cache_wrapper:  # which may know the right answer
+                    x.cache_clear()
+            os._exit(not passes(session, chosen))
+        finally:
+            os._exit(2)
+
+
+def passes(session, items):
+    for item, following in zip(items, [*items[1:], None][: len(items)], strict=True):
+        before = session.testsfailed
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed > before:
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="+", help="that are changed")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="of pytest")
+    parser.add_argument("-m", default="not slow", help="of pytest")
+    parser.add_argument("--again", type=Path, help="only those that survived in the run which printed this file")
+    parser.add_argument("--seconds", type=float, default=2, help="of tests for each mutant")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    sys.exit(pytest.main(["-o", "addopts=--import-mode=importlib", "-p", "no:terminal", "-p", "no:cacheprovider",
+                          "-m", options.m, "-W", "ignore::coverage.exceptions.CoverageWarning",
+                          *options.tests], plugins=[Mutation(options)]))
