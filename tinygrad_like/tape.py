@@ -113,7 +113,8 @@ class Tape:
         self.holders: list[Any] = []  # objects whose methods Python calls
         self.inside = False
         self.trying = False  # whether what runs may yet be done in another way
-        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came
+        self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
+        self.between_calls = 0  # of which so many by `between`
         self.trouble = ""  # why it cannot be played
 
     def __enter__(self) -> Tape:
@@ -227,7 +228,7 @@ class Tape:
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """function(*arguments, **options), which gives an array, several, or None, noted."""
-        options, told = options or {}, len(self.told)
+        options, told = options or {}, len(self.told) - self.between_calls
         if self.inside:
             return function(*arguments, **options)
         with self._apart() as calls:
@@ -237,7 +238,7 @@ class Tape:
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
         for x in arrays_in([*arguments, *plain.values()]):
             self._know(x)
-        enough = len(self.told) == told and self._suffices(calls, [*outputs, *given])
+        enough = len(self.told) - self.between_calls == told and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:
@@ -275,6 +276,13 @@ class Tape:
         self._changed(changes)
         self._append(Step(name, function=function, arguments=arguments, changes=changes))
 
+    def between(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray]) -> None:
+        """In code that is noted as its calls of kernels: do function(*arguments) between them, as `python` does."""
+        told = len(self.told)
+        function(*arguments)
+        self.between_calls += len(self.told) - told
+        self.calls.append(Step(name, function=function, arguments=arguments, changes=changes))
+
     def flush(self) -> None:
         """Note calls that no op made, such as an optimizer's."""
         calls, self.calls[:] = self.calls[:], []
@@ -294,7 +302,7 @@ class Tape:
                 continue
             for x in call.writes():
                 self._write(x)
-            step = Step(name, call=call)
+            step = call if type(call) is Step else Step(name, call=call)
             if any(type(x) is Drawn for x in call.arguments):
                 step.renew = tuple
             self._append(step)
@@ -339,8 +347,9 @@ class Tape:
         """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
         written, enough = set(self.known), True
         for call in calls:
+            given = call.writes() if type(call) is Step else []
             for x in [] if type(call) is self.Check else call.reads():
-                if id(memory(x)) not in written:
+                if id(memory(x)) not in written and not any(x is y for y in given):
                     self.met[id(memory(x))] = memory(x)
                     if self.before is not None and id(memory(x)) in self.before.met:
                         self._know(x)

@@ -24,28 +24,14 @@ def distance(a, b):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_ranks_equal_one_process(folder, ranks, job):
-    (one,), several = arrays(folder, 1, job), arrays(folder, ranks, job)[0]
-    assert one.keys() == several.keys() and len(one) > 200
+def test_ranks_equal_one_process_and_one_another(folder, ranks, job):
+    """All ranks have the same bits, also after 100 steps, and where a batch norm is not synchronised."""
+    (one,), (several, *others) = arrays(folder, 1, job), arrays(folder, ranks, job)
+    assert one.keys() == several.keys() and len(one) > 150
     for key in one:
         if not key.startswith(("long", "own")):
             assert distance(one[key], several[key]) <= (1e-12 if "/float64/" in key else 1e-6), key
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_all_ranks_have_the_same_bits(folder, ranks, job):
-    """After 100 steps, and where a batch norm is not synchronised."""
-    first, *others = arrays(folder, ranks, job)
-    for other in others:
-        assert first.keys() == other.keys()
-        for key in first:
-            assert first[key].tobytes() == other[key].tobytes(), key
-
-
-@pytest.mark.slow
-def test_a_loop_of_ones_own_is_that_of_one_process_but_for_the_batch_norm(folder, job):
-    """On more than one rank, each part of a batch has a mean and a variance of its own."""
-    (one,), several = arrays(folder, 1, job), arrays(folder, 2, job)[0]
-    assert 0 < distance(one["own/1.weight"], several["own/1.weight"]) < 0.05
+        assert all(several[key].tobytes() == other[key].tobytes() for other in others), key
+    # In the loop of one's own, each part of a batch has a mean and a variance of its own.
+    assert 0 < distance(one["own/1.weight"], several["own/1.weight"]) < 0.1
     assert abs(one["own/loss"] - several["own/loss"]) < 0.1 * one["own/loss"]

@@ -45,6 +45,7 @@ def killed(folder: Path, chance: random.Random) -> str:
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 3))
         pids = ranks_of(folder)
+        assert pids, finish(process, 60)
         victim = chance.choice(pids)
         try:
             os.kill(victim, signal.SIGKILL)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import random
+from ..autograd import mode
 from ..distributed.group import all_reduce
 from ..primitive import Residuals, fresh, fused, primitive
-from .elementwise import rsqrt, square
+from .elementwise import rsqrt, square, sub
 from .normalization import (
     _affine,
     _all_but_channels,
@@ -52,45 +53,60 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
     Raises ValueError for shapes that do not fit, and if all ranks together have no more than one value per channel.
     """
     _check_channels("sync_batch_norm", x, weight=weight, bias=bias)
-    mean, var, n = _moments(x, shift)
-    if stats is not None:
-        stats[:] = mean, var, np.full_like(mean, n)
-    running = mean.astype(x.dtype), var.astype(x.dtype)
+    channels, here, counts = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)
+    if _real(x):
+        normalize_channels(x, None, None, 1.0, moments=here)
+    stats = np.empty((3, channels)) if stats is None else stats
+    running = np.empty(channels, x.dtype), np.empty(channels, x.dtype)
+    _between("moments of all ranks", _moments, here, x.size // channels, shift, stats, *running, counts,
+             changes=[stats, *running, counts])
     y, moments = normalize_channels(x, weight, bias, eps, running=running)
-    # Counts of this call, as an array: in a captured one they change.
-    return y, Residuals(moments=moments, running=running, counts=np.array([n, _real(x)]))
+    return y, Residuals(moments=moments, running=running, counts=counts)
 
 
 def _real(x):
     return x.size > 0 and (random.rows is None or random.rows.count > 0)
 
 
-def _moments(x, shift):
-    """Mean and variance of each channel over all ranks, and the count: by one reduction of sums, in float64."""
-    channels = x.shape[1]
-    n, here = x.size // channels * _real(x), np.zeros((2, channels))
-    if n:
-        normalize_channels(x, None, None, 1.0, moments=here)
+def _between(name, function, *arguments, changes):
+    """Do function(*arguments), also whenever a captured function is played, between the kernels of the op it is in."""
+    if mode.tape is None:
+        function(*arguments)
+    else:
+        mode.tape.between(name, function, *arguments, changes=changes)
+
+
+def _moments(here, n, shift, stats, mean, var, counts):
+    """Mean, variance and count of all ranks, from those of this one, by one reduction of sums, in float64."""
+    channels = here.shape[1]
+    real = random.rows is None or random.rows.count > 0
+    n = n * real
     shift = np.zeros(channels) if shift is None else shift.astype(np.float64)
-    mean = here[0] - shift
-    totals = all_reduce(np.concatenate([n * mean, n * (here[1] + mean * mean), [n]]))
+    centred = here[0] - shift
+    totals = all_reduce(np.concatenate([n * centred, n * (here[1] + centred * centred), [n]]))
     n = int(totals[-1])
     if n <= 1:
         raise ValueError(f"sync_batch_norm: expected more than 1 value per channel on all ranks together, got {n}; use "
                          "a larger batch, or running statistics (as a module in eval() does)")
-    mean, squares = totals[:channels] / n, totals[channels:-1] / n
-    return shift + mean, np.maximum(squares - mean * mean, 0), n
+    centred, squares = totals[:channels] / n, totals[channels:-1] / n
+    stats[0], stats[1], stats[2] = shift + centred, np.maximum(squares - centred * centred, 0), n
+    mean[:], var[:], counts[:] = stats[0], stats[1], (n, real)
 
 
 @sync_batch_norm.joint_vjp
 @fresh
 def _(g, x, weight, bias, eps, moments, running, counts):
-    n, real = counts.tolist()
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, moments, given=True)
-    through = all_reduce(np.concatenate([dweight, dbias], dtype=np.float64) if real else np.zeros(2 * x.shape[1]))
-    if not real:
+    through = np.empty((2, x.shape[1]), x.dtype)
+    _between("gradients of all ranks", _through, dweight, dbias, weight, moments, counts, through, changes=[through])
+    if not counts[1]:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
-    through = through.reshape(2, -1) * (moments[1] / n if weight is None else moments[1] * weight / n)
     # What comes through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
-    dx -= normalize_channels(x, *through.astype(x.dtype), eps, running=running)[0]
-    return [dx, dweight, dbias]
+    return [sub.forward(dx, normalize_channels(x, *through, eps, running=running)[0]), dweight, dbias]
+
+
+def _through(dweight, dbias, weight, moments, counts, through):
+    n, real = counts.tolist()
+    both = np.concatenate([dweight, dbias], dtype=np.float64)
+    both = all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
+    through[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
