@@ -40,7 +40,7 @@ def train(length: int, examples: int, epochs: int, dim: int, heads: int, seed: i
     optimizer = optim.AdamW(net.parameters(), lr=optim.schedule.one_cycle(4e-3, epochs * len(loader)))
     with cli.progress(total=epochs, unit="epoch") as bar:
         fit(Taught(net, length + 1), loader, lambda logits, y: criterion(logits.transpose(1, 2), y), optimizer, epochs,
-            metrics={}, clip_norm=1.0, evaluate=lambda model: {"bar": float(bar.update() or 0)})
+            metrics={}, clip_norm=1.0, progress=False, evaluate=lambda model: {"bar": float(bar.update() or 0)})
     return net, others
 
 

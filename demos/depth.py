@@ -52,7 +52,7 @@ def run(kind: str, blocks: int, width: int, data: Arrays, epochs: int, lr: float
     model = build(kind, blocks, width)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, drop_last=True)
     optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(lr, epochs * len(loader)))
-    rows = fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs)
+    rows = fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
     return 1 - np.array([*(row["train_accuracy"] for row in rows), accuracy(predict(model, x_test), y_test)])
 
 

@@ -46,7 +46,8 @@ def pretrain(net: dict, x: np.ndarray, y: np.ndarray, augment: Callable) -> nn.M
     in its features (Kornblith et al. 2021)."""
     model = fresh(net)
     loader = DataLoader(x, y, batch_size=64, shuffle=True, transform=augment)
-    fit(model, loader, nn.CrossEntropyLoss(), optim.AdamW(model.parameters(), lr=1e-3), max(5, 50_000 // len(x)))
+    fit(model, loader, nn.CrossEntropyLoss(), optim.AdamW(model.parameters(), lr=1e-3), max(5, 50_000 // len(x)),
+        progress=False)
     return model
 
 
@@ -67,7 +68,7 @@ def learn(method: str, trained: nn.Module, net: dict, classes: int, x: np.ndarra
             groups.append({"params": [p for p in model.parameters() if p in body], "lr": BODY_LR})
         optimizer = optim.AdamW(groups)
     loader = DataLoader(x, y, batch_size=32, shuffle=True)
-    fit(model, loader, nn.CrossEntropyLoss(), optimizer, -(-steps // len(loader)))
+    fit(model, loader, nn.CrossEntropyLoss(), optimizer, -(-steps // len(loader)), progress=False)
     return model
 
 

@@ -67,7 +67,7 @@ def train(model: nn.Module, x: np.ndarray, y: np.ndarray, batch_size: int, epoch
           optimizer: optim.Optimizer) -> None:
     loader = DataLoader(x, y, batch_size=batch_size, shuffle=True, drop_last=True)
     with suppress(FloatingPointError):  # the learning rate was too large; the net is left as it is then
-        fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs)
+        fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
 
 
 def score(model: nn.Module, x: np.ndarray, y: np.ndarray) -> float:

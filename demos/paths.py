@@ -84,7 +84,8 @@ def main(args: argparse.Namespace) -> tuple[dict[str, np.ndarray], np.ndarray]:
     optimizer = optim.AdamW(model.parameters(), lr=optim.schedule.one_cycle(2e-3, args.epochs * len(loader)))
     criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
     with cli.progress(total=args.epochs, unit="epoch") as bar:
-        fit(model, loader, criterion, optimizer, args.epochs, evaluate=lambda model: {"bar": float(bar.update() or 0)})
+        fit(model, loader, criterion, optimizer, args.epochs, progress=False,
+            evaluate=lambda model: {"bar": float(bar.update() or 0)})
     found["after training"] = strengths(model, x[:256], y[:256])
     left = lesions(model, x_test, y_test, args.draws, args.seed)
 

@@ -122,7 +122,7 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
     penalty = method.penalty
     fit(model, loader, nn.CrossEntropyLoss(label_smoothing=method.label_smoothing),
         optim.SGD(model.parameters(), lr=rate, momentum=0.9), epochs, evaluate=evaluate, stopper=stopper,
-        monitor="val_loss" if stopper else None, penalty=penalty and (lambda: penalty(layers)))
+        monitor="val_loss" if stopper else None, progress=False, penalty=penalty and (lambda: penalty(layers)))
     logits = predict(model, x_test)
     weights = np.concatenate([layer.weight.numpy().ravel() for layer in layers])
     return [accuracy(predict(model, x[trained_on]), y[trained_on]), accuracy(logits, y_test),
