@@ -1,13 +1,13 @@
-"""A small GPT learns to write, one character after the other, like a text.
+"""A small GPT, or an LSTM or GRU (--model), learns to write, one character after the other, like a text.
 
 The text is the source of Python's standard library on this machine, or any file given with --text. The model is tested
 on text it has not learned from (other files, or the last tenth of the file), in bits per character: how many bits it
 takes to encode that text with the model's predictions. It has to beat a character 5-gram with Kneser-Ney smoothing,
 counted in the same text.
 
-Writes to --out, as language.csv and so on: the curve, its picture (.png, redrawn during training), the weights
-(.safetensors), with which --generate writes text, and the state of the run (.ckpt). After Ctrl-C, --resume goes on from
-there; more --steps and, in proportion, more --evaluations extend a finished run.
+Writes to --out, as language.csv and so on, or language_lstm.csv: the curve, its picture (.png, redrawn during
+training), the weights (.safetensors), with which --generate writes text, and the state of the run (.ckpt). After
+Ctrl-C, --resume goes on from there; more --steps and, in proportion, more --evaluations extend a finished run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ SIZE, HELD_OUT = 3_000_000, 100_000  # characters
 ORDER = 5
 
 
-def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int = 32) -> np.ndarray:
+Model = nn.LanguageModel | nn.RecurrentLanguageModel
+TITLES = {"gpt": "A GPT", "lstm": "An LSTM", "gru": "A GRU"}
+RECURRENT = {"d_model": 256, "layers": 2}
+SIZES = {"gpt": {"d_model": 128, "layers": 4}, "lstm": RECURRENT, "gru": RECURRENT}
+
+
+def bits(model: Model, tokens: np.ndarray, context: int, batch: int = 32) -> np.ndarray:
     """-log2 of the probability of each token but the first: (length - 1,).
 
     The model reads windows that overlap by half; each token counts in the window where more precedes it.
@@ -52,7 +58,7 @@ def bits(model: nn.LanguageModel, tokens: np.ndarray, context: int, batch: int =
     return -np.concatenate([nats[0], nats[1:, context - half:].ravel()])[:total] / np.log(2)
 
 
-def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
+def write(model: Model, prompt: np.ndarray, length: int, context: int, temperature: float) -> np.ndarray:
     """The prompt and that many more tokens. The model sees at most `context` tokens: when these are full, it forgets
     the first eighth."""
     tokens, end = prompt, len(prompt) + length
@@ -65,12 +71,20 @@ def write(model: nn.LanguageModel, prompt: np.ndarray, length: int, context: int
     return tokens
 
 
-def build(net: dict[str, Any]) -> nn.LanguageModel:
-    """Rotary positions, since learned ones take many more steps."""
-    return nn.LanguageModel(len(net["characters"]), net["d_model"], net["layers"], net["heads"], positions="rotary")
+def build(net: dict[str, Any]) -> Model:
+    """A GPT with rotary positions, since learned ones take many more steps; or a recurrent network."""
+    vocabulary, kind = len(net["characters"]), net.get("model", "gpt")  # older files do not name it
+    if kind != "gpt":
+        return nn.RecurrentLanguageModel(vocabulary, net["d_model"], net["layers"], kind)
+    return nn.LanguageModel(vocabulary, net["d_model"], net["layers"], net["heads"], positions="rotary")
 
 
-def load(path: Path) -> tuple[nn.LanguageModel, dict[str, Any]]:
+def path_of(args: argparse.Namespace) -> Path:
+    """The path of a run's files, without their endings."""
+    return args.out / ("language" if args.model == "gpt" else f"language_{args.model}")
+
+
+def load(path: Path) -> tuple[Model, dict[str, Any]]:
     """A model that this demo has saved, in evaluation mode, and its description: "characters", "context" and so on."""
     metadata = read_metadata(path)
     if "language" not in metadata:
@@ -92,8 +106,8 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     print(f"{ORDER}-gram: {baseline:.3f} bits per character", flush=True)
 
     manual_seed(args.seed)
-    net = {"characters": characters.characters, "d_model": args.d_model, "layers": args.layers, "heads": args.heads,
-           "context": args.context}
+    net = {"model": args.model, "characters": characters.characters, "d_model": args.d_model, "layers": args.layers,
+           "heads": args.heads, "context": args.context}
     model = build(net)
     epochs = min(args.evaluations, args.steps)
     loader = Windows(x, args.context, args.batch_size, args.steps // epochs)
@@ -101,13 +115,15 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     warm = max(1, steps // 20)
     rate = optim.schedule.warmup(warm, optim.schedule.cosine(args.lr, max(1, steps - warm)))
     optimizer = optim.AdamW(optim.decay_groups(model, 0.1), lr=rate, betas=(0.9, 0.99))
-    print(f"GPT: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
+    title = TITLES[args.model].split()[1]
+    print(f"{title}: {sum(p.size for p in model.parameters()):,} parameters, {steps:,} steps of "
           f"{args.batch_size} x {args.context} characters, judged every {len(loader):,} (an epoch, below)", flush=True)
 
-    path = args.out / "language"
+    path = path_of(args)
     checkpoint = path.with_suffix(".ckpt")
     with Log(path.with_suffix(".csv"), "language", picture_seconds=10,
-             picture=lambda rows: draw(path.with_suffix(".png"), name, rows, baseline, len(loader))) as log:
+             picture=lambda rows: draw(path.with_suffix(".png"), f"{TITLES[args.model]} learns to write like {name}",
+                                         rows, baseline, len(loader))) as log:
         rows = fit(model, loader, lambda logits, y: nn.functional.cross_entropy(logits.transpose(1, 2), y), optimizer,
                    epochs, metrics={}, clip_norm=1.0,
                    evaluate=lambda model: {"test_bits": float(bits(model, y, args.context)[ORDER - 2:].mean())},
@@ -117,7 +133,7 @@ def train(args: argparse.Namespace) -> dict[str, float]:
     seconds = sum(row["seconds"] for row in rows)
     result = rows[-1]["test_bits"]
     verdict = "less" if result < baseline else "more: train it longer, with more --steps"
-    print(f"GPT {result:.3f} bits per character after {seconds:.0f} s of training, {ORDER}-gram {baseline:.3f}: "
+    print(f"{title} {result:.3f} bits per character after {seconds:.0f} s of training, {ORDER}-gram {baseline:.3f}: "
           f"{abs(1 - result / baseline):.1%} {verdict}")
     save_weights(model, path.with_suffix(".safetensors"), {"language": json.dumps(net)})
     print("", sample(model, net, "\n", args).strip(), "", sep="\n")
@@ -131,15 +147,15 @@ NOT_SETTINGS = {"evaluations", "generate", "length", "out", "resume", "steps", "
                 "traceback"}
 
 
-def sample(model: nn.LanguageModel, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
+def sample(model: Model, net: Mapping[str, Any], prompt: str, args: argparse.Namespace) -> str:
     characters = Characters(net["characters"])
     return characters.decode(write(model, characters.encode(prompt), args.length, net["context"], args.temperature))
 
 
-def draw(path: Path, name: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
+def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: float, steps: int) -> Path:
     """Bits per character by step, compared with the 5-gram; each row covers `steps` steps."""
     with style():
-        fig = figure(7.6, 4.4, f"A GPT learns to write like {name}")
+        fig = figure(7.6, 4.4, title)
         axes = fig.subplots()
         x = steps * np.array([row["epoch"] for row in rows])
         train, test = np.array([(row["loss"] / np.log(2), row["test_bits"]) for row in rows]).T
@@ -159,9 +175,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("language", __doc__)
     parser.add_argument("--text", type=cli.file, metavar="FILE",
                         help="to learn from")
-    parser.add_argument("--d-model", type=cli.whole(1), default=128, metavar="N", help="numbers for a character")
-    parser.add_argument("--layers", type=cli.whole(1), default=4, metavar="N", help="(default: 4)")
-    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="of attention, in a layer")
+    parser.add_argument("--model", choices=tuple(TITLES), default="gpt", help="what learns")
+    parser.add_argument("--d-model", type=cli.whole(1), metavar="N",
+                        help="numbers for a character (default: 128; 256 for a recurrent network)")
+    parser.add_argument("--layers", type=cli.whole(1), metavar="N", help="(default: 4; 2 for a recurrent network)")
+    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="of a GPT's attention, in a layer")
     parser.add_argument("--context", type=cli.whole(2), default=128, metavar="N",
                         help="characters it can look back on")
     parser.add_argument("--batch-size", type=cli.whole(1), default=16, metavar="N",
@@ -185,16 +203,19 @@ def make_parser() -> argparse.ArgumentParser:
 
 @cli.command(make_parser)
 def main(args: argparse.Namespace) -> dict[str, float] | str:
-    if args.d_model % (2 * args.heads):
+    for name, size in SIZES[args.model].items():
+        if getattr(args, name) is None:
+            setattr(args, name, size)
+    if args.model == "gpt" and args.d_model % (2 * args.heads):
         cli.refuse("--d-model", f"must be a multiple of twice --heads {args.heads}, as a head turns pairs of numbers, "
                                 f"not {args.d_model}")
     if args.generate == "":
         cli.refuse("--generate", "needs a prompt of at least one character")
     if args.generate is None:
-        cli.need_checkpoint(args.resume, args.out / "language.ckpt")
-        with cli.claim([args.out / "language"], args.resume):
+        cli.need_checkpoint(args.resume, path_of(args).with_suffix(".ckpt"))
+        with cli.claim([path_of(args)], args.resume):
             return train(args)
-    model, net = load(args.out / "language.safetensors")
+    model, net = load(path_of(args).with_suffix(".safetensors"))
     manual_seed(args.seed)
     text = sample(model, net, args.generate, args)
     print(text)

@@ -26,7 +26,8 @@ from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
-from .models import CNN, MLP, AlexNet, ConvNeXt, LanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT
+from .models import (
+    CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
 from .module import Configured, Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
@@ -77,7 +78,8 @@ __all__ = [
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss",
     # models
-    "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel", "ViT",
+    "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel",
+    "RecurrentLanguageModel", "ViT",
     # tools
     "functional", "init", "models", "summary", "utils",
 ]

@@ -172,7 +172,7 @@ LAYERS = {  # the arguments of the constructor, and of the call
     "MLP": lambda t, j, n, c, h, k, i: ([[c, k, i]], [t(n, c)]),
     "ResNetS": lambda t, j, n, c, h, k, i: ([c, h, 1, k], [t(n, c)]),
 }
-# Whose defaults are of a size for real use:
+# Those whose defaults are of a size for real use.
 HUGE = {"ViT", "AlexNet", "ConvNeXt", "ResNet", "Transformer", "Seq2Seq", "LanguageModel"}
 
 

@@ -4,13 +4,15 @@ from .cnn import CNN, AlexNet
 from .convnext import ConvNeXt, convnext_small, convnext_tiny
 from .language_model import LanguageModel
 from .mlp import MLP
+from .recurrent_language_model import RecurrentLanguageModel
 from .resnet import ResNet, resnet8, resnet18, resnet20, resnet34, resnet50, resnet56, resnext50_32x4d
 from .resnet_s import ResNetS
 from .transformer import Seq2Seq, Transformer
 from .vit import ViT
 
 __all__ = [
-    "CNN", "AlexNet", "ConvNeXt", "LanguageModel", "MLP", "ResNet", "ResNetS", "Seq2Seq", "Transformer", "ViT",
+    "CNN", "AlexNet", "ConvNeXt", "LanguageModel", "MLP", "RecurrentLanguageModel", "ResNet", "ResNetS", "Seq2Seq",
+    "Transformer", "ViT",
     "convnext_small", "convnext_tiny", "resnet8", "resnet18", "resnet20", "resnet34", "resnet50", "resnet56",
     "resnext50_32x4d",
 ]

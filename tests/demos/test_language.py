@@ -39,6 +39,17 @@ def test_learns_prints_draws_and_writes_on(book, tmp_path, capsys):
     assert sum(w in "one two three four five six seven eight nine ten".split() for w in words) > len(words) / 2
 
 
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_recurrent_network_learns_to_write_too(book, tmp_path, capsys, kind):
+    out = ["--model", kind, "--out", str(tmp_path)]
+    small = ["--d-model", "24", "--layers", "1", "--context", "16", "--batch-size", "8"]
+    result = language.main(["--text", str(book), *small,
+                            "--length", "50", "--steps", "200", "--evaluations", "2", "--lr", "2e-2", *out])
+    assert result["model"] < 1.5 and f"{kind.upper()} {result['model']:.3f} bits per" in capsys.readouterr().out
+    assert (tmp_path / f"language_{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert language.main(["--generate", "one two", "--length", "20", *out]).startswith("one two")
+
+
 def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch, capsys):
     options = ["--text", str(book), *SMALL, "--steps", "12", "--evaluations", "3"]
     whole = language.main([*options, "--out", str(tmp_path / "whole")])

@@ -321,12 +321,14 @@ def gru_steps(x, h0, u, bias, reverse):
 
 
 def gru_steps_vjp(g, u, h0, out, gates, reverse):
-    """The gradients of x, u, h0, and of the state's share of the gates, whose sum is that of the bias."""
+    """The gradients of x, u, h0 and of a bias."""
     steps, batch, size = out.shape
     dx, dstate = (np.empty((steps, batch, 3 * size), F) for _ in range(2))
     dh0 = np.empty(h0.shape, F)
     _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, reverse)
-    return dx, _weights(dstate, h0, out, u, reverse), dh0, dstate
+    rows = dstate.reshape(-1, 3 * size)
+    dbias = gemm.affine_vjp(rows, None, rows, u, [False, False, True])[2]
+    return dx, _weights(dstate, h0, out, u, reverse), dh0, dbias
 
 
 def _weights(d, h0, out, u, reverse):

@@ -112,8 +112,8 @@ def gru(x, h, weight, bias=None, *, reverse=False):
 def _(g, h, weight, bias, out, gates, reverse):
     if gates is None:
         return NotImplemented
-    dx, dweight, dh, dstate = kernels.recurrent.gru_steps_vjp(g, weight, h, out, gates, reverse)
-    return [dx, dh, dweight, None if bias is None else dstate.sum((0, 1))]
+    dx, dweight, dh, dbias = kernels.recurrent.gru_steps_vjp(g, weight, h, out, gates, reverse)
+    return [dx, dh, dweight, None if bias is None else dbias]
 
 
 def _check(who, gates, x, weight, bias=None, **states):

@@ -58,7 +58,7 @@ def show(model: Module, x: Any, y: Any, path: str | os.PathLike | None = None, *
 
 def _loss(classes: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     if classes:
-        return lambda z, y: -np.take_along_axis(ops.log_softmax(z.astype(np.float64)), y[:, None], -1)[:, 0]
+        return lambda z, y: -np.take_along_axis(np.asarray(ops.log_softmax(z.astype(np.float64))), y[:, None], -1)[:, 0]
     return lambda z, y: np.square(z - y).reshape(len(y), -1).mean(-1)
 
 
