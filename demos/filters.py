@@ -109,6 +109,10 @@ def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: d
             line[0].text(0.1, 0.52, titles.get(name, name.replace("layer", "stage ")), fontweight="bold", va="bottom",
                          transform=line[0].transAxes)
             line[0].text(0.1, 0.44, count + size, color=MUTED, fontsize=8, va="top", transform=line[0].transAxes)
+            if name == "image":
+                line[2].text(0, 0.5, "Each map has its own scale: blue is below zero, orange above; after a ReLU, white"
+                             " is zero and blue the most.", color=MUTED, fontsize=8.5, va="center",
+                             transform=line[2].transAxes)
             for axes, value in zip(line[1:], values, strict=False):
                 show(axes, value, GREYS if name == "image" else DIVERGING if name in ("filters", "conv1") else BLUES)
         return save(fig, path)
