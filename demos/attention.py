@@ -65,7 +65,8 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: 
                     right = read[i] == labels[i]
                     text = f"is {names[labels[i]]}" + ("" if right else f",\nread as {names[read[i]]}")
                     axes.set_title(text, loc="center", fontsize=9, pad=4, color=BLUE if right else ORANGE)
-        beside.suptitle("How alike positions are (cosine): a map per patch", x=0.012, ha="left", fontsize=11, color=INK)
+        beside.suptitle("How alike positions are (cosine),\na map per patch", x=0.012, ha="left", fontsize=11,
+                        color=INK)
         limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # except with themselves, which is 1
         panels = beside.subplots(side, side)
         for (i, j), axes in np.ndenumerate(panels):

@@ -134,11 +134,11 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
-        accuracies.plot(x, values, color=colour, label=f"{name}, at last {values[-1]:.1f} %")
+        accuracies.plot(x, values, color=colour, label=f"{name}, last {values[-1]:.1f} %")
     # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.
     floor = max(0.0, min(np.median(test), np.median(train)) - 12)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
-    key(accuracies)
+    key(accuracies, 2)
     for axes in (loss, accuracies):
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.02)

@@ -109,13 +109,13 @@ def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Lin
         for (method, error), colour, power in zip(found.items(), (BLUE, MUTED, ORANGE), ("", "²", "⁴"), strict=True):
             shown = {n: e for n, e in error.items() if e > rounding}
             errors.plot(list(shown), list(shown.values()), color=colour, marker="o", markersize=4,
-                        label=f"{method}, like 1 / n{power}")
+                        label=f"{method}, as 1/n{power}")
         errors.set(xscale="log", yscale="log", xlabel="steps n in place of those trained with",
-                   ylabel="mean distance from the exact flow's end")
+                   ylabel="mean distance")
         errors.set_xticks(list(found["euler"]), list(found["euler"]))
         errors.minorticks_off()
-        errors.set_title("Error of other steps")
-        key(errors)
+        errors.set_title("Distance from the exact flow's end")
+        key(errors, 3)
         return save(fig, out)
 
 
