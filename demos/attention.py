@@ -11,7 +11,7 @@ import numpy as np
 import nn
 from tinygrad_like.training import predict
 
-from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGES, bare, figure, save, style
+from .figures import BLUE, BLUES, DIVERGING, GREYS, INK, MUTED, ORANGE, ORANGES, bare, figure, save, scale, style
 
 
 @contextmanager
@@ -33,10 +33,11 @@ def attention_maps(layers: Iterable[nn.MultiheadAttention], is_causal: bool = Fa
             handle.remove()
 
 
-def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: Sequence[str]) -> Path:
+def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, labels: np.ndarray, names: Sequence[str]
+             ) -> Path:
     """What the class token of a ViT attends to in each layer, and how similar the position embeddings are.
 
-    images: (n, channels, height, width), one for each name.
+    images: (n, channels, height, width), with their labels (n,).
     """
     with attention_maps(layer.self_attn for layer in model.layers) as maps:
         read = predict(model, images).argmax(axis=1)
@@ -47,8 +48,9 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
     similar = (positions @ positions.T).reshape(side, side, side, side)
     with style():
         fig = figure(1.15 * len(images) + 4.4, 1.15 * (len(maps) + 1) + 0.9, title)
-        left, right = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
-        left.suptitle("Where the class token looks, mean over heads", x=0.012, ha="left", fontsize=11, color=INK)
+        left, beside = fig.subfigures(1, 2, width_ratios=[1.15 * len(images) + 0.6, 3.8], wspace=0.02)
+        left.suptitle("Where the class token looks, mean over heads: most where a map is darkest", x=0.012, ha="left",
+                      fontsize=11, color=INK)
         height, width = images.shape[2:]
         for row, panels in enumerate(left.subplots(len(maps) + 1, len(images))):
             panels[0].set_ylabel(f"layer {row}" if row else "image", color=MUTED)
@@ -60,12 +62,17 @@ def draw_vit(path: Path, title: str, model: nn.ViT, images: np.ndarray, names: S
                     look = looks[row - 1][i]
                     axes.imshow(look, cmap=ORANGES, vmin=0, vmax=look.max(), alpha=0.6, extent=(0, width, height, 0))
                 else:
-                    axes.set_title(f"read as {names[read[i]]}", loc="center", fontsize=9, pad=4, color=BLUE)
-        right.suptitle("How alike positions are (cosine)", x=0.012, ha="left", fontsize=11, color=INK)
+                    right = read[i] == labels[i]
+                    text = f"is {names[labels[i]]}" + ("" if right else f",\nread as {names[read[i]]}")
+                    axes.set_title(text, loc="center", fontsize=9, pad=4, color=BLUE if right else ORANGE)
+        beside.suptitle("How alike positions are (cosine),\na map per patch", x=0.012, ha="left", fontsize=11,
+                        color=INK)
         limit = np.sort(np.abs(similar).ravel())[:-side * side].max()  # except with themselves, which is 1
-        for (i, j), axes in np.ndenumerate(right.subplots(side, side)):
+        panels = beside.subplots(side, side)
+        for (i, j), axes in np.ndenumerate(panels):
             bare(axes)
-            axes.imshow(similar[i, j], cmap=DIVERGING, vmin=-limit, vmax=limit)
+            shown = axes.imshow(similar[i, j], cmap=DIVERGING, vmin=-limit, vmax=limit)
+        scale(beside, shown, panels)
         return save(fig, path)
 
 
@@ -75,8 +82,9 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
     layers, heads = maps.shape[:2]
     with style():
         fig = figure(2.3 * heads + 0.8, 2.45 * layers + 0.9, title)
-        for (i, j), axes in np.ndenumerate(fig.subplots(layers, heads, squeeze=False)):
-            axes.imshow(maps[i, j], cmap=BLUES, vmin=0, vmax=1)
+        panels = fig.subplots(layers, heads, squeeze=False)
+        for (i, j), axes in np.ndenumerate(panels):
+            shown = axes.imshow(maps[i, j], cmap=BLUES, vmin=0, vmax=1)
             axes.set_xticks(range(len(source)), source)
             axes.set_yticks(range(len(target)), target)
             axes.grid(False)
@@ -86,4 +94,5 @@ def draw_cross_attention(path: Path, title: str, maps: np.ndarray, source: str, 
                 axes.set_xlabel("reads")
             if j == 0:
                 axes.set_ylabel("writes")
+        scale(fig, shown, panels)
         return save(fig, path)

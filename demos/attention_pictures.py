@@ -25,7 +25,7 @@ from tinygrad_like.training import evaluating, fit
 
 from . import cli
 from .attention import attention_maps
-from .figures import BLUE, BLUES, DIVERGING, INK, MUTED, figure, save, style
+from .figures import BLUE, BLUES, DIVERGING, INK, MUTED, figure, save, scale, style
 from .sort import PAD, TASKS, VOCABULARY, Taught, exact, strings, tokens
 
 
@@ -132,8 +132,7 @@ def coloured(fig: Any, axes: Any, values: np.ndarray, colours: str, least: float
                         interpolation="nearest")
     axes.grid(False)
     axes.set_title(title)
-    bar = fig.colorbar(shown, ax=axes, shrink=0.8, pad=0.02)
-    bar.outline.set_visible(False)
+    scale(fig, shown, axes)
 
 
 if __name__ == "__main__":

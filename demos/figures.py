@@ -94,6 +94,11 @@ def level(axes: Any, y: float, words: str, above: bool = False) -> None:
                   textcoords="offset points", ha="right", va="bottom" if above else "top", color=MUTED, fontsize=8)
 
 
+def scale(fig: Any, shown: Any, axes: Any) -> None:
+    """What the colours of a map mean, beside all axes that share them."""
+    fig.colorbar(shown, ax=axes, shrink=0.7, pad=0.02, aspect=30).outline.set_visible(False)
+
+
 def bare(axes: Any) -> None:
     """Leave only the picture: no ticks, grid or frame."""
     axes.set(xticks=[], yticks=[])
@@ -129,11 +134,11 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
-        accuracies.plot(x, values, color=colour, label=f"{name}, at last {values[-1]:.1f} %")
+        accuracies.plot(x, values, color=colour, label=f"{name}, last {values[-1]:.1f} %")
     # Nearly all that can be told apart happens close to 100 %: leave the first epochs below the edge.
     floor = max(0.0, min(np.median(test), np.median(train)) - 12)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
-    accuracies.legend(loc="lower right")
+    key(accuracies, 2)
     for axes in (loss, accuracies):
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.02)

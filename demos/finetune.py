@@ -29,7 +29,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict, replace_head
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, key, save, style
 from .recipes import DATA, MODELS, RECIPES, load_data, load_net, parts_of
 
 LR, HEAD_LR, BODY_LR = 3e-3, 1e-2, 1e-3
@@ -162,8 +162,8 @@ def draw(path: Path, each: list[int], scores: dict[str, np.ndarray], classes: in
             axes.plot(each, mean, color=colour, marker="o", markersize=4.5, label=method)
         axes.set(xscale="log", xlabel="examples of each new class", xticks=each, xticklabels=each, ylim=(None, 100))
         axes.minorticks_off()
-        axes.legend(loc="lower right")
-        axes.set_title(f"test accuracy, %: mean and standard deviation over {seeds} draws", color=MUTED, fontsize=9.5)
+        axes.set_title(f"Test accuracy, %: mean and standard deviation over {seeds} draws")
+        key(axes, 3)
         return save(fig, path)
 
 

@@ -26,7 +26,7 @@ from tinygrad_like import Tensor, get_num_threads, manual_seed, ops
 from tinygrad_like.training import Log, evaluating, fit, load_weights, read_metadata, save_weights
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, key, save, style
 from .text import Characters, NGram, Windows, split_text, standard_library
 
 SIZE, HELD_OUT = 3_000_000, 100_000  # characters
@@ -166,8 +166,8 @@ def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: fl
         axes.annotate(f"{ORDER}-gram on the same unseen text: {baseline:.2f}", (0, baseline), (6, -4),
                       xycoords=("axes fraction", "data"), textcoords="offset points", va="top", color=MUTED)
         axes.set(xlabel="step", xlim=(0, None))
-        axes.set_title("bits per character", color=MUTED, fontsize=9.5)
-        axes.legend(loc="upper right")
+        axes.set_title("Bits per character")
+        key(axes, 2)
         return save(fig, path)
 
 

@@ -22,7 +22,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import accuracy, fit, predict
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, DOTTED, MUTED, ORANGE, figure, key, level, save, style
 from .recipes import split_digits
 
 
@@ -103,13 +103,13 @@ def draw(path: Path, found: dict[str, tuple[float, np.ndarray, np.ndarray]]) -> 
             many.annotate(f"{name} net", (100 / 2, 100 * several[len(single) // 2]), (8, 8),
                           textcoords="offset points", color=colour, fontweight="bold")
         for axes in (one, many):
-            axes.axhline(10, color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
             axes.set(ylim=(0, 104))
-        many.annotate("guessing", (100, 10), (0, -15), textcoords="offset points", ha="right", color=MUTED, fontsize=8)
+        one.axhline(10, color=MUTED, linestyle=DOTTED, linewidth=1.2, label="guessing", zorder=4)
+        level(many, 10, "guessing")
         one.set(xlabel="what is deleted, by the layers' numbers", xlim=(0.3, layers + 0.7),
                 xticks=range(1, layers + 1))
-        one.set_title("Test accuracy after one deletion, %", pad=24)
-        one.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.985), ncols=2, borderpad=0, handlelength=1.2)
+        one.set_title("Test accuracy after one deletion, %")
+        key(one, 3)
         many.set(xlabel="% of the layers deleted at random")
         many.set_title("After several, mean of the draws, %", pad=24)
         return save(fig, path)

@@ -68,16 +68,19 @@ def main(args: argparse.Namespace) -> None:
             done = steps
             with no_grad():
                 probability = ops.sigmoid(model(grid)).numpy()[..., 0]
-                accuracy = float(((model(x).numpy()[:, 0] > 0) == label).mean())
+                wrong = (model(x).numpy()[:, 0] > 0) != label
+            accuracy = 1 - wrong.mean()
             print(f"step {steps:5d}   loss {loss:.4f}   accuracy {accuracy:.1%}", flush=True)
             axes.imshow(probability, cmap=DIVERGING, vmin=-0.35, vmax=1.35, origin="lower", interpolation="bilinear",
                         extent=(across.min(), across.max(), up.min(), up.max()))
             axes.contour(across, up, probability, levels=[0.5], colors=[INK], linewidths=1.6)
             for value, colour in ((0, BLUE), (1, ORANGE)):
                 axes.scatter(*points[label == value].T, s=17, color=colour, edgecolors=PAPER, linewidths=0.6)
+            axes.scatter(*points[wrong].T, s=46, facecolors="none", edgecolors=INK, linewidths=1)
             bare(axes)
             axes.set_title(f"{steps} steps")
             axes.set_title(f"{accuracy:.1%} right", loc="right", color=MUTED, fontsize=9.5)
+            axes.set_xlabel("shade: probability of orange, 1/2 on the line; ringed: wrong")
         print(f"picture: {save(fig, args.out)}")
 
 

@@ -25,7 +25,7 @@ from nn.ode import METHODS
 from tinygrad_like import Tensor, manual_seed, no_grad
 
 from . import cli
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, PAPER, bare, figure, save, style
+from .figures import BLUE, HAIR, INK, MUTED, ORANGE, PAPER, bare, figure, key, save, style
 from .moons import train, two_moons
 
 
@@ -103,19 +103,19 @@ def draw(out: Path, z: np.ndarray, label: np.ndarray, f: nn.Module, head: nn.Lin
                 axes.axline((-c * a / (a * a + b * b), -c * b / (a * a + b * b)), (-c * a / (a * a + b * b) - b,
                             -c * b / (a * a + b * b) + a), color=INK, linewidth=1.6)
             bare(axes)
-            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="arrows: where f moves a point")
             axes.set_title(f"t = {k / trained:g}: after {k} steps" + ", the head's line" * (k == trained))
         rounding = 1e-6 * np.abs(z).max()  # of float32
         for (method, error), colour, power in zip(found.items(), (BLUE, MUTED, ORANGE), ("", "²", "⁴"), strict=True):
             shown = {n: e for n, e in error.items() if e > rounding}
             errors.plot(list(shown), list(shown.values()), color=colour, marker="o", markersize=4,
-                        label=f"{method}, like 1 / n{power}")
+                        label=f"{method}, as 1/n{power}")
         errors.set(xscale="log", yscale="log", xlabel="steps n in place of those trained with",
-                   ylabel="mean distance from the exact flow's end")
+                   ylabel="mean distance")
         errors.set_xticks(list(found["euler"]), list(found["euler"]))
         errors.minorticks_off()
-        errors.set_title("Error of other steps")
-        errors.legend(loc="lower left")
+        errors.set_title("Distance from the exact flow's end")
+        key(errors, 3)
         return save(fig, out)
 
 

@@ -40,7 +40,7 @@ from tinygrad_like.data import (
 from tinygrad_like.training import EarlyStopping, accuracy, calibration_error, fit, predict
 
 from . import cli
-from .figures import BLUE, HAIR, INK, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, DOTTED, HAIR, INK, MUTED, ORANGE, PAPER, figure, save, style
 
 
 class ProductLinear(nn.Module):
@@ -179,13 +179,16 @@ def draw(path: Path, results: dict[str, np.ndarray], images: int) -> Path:
                 axes.scatter(values, np.full(len(values), row), s=13, color=colour, alpha=0.4, linewidths=0)
                 axes.scatter(values.mean(), row, s=64, color=colour, zorder=3)
                 axes.annotate(format(values.mean(), form), (values.mean(), row), (0, 9), textcoords="offset points",
-                              ha="center", color=colour, fontsize=8)
-            axes.axvline(scale * results["none"][:, column].mean(), color=ORANGE, linewidth=1, linestyle=(0, (1, 2)))
+                              ha="center", color=colour, fontsize=8,
+                              bbox=dict(facecolor=PAPER, edgecolor="none", pad=0.5))
+            axes.axvline(scale * results["none"][:, column].mean(), color=ORANGE, linewidth=1, linestyle=DOTTED,
+                         zorder=1)
             axes.set(title=title, ylim=(len(names) - 0.5, -0.7), yticks=range(len(names)), yticklabels=names)
             axes.tick_params(axis="y", length=0, labelsize=9.5, labelcolor=INK)
             axes.grid(False, axis="y")
             axes.spines["left"].set_color(HAIR)
             axes.margins(x=0.14)
+        axes.set_xlabel("large dots: means; small ones: seeds; dotted: without any", loc="right")
         return save(fig, path)
 
 

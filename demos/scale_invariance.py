@@ -21,7 +21,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.data import load_digits
 
 from . import cli
-from .figures import BLUE, MUTED, ORANGE, figure, save, style
+from .figures import BLUE, MUTED, ORANGE, figure, key, level, save, style
 
 NORMS = {"LayerNorm": nn.LayerNorm, "RMSNorm": nn.RMSNorm, "BatchNorm": nn.BatchNorm1d, "no norm": None}
 EPS = 1e-30  # a norm divides by sqrt(var + eps): it is invariant only if eps is negligible
@@ -104,13 +104,11 @@ def draw(path: Path, scales: list[float], found: dict[str, np.ndarray]) -> Path:
             change.plot(np.array(scales)[others], np.maximum(values[others, 0], 1e-17), **line)
             gradient.plot(scales, values[:, 1], **line)
         gradient.plot(scales, 1 / np.array(scales), color=MUTED, alpha=0.25, linewidth=9, zorder=0, label="1 / a")
-        change.axhline(np.finfo(np.float64).eps, color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
-        change.annotate("rounding", (1, np.finfo(np.float64).eps), (-2, -3), xycoords=("axes fraction", "data"),
-                        textcoords="offset points", ha="right", va="top", color=MUTED, fontsize=8)
+        level(change, np.finfo(np.float64).eps, "rounding")
         change.set(title="Largest change of a logit, relative")
         gradient.set(title="Gradient norm, relative to a = 1")
-        gradient.legend()
         for axes in (change, gradient):
+            key(axes, 3)
             axes.set(xscale="log", yscale="log", xlabel="weights multiplied by a")
             axes.minorticks_off()
         return save(fig, path)

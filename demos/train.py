@@ -188,9 +188,9 @@ def report(args: argparse.Namespace, result: Result, model: nn.Module, data: Dat
                                       result.predictions, dataset.classes, least)
     print(f"picture: {picture}", flush=True)
     if isinstance(model, nn.ViT):
-        shown = data.x_test[np.unique(data.y_test, return_index=True)[1][:7]]  # one of each class
+        one = np.unique(data.y_test, return_index=True)[1][:7]  # of each class
         picture = attention.draw_vit(path.with_name(f"{path.name}_attention.png"), f"{title}: what it looks at", model,
-                                     shown, dataset.classes)
+                                     data.x_test[one], data.y_test[one], dataset.classes)
         print(f"picture: {picture}", flush=True)
 
 

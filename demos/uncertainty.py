@@ -20,7 +20,7 @@ from tinygrad_like.data import DataLoader
 from tinygrad_like.training import fit
 
 from . import cli
-from .figures import BLUE, GREYS, HAIR, INK, MUTED, ORANGE, bare, figure, save, style
+from .figures import BLUE, GREYS, HAIR, INK, ORANGE, bare, figure, key, level, save, style
 from .recipes import split_digits
 
 
@@ -86,15 +86,15 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         curve, histogram = side.subplots(2, 1)
         n = len(retained)
         curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
-        curve.axhline(100 * retained[-1], color=MUTED, linestyle=(0, (1, 2)), linewidth=1.2)
+        level(curve, 100 * retained[-1], "all images")
         curve.set(xlabel="% of the test images kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
         curve.set_title("Accuracy on the images kept, %")
         bins = np.linspace(0, max(entropy.max(), 0.1), 16)
         histogram.hist([entropy[right], entropy[~right]], bins=bins, stacked=True, color=[BLUE, ORANGE],
                        label=["right", "wrong"])
-        histogram.set(xlabel="entropy of the mean distribution, nats", yscale="symlog")
+        histogram.set(xlabel="entropy of the mean distribution, nats", ylabel="images", yscale="symlog")
         histogram.set_title("Test images by uncertainty")
-        histogram.legend()
+        key(histogram, 2)
         return save(fig, path)
 
 
@@ -107,7 +107,8 @@ def draw_reading(image: Any, bars: Any, pixels: np.ndarray, label: int, mean: np
                     color=INK if right else ORANGE)
     bars.bar(range(10), mean, color=[BLUE if i == label else ORANGE for i in range(10)], width=0.75)
     bars.errorbar(range(10), mean, yerr=[np.minimum(std, mean), std], fmt="none", ecolor=INK, elinewidth=0.9)
-    bars.set(ylim=(0, 1.05), xticks=range(10), yticks=[])
+    bars.axhline(1, color=HAIR, linewidth=0.7)
+    bars.set(ylim=(0, 1.05), xticks=range(10), yticks=[0, 1])
     bars.tick_params(length=0, labelsize=7.5)
     bars.grid(False)
     bars.spines["left"].set_visible(False)

@@ -25,7 +25,7 @@ def navigation(ops: str) -> str:
                                           for p in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))]]},
         {"The rules": ["ops/index.md", *kinds]},
         {"API": ["reference/index.md", *[f"reference/{name}.md" for name in PAGES]]},
-        {"Measured": ["performance.md", "accuracy.md"]},
+        {"Measured": ["experiments.md", "performance.md", "accuracy.md"]},
         {"The seeds": "seeds.md"},
         {"The project": ["project.md", "contributing.md"]},
     ])
