@@ -64,7 +64,7 @@ class _Recurrent(Module):
     def _states(self, hx: Any, shape: tuple[int, ...], like: Tensor) -> State:
         """The initial state that was given, or zeros."""
         if hx is None:
-            return tuple(Tensor.zeros(*shape, dtype=like.dtype) for _ in range(self.states))
+            return (ops.expand(Tensor.zeros(1, dtype=like.dtype), shape=shape),) * self.states
         state = (hx,) if self.states == 1 else tuple(hx)
         for s in state:
             if not isinstance(s, Tensor) or s.shape != shape:

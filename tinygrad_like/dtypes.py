@@ -19,6 +19,8 @@ SUPPORTED = {
 def as_dtype(dtype: Any, who: str) -> np.dtype:
     """The NumPy dtype named by `dtype`. Raises TypeError, in the name of `who`, if a Tensor cannot have it."""
     try:
+        if isinstance(dtype, str) and dtype == "bfloat16":  # as soon as ml_dtypes is imported, np.dtype knows it
+            raise TypeError
         dtype = np.dtype(dtype)
     except TypeError:
         hint = "; NumPy has no bfloat16" if dtype == "bfloat16" else ""

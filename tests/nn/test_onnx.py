@@ -54,6 +54,8 @@ MODELS = {
     "vit": (lambda: nn.ViT(8, 4, 3, 16, 2, 2), images(3, 8)),
     "vit, mean": (lambda: nn.ViT(8, 2, 3, 16, 1, 4, channels=1, pool="mean", norm=nn.RMSNorm), images(1, 8)),
     "language model": (lambda: nn.LanguageModel(11, 16, 2, 2, max_length=8), tokens(1)),
+    "lstm": (lambda: models.RecurrentLanguageModel(11, 8), tokens(1)),
+    "gru": (lambda: models.RecurrentLanguageModel(11, 8, 1, "gru"), tokens(1)),
     "gpt-2": (lambda: nn.LanguageModel(11, 16, 2, 4, 6, activation="gelu_tanh", tied=False), tokens(1)),
     "rotary, swiglu": (lambda: nn.LanguageModel(11, 16, 2, 2, positions="rotary", activation="swiglu", bias=False,
                                                 norm=nn.RMSNorm), tokens(1)),
