@@ -394,3 +394,17 @@ def test_attention_of_a_sequence_to_itself(scale, is_causal):
         y = ops.scaled_dot_product_attention(*[Tensor(x, dtype=dtype) for x in (q, k, v)], scale=scale,
                                              is_causal=is_causal)
         np.testing.assert_allclose(y.numpy(), p @ v, rtol=1e-5, atol=1e-6)
+
+
+def test_the_first_element_counted_from_the_end():
+    x = Tensor([1.0, 2.0, 3.0])
+    assert x[-3].item() == 1 and x[[-3, 2]].tolist() == [1, 3] and x[Tensor([-3])].tolist() == [1]
+    for index in (-4, [-4], [3]):
+        with pytest.raises(IndexError):
+            x[index]
+
+
+def test_signals_are_convolved_with_kernels_of_three_axes():
+    for x, weight in (((1, 2, 5), (3, 2, 3, 1)), ((1, 2, 5, 1), (3, 2, 3))):
+        with pytest.raises(ValueError, match="^conv1d: takes x "):
+            ops.conv1d(Tensor.ones(*x), Tensor.ones(*weight))
