@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.dtypes import FLOAT32, FLOAT64
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.ops.recurrent import gru_step, lstm_step
 
@@ -120,7 +121,11 @@ class _Layers(_Recurrent):
 
     def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         """One cell over the whole sequence (length, batch, inputs)."""
-        weight_ih, weight_hh, bias_ih, bias_hh = self._weights(suffix)
+        weights = self._weights(suffix)
+        if weights[0].dtype not in (FLOAT32, FLOAT64):  # which are stored only
+            x, *weights = [None if w is None else w.cast("float32") for w in (x, *weights)]
+            state = tuple(s.cast("float32") for s in state)
+        weight_ih, weight_hh, bias_ih, bias_hh = weights
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh
             out = ops.lstm(ops.linear(x, weight_ih, bias), state[0], state[1], weight_hh, reverse=reverse)

@@ -137,3 +137,16 @@ def test_values_and_gradients_are_pytorchs(name, options):
         found.append([y.detach(), xs.grad, states[0].grad, *(p.grad for p in layer.parameters())])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_weights_stored_in_float16_are_computed_with_in_float32(kind):
+    half = getattr(nn, kind)(4, 5).to("float16")
+    whole = getattr(nn, kind)(4, 5)
+    whole.load_state_dict({name: w.cast("float32") for name, w in half.state_dict().items()})
+    x = Tensor(np.random.default_rng(0).standard_normal((3, 2, 4)).astype(np.float16))
+    (y, last), (expected, _) = half(x), whole(x.cast("float32"))
+    assert y.dtype == "float32"
+    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    y.sum().backward()
+    assert all(p.grad.dtype == "float16" for p in half.parameters())

@@ -27,7 +27,7 @@ def _pair(who: str, name: str, value, least: int) -> tuple[int, int]:
     """A number for both axes, or one for each; at least `least`."""
     try:
         pair = (operator.index(value),) * 2 if np.ndim(value) == 0 else tuple(operator.index(v) for v in value)
-    except TypeError:
+    except (TypeError, ValueError):  # NumPy's, of a ragged list
         raise TypeError(f"{who}: {name} must be an integer or a pair of them, got {value!r}") from None
     if len(pair) != 2 or min(pair) < least:
         raise ValueError(f"{who}: {name} must be an integer or a pair of them, at least {least}, got {value!r}")
