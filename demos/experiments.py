@@ -31,7 +31,7 @@ def shrink(picture: Path) -> None:
     for width in WIDTHS:
         small = whole.copy()
         small.thumbnail((width, width), Image.Resampling.LANCZOS)
-        small.quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
+        small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(picture, optimize=True)
         if picture.stat().st_size < BYTES:
             break
 

@@ -7,7 +7,7 @@ F is two layers, Linear and activation. What is made of a block:
     scaled     z <- z + F(z) / sqrt(L)         with L blocks (003)
     pre-norm   z <- z + F(norm(z))             (003)
     post-norm  z <- norm(z + F(z))
-    sandwich   z <- z + norm(F(norm(z)))
+    sandwich   z <- norm(z + F(norm(z)))
 
 For one batch of digits it measures, at the output of every block, the norm of the loss's gradient and the variance of
 the stream. Prints how many times larger the gradient is at the first block than at the last, by the number of blocks,
@@ -55,10 +55,9 @@ class Block(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         if self.kind == "plain":
             return self.f(z)
-        if self.kind == "post-norm":
-            return self.norms[0](z + self.f(z))
-        update = self.f(self.norms[0](z) if self.norms else z)
-        return z + (self.norms[1](update) if self.kind == "sandwich" else update * self.scale)
+        first = self.norms[0] if self.kind in ("pre-norm", "sandwich") else nn.Identity()
+        z = z + self.scale * self.f(first(z))
+        return self.norms[-1](z) if self.kind in ("post-norm", "sandwich") else z
 
 
 def build(kind: str, blocks: int, width: int, init: str = "default", activation: str = "relu") -> nn.Module:
