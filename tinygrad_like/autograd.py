@@ -240,8 +240,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        op = node.op
-        fresh = op.fresh
+        op, fresh = node.op, node.op.fresh
         for parent, c in zip(parents, op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue

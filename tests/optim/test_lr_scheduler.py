@@ -1,5 +1,7 @@
 """Schedulers set the rates that PyTorch's set."""
 
+import math
+
 import pytest
 
 import optim
@@ -69,3 +71,31 @@ def test_rates_are_pytorchs(name, cls):
     for (rate, momentum, betas), (rate_, momentum_, betas_) in zip(found, expected, strict=True):
         assert rate == pytest.approx(rate_, rel=1e-9)
         assert momentum == pytest.approx(momentum_) and betas == pytest.approx(betas_)
+
+
+@pytest.mark.parametrize("name, formula", [
+    ("StepLR", lambda e: 0.5 * 0.5 ** (e // 3)),
+    ("MultiStepLR", lambda e: 0.5 * 0.1 ** ((e >= 2) + (e >= 5) + (e >= 6))),
+    ("ExponentialLR", lambda e: 0.5 * 0.9**e), ("LinearLR", lambda e: 0.5 * min(1, 1 / 3 + 2 / 3 * e / 5)),
+    ("CosineAnnealingLR", lambda e: 0.01 + 0.49 * (1 + math.cos(math.pi * e / 5)) / 2),
+    ("LambdaLR", lambda e: 0.5 / (1 + e))])
+def test_rates_are_their_formulas_and_go_on_from_a_saved_state(name, formula):
+    optimizer, other = optimizers(), optimizers()
+    scheduler, resumed = (getattr(lr_scheduler, name)(o, **CASES[name]) for o in (optimizer, other))
+    for epoch in range(12):
+        assert scheduler.get_last_lr() == pytest.approx([formula(epoch)])
+        resumed.load_state_dict(scheduler.state_dict())
+        assert other.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+        scheduler.step()
+
+
+def test_one_cycle_moves_the_momentum_the_other_way():
+    for cls, options in (("SGD", {"momentum": 0.9}), ("Adam", {})):
+        optimizer = optimizers(cls, **options)
+        found = rates(optimizer, lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, epochs=5, steps_per_epoch=4), 20)
+        momenta = [m if cls == "SGD" else betas[0] for _, m, betas in found]
+        best = max(range(20), key=lambda i: found[i][0])
+        assert best == 5 and found[best][0] == pytest.approx(1.0) and momenta[best] == pytest.approx(0.85)
+        assert momenta[0] == pytest.approx(0.95) and found[0][0] == pytest.approx(1 / 25)
+    with pytest.raises(ValueError, match="OneCycleLR: give total_steps"):
+        lr_scheduler.OneCycleLR(optimizers(), max_lr=1.0)
