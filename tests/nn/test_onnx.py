@@ -40,6 +40,8 @@ def alexnet():
 
 
 MODELS = {
+    **{kind: (lambda kind=kind: models.RecurrentLanguageModel(11, 8, 2, kind), tokens(1)) for kind in ("rnn", "lstm",
+                                                                                                       "gru")},
     "cnn": (lambda: models.CNN([1, 2], (4, 8), 3), images(3, 9)), "alexnet": (alexnet, images(3, 224)),
     "convnext": (lambda: models.ConvNeXt([1, 1], (8, 16), 3, patch_size=2, layer_scale=0.5), images(3, 16)),
     "mlp": (lambda: nn.MLP([4, 8, 8, 3]), features(4)),
