@@ -123,7 +123,7 @@ class _Layers(_Recurrent):
         """One cell over the whole sequence (length, batch, inputs)."""
         weights = self._weights(suffix)
         if weights[0].dtype not in (FLOAT32, FLOAT64):  # which are stored only
-            x, *weights = [None if w is None else w.cast("float32") for w in (x, *weights)]
+            x, weights = x.cast("float32"), [None if w is None else w.cast("float32") for w in weights]
             state = tuple(s.cast("float32") for s in state)
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         if self.step is lstm_step:
