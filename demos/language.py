@@ -162,9 +162,8 @@ def draw(path: Path, title: str, rows: Sequence[Mapping[str, Any]], baseline: fl
         dots = {"marker": "o", "markersize": 4}
         axes.plot(x - steps / 2, train, color=BLUE, label="text it learns from", **dots)  # a mean over the steps before
         axes.plot(x, test, color=ORANGE, label=f"text it has not seen, at last {test[-1]:.2f}", **dots)
-        axes.axhline(baseline, color=MUTED, linewidth=1.2, linestyle=(0, (4, 2)))
-        axes.annotate(f"{ORDER}-gram on the same unseen text: {baseline:.2f}", (0, baseline), (6, -4),
-                      xycoords=("axes fraction", "data"), textcoords="offset points", va="top", color=MUTED)
+        axes.axhline(baseline, color=MUTED, linewidth=1.2, linestyle=(0, (4, 2)),
+                     label=f"{ORDER}-gram on the unseen text: {baseline:.2f}")
         axes.set(xlabel="step", xlim=(0, None))
         axes.set_title("Bits per character")
         key(axes, 2)
