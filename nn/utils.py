@@ -9,7 +9,13 @@ import numpy as np
 from optim.clip import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor, ops
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+from . import parametrizations
+from .parametrizations import spectral_norm, weight_norm
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector",
+           "spectral_norm", "vector_to_parameters", "weight_norm"]
+
+parametrize = parametrizations  # PyTorch has remove_parametrizations there
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

@@ -1,0 +1,145 @@
+"""Parameters that are computed from others: PyTorch's `nn.utils.parametrizations`, with its `state_dict` keys.
+
+The module's class gets a property in place of the parameter. So whoever reads `module.weight` gets what is computed,
+on the graph, and training changes what it is computed from, in `module.parametrizations.weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from tinygrad_like import Tensor, no_grad
+
+from .containers import ModuleDict
+from .conv import ConvTranspose1d, ConvTranspose2d
+from .module import Module, Parameter
+
+__all__ = ["is_parametrized", "remove_parametrizations", "spectral_norm", "weight_norm"]
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Compute a parameter as w = g v / ||v||: its length and its direction are trained apart (Salimans, Kingma 2016).
+
+    dim: the axis along which there are several vectors, each with its own length; None for a single one.
+    `parametrizations.weight` has g as original0 and v as original1. Raises ValueError if there is no such parameter.
+    """
+    return _parametrized("weight_norm", module, name, lambda weight: _WeightNorm(weight, dim))
+
+
+def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+                  dim: int | None = None) -> Module:
+    """Divide a parameter, as a matrix, by its largest singular value (Miyato et al. 2018): w = W / (u^T W v).
+
+    While training, u and v come closer to the singular vectors by so many power iterations whenever w is read. dim: the
+    axis of the matrix's rows, by default that of the output channels. Raises ValueError if there is no such parameter.
+    """
+    if dim is None:
+        dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
+    return _parametrized("spectral_norm", module, name,
+                         lambda weight: _OfOne(weight, _SpectralNorm(weight, n_power_iterations, eps, dim)))
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module computes a parameter, or this one."""
+    found: Collection = module.__dict__.get("parametrizations", ())
+    return len(found) > 0 if tensor_name is None else tensor_name in found
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make a parameter of what is computed now; or of what it was computed from, if there is one such Tensor."""
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"remove_parametrizations: {tensor_name!r} of {type(module).__name__} is not computed")
+    computed: ModuleDict = module.__dict__["parametrizations"]
+    made = computed[tensor_name]
+    with no_grad():
+        value = getattr(module, tensor_name) if leave_parametrized else getattr(made, "original", None)
+    if value is None:
+        raise ValueError("remove_parametrizations: there are several originals; leave_parametrized must be True")
+    module.__class__ = type(module).__bases__[0]
+    del computed[tensor_name]
+    if not len(computed):
+        delattr(module, "parametrizations")
+    setattr(module, tensor_name, Parameter(value.detach()))
+    return module
+
+
+def _parametrized(who: str, module: Module, name: str, make: Callable[[Parameter], Module]) -> Module:
+    weight = module.__dict__.get(name)
+    if not isinstance(weight, Parameter):
+        raise ValueError(f"{who}: {type(module).__name__} has no parameter {name!r}, only "
+                         f"{[n for n, _ in module.named_parameters(recurse=False)]}")
+    made = make(weight)
+    delattr(module, name)
+    if "parametrizations" not in module.__dict__:
+        module.register_module("parametrizations", ModuleDict())
+    module.__dict__["parametrizations"][name] = made
+    base = type(module)
+    title = base.__name__ if base.__name__.startswith("Parametrized") else f"Parametrized{base.__name__}"
+    module.__class__ = type(title, (base,), {name: property(lambda self: self.parametrizations[name]()),
+                                             "__module__": base.__module__})
+    return module
+
+
+class _WeightNorm(Module):
+    def __init__(self, weight: Parameter, dim: int | None):
+        axes = range(weight.ndim)
+        self.axis = tuple(axes) if dim is None else tuple([a for a in axes if a != dim % weight.ndim])
+        self.original0 = Parameter(_length(weight.detach(), self.axis, dim is not None).numpy())
+        self.original1 = Parameter(weight.detach().numpy())
+
+    def forward(self) -> Tensor:
+        return self.original1 * (self.original0 / _length(self.original1, self.axis, self.original0.ndim > 0))
+
+
+def _length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
+    return (v * v).sum(axis=axis, keepdim=keepdim).sqrt() if axis else v.abs()
+
+
+class _OfOne(Module):
+    """A parameter computed from one Tensor, by a module that PyTorch calls "0"."""
+
+    def __init__(self, weight: Parameter, computation: Module):
+        self.original = Parameter(weight.detach().numpy())
+        self.register_module("0", computation)
+
+    def forward(self) -> Tensor:
+        return self.__dict__["0"](self.original)
+
+
+class _SpectralNorm(Module):
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Parameter, iterations: int, eps: float, dim: int):
+        if iterations < 1:
+            raise ValueError(f"spectral_norm: n_power_iterations={iterations} must be at least 1")
+        self.iterations, self.eps, self.dim = iterations, eps, dim % weight.ndim
+        if weight.ndim > 1:
+            matrix = self._matrix(weight).detach()
+            for name, n in zip(("_u", "_v"), matrix.shape, strict=True):
+                self.register_buffer(name, _unit(Tensor.randn(n, dtype=weight.dtype), eps))
+            for _ in range(15):
+                self._iterate(matrix)
+
+    def _matrix(self, w: Tensor) -> Tensor:
+        rows = w if self.dim == 0 else w.transpose(0, self.dim)
+        return rows.reshape(rows.shape[0], -1)
+
+    def _iterate(self, matrix: Tensor) -> None:
+        with no_grad():
+            self._u.assign(_unit(matrix @ self._v, self.eps))
+            self._v.assign(_unit(matrix.T @ self._u, self.eps))
+
+    def forward(self, w: Tensor) -> Tensor:
+        if w.ndim == 1:
+            return _unit(w, self.eps)
+        matrix = self._matrix(w)
+        if self.training:
+            for _ in range(self.iterations):
+                self._iterate(matrix.detach())
+        sigma = (self._u.clone() * (matrix @ self._v.clone())).sum()  # clones: the next reading changes them in place
+        return w / sigma
+
+
+def _unit(x: Tensor, eps: float) -> Tensor:
+    return x / (x * x).sum().sqrt().maximum(eps)
