@@ -468,6 +468,7 @@ def test_a_forked_process_plays_what_was_captured_before(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "losses.npy"), [step(x, y).item() for x, y in given], rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a callback of hypothesis
 def test_ctrl_c_leaves_a_step_done_or_not_begun():
     step, model, opt = plain(lambda p: optim.Adam(p, lr=0.01))()
     step, given = capture(step), next(iter(batches()))

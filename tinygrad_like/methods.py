@@ -24,6 +24,11 @@ def plain_shape(args: tuple) -> tuple:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else args
 
 
+def _axes_of_windows(size: Any) -> int:
+    """How many axes a window has: those of a list, and two for a number."""
+    return len(size) if isinstance(size, tuple | list) else 2
+
+
 def part_of_tensor(cls):
     """Let errors call the functions what users know them as: Tensor.f, and `named` those that are no methods."""
     for name, member in list(vars(cls).items()):
@@ -223,16 +228,16 @@ class Methods:
         return op(self, weight, bias, stride=stride, padding=padding, output_padding=output_padding, groups=groups,
                   dilation=dilation)
     def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
-        rank = np.size(kernel_size) if np.ndim(kernel_size) else 2
+        rank = _axes_of_windows(kernel_size)
         if return_indices:
             return ops.max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, rank)
         op = {1: ops.max_pool1d, 3: ops.max_pool3d}.get(rank, ops.max_pool2d)
         return op(self, kernel_size, stride, padding, dilation, ceil_mode)
     def avg_pool2d(self, kernel_size=(2, 2), stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        op = {1: ops.avg_pool1d, 3: ops.avg_pool3d}.get(np.size(kernel_size) if np.ndim(kernel_size) else 2)
+        op = {1: ops.avg_pool1d, 3: ops.avg_pool3d}.get(_axes_of_windows(kernel_size))
         return (op or ops.avg_pool2d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     def max_unpool2d(self, indices, kernel_size=(2, 2), stride=None, padding=0, output_size=None):
-        rank = np.size(kernel_size) if np.ndim(kernel_size) else 2
+        rank = _axes_of_windows(kernel_size)
         return ops.max_unpool(self, indices, kernel_size, stride, padding, output_size, rank)
     def interpolate(self, size=None, mode="linear", align_corners=False, scale_factor=None):
         return ops.interpolate(self, size, scale_factor, mode, align_corners)

@@ -17,6 +17,8 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
     Along any direction u, what the rule says, J u, must lie between the slopes to both sides.
     """
     for what, i, x in _special(point):
+        if symmetric(x):  # which it was not before: its slopes would be taken for those of symmetric matrices
+            continue
         try:
             here = Point(point.op, point.like([x if k == i else v for k, v in enumerate(point.inputs)]),
                          point.options)
