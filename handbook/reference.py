@@ -146,7 +146,8 @@ def source(value: Any) -> tuple[str, int] | None:
         line = inspect.getsourcelines(value)[1]
     except (TypeError, OSError):
         return None
-    return (str(file.resolve().relative_to(ROOT)), line) if file.resolve().is_relative_to(ROOT) else None
+    ours = file.resolve().is_relative_to(ROOT) and "site-packages" not in file.parts
+    return (str(file.resolve().relative_to(ROOT)), line) if ours else None
 
 
 # Docstrings -----------------------------------------------------------------------------------------------------------
