@@ -50,7 +50,8 @@ class Program:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
         steps = self.tape.steps
         if self.level != PLAIN:
-            steps = lowered(self.tape, kernels=self.level == FUSED)
+            with np.errstate(all="ignore"):  # ops are run again to note their kernels, on whatever memory holds by now
+                steps = lowered(self.tape, kernels=self.level == FUSED)
         made = {id(memory(x)) for step in steps for x in step.writes()} - self.tape.known.keys() | self.tape.made.keys()
         pinned = {id(memory(x)) for step in steps for x in (*step.reads(), *step.writes())} - made
         seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
