@@ -126,7 +126,8 @@ class capture:
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
-        from .replay import EXACT, FUSED, PLAIN, Program, Saved  # with the kernels
+        from .replay import EXACT, FUSED, PLAIN, Program  # with the kernels
+        from .snapshots import Saved
 
         for mine, given in zip(kind.inputs, tensors, strict=True):
             mine._data[...] = given._data
@@ -157,7 +158,7 @@ class capture:
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same(recorded=True):
             return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", result)
-        new = set() if proof is None else tape.state().keys() - proof.arrays.keys()
+        new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
             try:
                 Program(tape, kind.inputs, result, PLAIN).prove(proof)

@@ -13,7 +13,7 @@ from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
 from .plan import joined, placed, without_copies
-from .random import get_rng_state, set_rng_state
+from .snapshots import Copies, Saved, differ
 from .tape import Refused, Step, Tape, memory, structure
 from .tensor import Tensor, wrap
 
@@ -137,7 +137,7 @@ class Program:
         """
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
-        after, ends = Saved(tape), [t._data.copy() for t in results]
+        after, ends = Saved(tape), Copies([t._data for t in results])
         for m in (*self.outside_arena, self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()
@@ -147,8 +147,8 @@ class Program:
         try:
             with setting("answer", again):
                 self.play()
-            wrong = after.differ(self.level == FUSED) or next((f"a result of shape {a.shape}" for a, t in zip(
-                ends, results, strict=True) if _differ(a, t._data, self.level == FUSED)), "")
+            wrong = after.differ(self.level == FUSED) or next((
+                f"a result of shape {x.shape}" for x, end in ends if differ(x, end, self.level == FUSED)), "")
         except Exception as error:
             if strict:
                 raise
@@ -157,8 +157,7 @@ class Program:
             after.restore()
             for key, (_, grad) in tape.accumulated.items():
                 grad._data[...] = after.gradients[key]
-            for a, t in zip(ends, results, strict=True):
-                t._data[...] = a
+            ends.restore()
         wrong = again.wrong or wrong
         if wrong and strict:
             raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such "
@@ -239,54 +238,6 @@ class Calls:
             if step.function is not None:
                 step.function(*step.arguments)  # which raises
             raise step.call.misfit()
-
-
-class Saved:
-    """All that lasts from call to call and that a tape changes, as it is now."""
-
-    def __init__(self, tape: Tape):
-        self.arrays = {key: (x, x.copy()) for key, x in tape.state().items()}
-        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items()
-                          if leaf.grad is not None}
-        self.random = get_rng_state()
-        objects = [u.optimizer for u in tape.updates]
-        objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
-        holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
-        holders += [state for u in tape.updates for _, state, _ in u.before]
-        self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
-                       for u in tape.updates for _, state, _ in u.by_formula]
-        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float)}) for d in holders]
-
-    def restore(self) -> None:
-        for x, values in self.arrays.values():
-            x[...] = values
-        for state, arrays in self.states:
-            for name, values in arrays.items():
-                state[name][...] = values
-        for holder, numbers in self.numbers:
-            holder.update(numbers)
-        set_rng_state(self.random)
-
-    def differ(self, rounded: bool) -> str:
-        """The first thing that is not as it was, or nothing."""
-        for x, values in self.arrays.values():
-            if _differ(x, values, rounded):
-                return f"an array of shape {x.shape} that lasts from call to call"
-        for state, arrays in self.states:
-            for name, values in arrays.items():
-                if _differ(state[name], values, rounded):
-                    return f"{name} of an optimizer"
-        return "the state of the random numbers" if get_rng_state() != self.random else ""
-
-
-def _differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
-    if not rounded or x.dtype.kind != "f":
-        return x.tobytes() != y.tobytes()
-    most = np.abs(y[np.isfinite(y)]).max(initial=0)
-    return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
-
-
-_ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
 
 
 def _alive(root: Any) -> bool:

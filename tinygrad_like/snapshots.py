@@ -1,0 +1,98 @@
+"""What lasts from call to call, as it was at some moment: what a proof begins from, and is compared with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from typing import IO
+
+import numpy as np
+
+from .random import get_rng_state, set_rng_state
+from .tape import Tape
+
+_LARGE = 2**20  # bytes from which on copies lie in a file
+_ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
+
+
+class Copies:
+    """Copies of arrays; large ones lie in a file without a name, so that a proof takes no more memory than a step.
+
+    Iterating gives each array as it is now, and its copy.
+    """
+
+    def __init__(self, arrays: Iterable[np.ndarray]):
+        self.arrays = list(arrays)
+        self.file: IO[bytes] = BytesIO()
+        if sum(x.nbytes for x in self.arrays) >= _LARGE:
+            with suppress(OSError):  # no folder to write to, or no room in it
+                self.file = tempfile.TemporaryFile()  # noqa: SIM115
+                self._write()
+                return
+            self.file = BytesIO()
+        self._write()
+
+    def _write(self) -> None:
+        for x in self.arrays:
+            self.file.write(x.tobytes())
+        self.file.flush()
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self.file.seek(0)
+        for x in self.arrays:
+            yield x, np.frombuffer(self.file.read(x.nbytes), x.dtype).reshape(x.shape)
+
+    def restore(self) -> None:
+        for x, values in self:
+            x[...] = values
+
+    def __del__(self) -> None:
+        self.file.close()
+
+
+class Saved:
+    """All that lasts from call to call and that a tape changes, as it is now."""
+
+    def __init__(self, tape: Tape):
+        state = tape.state()
+        self.keys, self.arrays = state.keys(), Copies(state.values())
+        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items()
+                          if leaf.grad is not None}
+        self.random = get_rng_state()
+        objects = [u.optimizer for u in tape.updates]
+        objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
+        holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
+        holders += [state for u in tape.updates for _, state, _ in u.before]
+        self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
+                       for u in tape.updates for _, state, _ in u.by_formula]
+        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float)}) for d in holders]
+
+    def restore(self) -> None:
+        self.arrays.restore()
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                state[name][...] = values
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
+        set_rng_state(self.random)
+
+    def differ(self, rounded: bool) -> str:
+        """The first thing that is not as it was, or nothing."""
+        for x, values in self.arrays:
+            if differ(x, values, rounded):
+                return f"an array of shape {x.shape} that lasts from call to call"
+        for state, arrays in self.states:
+            for name, values in arrays.items():
+                if differ(state[name], values, rounded):
+                    return f"{name} of an optimizer"
+        return "the state of the random numbers" if get_rng_state() != self.random else ""
+
+
+def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
+    """Whether two arrays hold other bits; if rounded, numbers that are further apart than rounding explains."""
+    if not rounded or x.dtype.kind != "f":
+        return x.tobytes() != y.tobytes()
+    most = np.abs(y[np.isfinite(y)]).max(initial=0)
+    return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
