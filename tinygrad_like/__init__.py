@@ -49,4 +49,5 @@ def __getattr__(name: str):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)
-    return _function(name)
+    found = globals()[name] = _function(name)  # the next time it is found at once
+    return found

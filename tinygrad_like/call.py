@@ -67,8 +67,11 @@ class Op:
 
     def __call__(self, *inputs, **options):
         mode.waiting = None  # Ctrl-C may have come just as a block that puts calls off was to end
-        if len(inputs) != self.arity and not self.variadic:
-            inputs, options = self._bind(inputs, options)
+        if len(inputs) != self.arity:
+            if not self.variadic:
+                inputs, options = self._bind(inputs, options)
+            elif inputs and type(inputs[0]) in (list, tuple):  # of Tensors, and then the options
+                inputs, options = inputs[0], {**options, **dict(zip(self.options, inputs[1:], strict=False))}
         if options:
             for value in options.values():
                 if type(value) not in _SETTINGS and isinstance(value, Tensor):

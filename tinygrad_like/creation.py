@@ -102,7 +102,8 @@ class Creation:
                requires_grad: bool = False) -> Tensor:
         """Normal with the given mean and standard deviation."""
         _constant("normal", mean, std)
-        return _make("normal", lambda s, d: random.generator.standard_normal(s, d) * std + mean,
+        return _make("normal", random.generator.standard_normal if type(std) is type(mean) is float and std == 1
+                     and mean == 0 else lambda s, d: random.generator.standard_normal(s, d) * std + mean,
                      shape, dtype, requires_grad)
 
     @staticmethod

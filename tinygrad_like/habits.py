@@ -11,6 +11,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -66,15 +67,11 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
 def again(op: Any, inputs: tuple, options: dict) -> Any:
     """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason.
 
-    One that joins Tensors also takes them in a list, followed by its options. What is stored in float16, as weights may
-    be, meets float32 as float32.
+    What is stored in float16, as weights may be, meets float32 as float32.
     """
     dtypes = {x.dtype for x in inputs if hasattr(x, "_data") and x.dtype.kind == "f"}
     if dtypes == {FLOAT16, FLOAT32}:
         return op(*[x.cast(FLOAT32) if hasattr(x, "_data") and x.dtype is FLOAT16 else x for x in inputs], **options)
-    if op.variadic and inputs and isinstance(inputs[0], list | tuple):
-        places = dict(zip(op.options, inputs[1:], strict=False))
-        return _anew(op, tuple(inputs[0]), {**options, **places})
     known = {**dict.fromkeys(op.inputs), **op.options}
     others = _others(known, options)
     if not others:
@@ -91,7 +88,7 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     others = _others(parameters, options)
     if not others:
         return NotImplemented
-    return called(f, inputs, {n: v for n, v in options.items() if n not in others}, others)
+    return _anew(called, (f, inputs, {n: v for n, v in options.items() if n not in others}, others), {})
 
 
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,8 +100,9 @@ def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
 def taught(cls: C) -> C:
     """Have the methods of a class take their options by the names in `OPTIONS` too.
 
-    They are compiled once more, with `**by_other_names` and a first line that looks whether there are any: a wrapper
-    would cost every call. Without the source nothing changes: then those names are errors.
+    They are compiled once more, with `**by_other_names` and first lines that look whether there are any: a wrapper
+    would cost every call. The names most used are taken there, the others by `called`. Without the source nothing
+    changes: then those names are errors.
     """
     module = sys.modules[cls.__module__]
     try:
@@ -134,8 +132,13 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     a.kwarg = ast.arg("by_other_names")
     inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
     given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
-    line = ast.parse("if by_other_names:\n from .habits import called\n"
-                     f" return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
+    defaults = dict(zip(options, [*a.defaults, *a.kw_defaults], strict=True))
+    often = [(name, next((n for n in OPTIONS[name] if n in options), "")) for name in ("dim", "min", "max")]
+    taken = [f" if {name!r} in by_other_names and {target} == {ast.unparse(defaults[target])}:\n"
+             f"  {target} = by_other_names.pop({name!r})\n"
+             for name, target in often if target and defaults[target] and name not in options]
+    line = ast.parse("if by_other_names:\n" + "".join(taken) + " if by_other_names:\n  from .habits import called\n"
+                     f"  return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
     node.body.insert(bool(ast.get_docstring(node)), line)
     ast.fix_missing_locations(node)
     return True
@@ -146,14 +149,31 @@ _TARGETS = {target for targets in OPTIONS.values() for target in targets} - {"a"
 
 def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
     """What the function or method `f` gives if some of its options come by other names."""
-    parameters = inspect.signature(f).parameters.values()
-    known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
+    known, starred, targets = _parameters(f)
+    options = dict(given)
+    for name, value in others.items():
+        target = targets.get(name)
+        if target is None or options.get(target, known[target]) is not known[target]:
+            break
+        options[target] = value
+    else:  # as with dim= for axis=: what follows would take several times as long as the call itself
+        return f(*inputs, **options)
     who = f.__qualname__.removesuffix(".__init__") if f.__name__ == "__init__" else f.__name__
     options = renamed(who, known, given, others)
-    for p in parameters:
-        if p.kind is p.VAR_POSITIONAL and p.name in options:
-            inputs = (*inputs, options.pop(p.name))
+    if starred in options:
+        inputs = (*inputs, options.pop(starred))
     return _anew(f, inputs, options)
+
+
+@lru_cache(None)
+def _parameters(f: Callable) -> tuple[dict[str, Any], str, dict[str, str]]:
+    """The parameters of a function with their defaults, the name of *these, and what others call one of the rest."""
+    parameters = [p for p in inspect.signature(f).parameters.values() if p.name != "self"]
+    known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD}
+    starred = "".join([p.name for p in parameters if p.kind is p.VAR_POSITIONAL])
+    found = {name: next((n for n in targets if n in known), "") for name, targets in OPTIONS.items()}
+    return known, starred, {name: target for name, target in found.items()
+                            if target and target != starred and name not in known and name not in _CONVERTED}
 
 
 def _anew(f: Callable, inputs: tuple, options: Mapping[str, Any]) -> Any:

@@ -133,9 +133,13 @@ class Methods:
     def elu(self, alpha=1.0): return ops.elu(self, alpha=alpha)
     def softplus(self, beta=1.0): return ops.softplus(self, beta=beta)
     def logsigmoid(self): return ops.logsigmoid(self)
-    def softmax(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmax, self, dtype, axis=axis)
+    def softmax(self, axis=-1, dtype=None):
+        return ops.softmax(self, axis=axis) if dtype is None else ops.in_dtype(ops.softmax, self, dtype, axis=axis)
     def softmin(self, axis=-1, dtype=None): return ops.in_dtype(ops.softmin, self, dtype, axis=axis)
-    def log_softmax(self, axis=-1, dtype=None): return ops.in_dtype(ops.log_softmax, self, dtype, axis=axis)
+    def log_softmax(self, axis=-1, dtype=None):
+        if dtype is None:
+            return ops.log_softmax(self, axis=axis)
+        return ops.in_dtype(ops.log_softmax, self, dtype, axis=axis)
 
     # Reductions
     def sum(self, axis: Axis = None, keepdim=False, dtype=None):
@@ -244,15 +248,15 @@ class Methods:
 
     # Type and copies
     def cast(self, dtype): return ops.cast(self, dtype=as_dtype(dtype, "cast"))
-    def float(self): return ops.cast(self, dtype=FLOAT32)
-    def double(self): return ops.cast(self, dtype=FLOAT64)
+    def float(self): return self if self._data.dtype is FLOAT32 else ops.cast(self, dtype=FLOAT32)
+    def double(self): return self if self._data.dtype is FLOAT64 else ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))
     def half(self): return ops.cast(self, dtype=FLOAT16)
     def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
     def clone(self): return ops.clone(self)
-    def contiguous(self): return ops.contiguous(self)
+    def contiguous(self): return self if self._data.flags.c_contiguous else ops.contiguous(self)
 
     def scatter_reduce(self, axis, index, src, reduce, include_self=True):
         return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce, include_self=include_self)

@@ -128,6 +128,8 @@ def _copy(x, out, task, tasks):
 
 def copied(x: np.ndarray) -> np.ndarray:
     """A copy of x in C order."""
+    if not x.flags.c_contiguous:
+        return NotImplemented
     out = np.empty(x.shape, np.float32)
     _copy(x, out)
     return out

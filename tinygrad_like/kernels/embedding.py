@@ -103,6 +103,9 @@ def _pairs(i, j, n, m, out, task, tasks):
         out[k] = row * m + column if (row >= 0) & (row < n) & (column >= 0) & (column < m) else n * m
 
 
+_FEW = 4096  # numbers named by several arrays, below which NumPy is faster
+
+
 def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray] | None:
     """For whole slices, arrays of integers, and whole slices: how many axes come before, how many the arrays take, and
     which entries of those they name, in C order."""
@@ -117,6 +120,8 @@ def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray
     rows = index[first]
     if last > first + 1:
         arrays = index[first:last]
+        if max([i.size for i in arrays]) * math.prod(shape[last:]) < _FEW and not mode.compiled:
+            return None
         if any([i.shape != rows.shape for i in arrays]):
             arrays = tuple([np.ascontiguousarray(i) for i in np.broadcast_arrays(*arrays)])
         rows, n = arrays[0], shape[first]

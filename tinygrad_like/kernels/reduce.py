@@ -12,7 +12,7 @@ from numba import njit
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
-from .program import OPTIONAL, READ, REAL, WRITE, kernel, together
+from .program import OPTIONAL, READ, REAL, WRITE, in_order, kernel, together
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
@@ -178,15 +178,16 @@ def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
 
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """np.sum(x, axis, keepdims=keepdim), for x of any strides; to some 1e-7 of the sum of |x|."""
-    if not axis:
-        return NotImplemented
+    small = x.size < 2048 and not mode.compiled
+    if not axis or small and axis[-1] == x.ndim - 1 and x.flags.c_contiguous:
+        return NotImplemented  # NumPy adds up numbers that lie one after another in pairs
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
         y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
     else:  # neighbours, of numbers that lie one after another
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
-        if x.size < 2048 and (n == 1 or m <= 2 * LOW) and not mode.compiled:
-            return NotImplemented  # the first NumPy adds up in pairs
+        if small and m <= 2 * LOW:
+            return NotImplemented
         y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
         y = y.reshape(shape[:first] + shape[last:])
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
@@ -307,5 +308,5 @@ def running_sum(x: np.ndarray, axis: int) -> np.ndarray:
     """np.cumsum(x, axis)"""
     y = np.empty(x.shape, np.float32)
     if x.size:
-        _running(x, x.shape[axis], math.prod(x.shape[axis + 1 :]), y)
+        _running(in_order(x), x.shape[axis], math.prod(x.shape[axis + 1 :]), y)
     return y

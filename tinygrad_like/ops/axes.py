@@ -10,6 +10,8 @@ def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
 
     scalar: take a 0-d Tensor too, as a row of one number: its axis is 0, or -1.
     """
+    if type(axis) is int and -ndim <= axis < ndim:  # as below, sooner
+        return axis % ndim
     try:
         axis = operator.index(axis)
     except TypeError:
@@ -27,6 +29,8 @@ def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
 
     The empty tuple names no axis. A 0-d Tensor has none, but may be asked for 0 or -1, see `one_axis`.
     """
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     if axis is None:
         return tuple(range(ndim))
     if not isinstance(axis, tuple | list):

@@ -5,6 +5,8 @@ Gather, scatter, sort and top-k follow from it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..autograd import mode
@@ -238,8 +240,13 @@ def place_along(who, shape, index, axis, src=None) -> tuple:
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")
     if len(same) == len(shape) - 1:
         return (slice(None),) * axis + (index.astype(np.int64, copy=False),)
-    grid = np.indices(index.shape, sparse=True) if index.ndim else ()
-    return tuple(index if a == axis else g for a, g in enumerate(grid))
+    return tuple([index if a == axis else g for a, g in enumerate(_grid(index.shape))])
+
+
+@lru_cache(64)
+def _grid(shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """The index of every place, as arrays that broadcast; nobody writes to them."""
+    return tuple(np.indices(shape, sparse=True)) if shape else ()
 
 
 # Embedding: rows of a table -------------------------------------------------------------------------------------------
@@ -328,7 +335,17 @@ def argsort(x, *, axis=-1, descending=False):
     if not x.ndim:
         return np.zeros((), np.int64)
     if descending:  # sort the reversed array, so that equal values keep their order after turning it round
-        return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+        return np.flip(x.shape[axis] - 1 - _stable(np.flip(x, axis), axis), axis)
+    return _stable(x, axis)
+
+
+def _stable(x, axis):
+    """np.argsort(x, axis, kind="stable"), which takes three times as long as one that any order of equals suits."""
+    if x.dtype.kind == "f":
+        order, before = np.argsort(x, axis=axis), (slice(None),) * axis
+        y = np.take_along_axis(x, order, axis)
+        if np.all(y[(*before, slice(None, -1))] < y[(*before, slice(1, None))]):  # no two are equal, nor NaN
+            return order
     return np.argsort(x, axis=axis, kind="stable")
 
 

@@ -7,11 +7,12 @@ from functools import partial
 import numpy as np
 
 from ..autograd import mode
+from ..dtypes import INT64
 from ..kernels import accelerated
 from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
-from .elementwise import abs, exp, log, maximum, mul, neg, square, where
-from .index import gather
+from .elementwise import abs, clip, exp, log, maximum, mul, neg, square, where
+from .index import copied, gather, take
 from .pointwise import on_arrays
 from .reduce import mean, sum
 from .shape import permute, reshape
@@ -82,12 +83,16 @@ def l1_loss(input, target, reduction="mean"):
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0):
-    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target."""
+    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target.
+
+    Both are c (|d| - c / 2), with c = min(|d|, delta).
+    """
     _check("huber_loss", input, target, reduction)
     if not delta > 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     d = abs(input - target)
-    return _reduce(where(d <= delta, 0.5 * square(d), delta * (d - 0.5 * delta)), reduction)
+    c = clip(d, max=delta)
+    return _reduce(c * (d - 0.5 * c), reduction)
 
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
@@ -117,6 +122,10 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
                          f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
     check_weight("nll_loss", weight, classes)
+    if weight is None and axis == labels.ndim and mode.tape is None and labels.size and (
+            labels.min() >= 0 and labels.max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
+        picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
+        return reduced(neg(picked), reduction, labels.size, sum)
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
     labels, w, divisor = _labels(*given) if mode.tape is None else mode.tape.unit("labels", _labels, given)
     last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))

@@ -57,9 +57,11 @@ def matmul(a, b):
                             f"the only axis of the second is {right[0]}"))
     if a.dtype is not b.dtype and a.dtype.kind == b.dtype.kind == "f":
         raise TypeError(f"matmul: {a.dtype} times {b.dtype}; cast one with .float() or .double()")
+    if len(left) == len(right) == 1 and a.dtype.kind == "f":
+        return sum(mul(a, b))
     if len(left) == 1:
         out = matmul(reshape(a, shape=(1, -1)), b)
-        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if len(right) > 1 else out.shape[:-1])
+        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if len(right) > 1 else ())
     if len(right) == 1:
         out = matmul(a, reshape(b, shape=(-1, 1)))
         return reshape(out, shape=out.shape[:-1])

@@ -31,10 +31,15 @@ reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 @primitive
 def permute(x, *, axes):
     """The axes in another order: out.shape[i] = x.shape[axes[i]]."""
+    try:
+        return x.transpose(axes)
+    except (ValueError, TypeError) as error:
+        why = error
     if len(axes) != x.ndim:
         raise ValueError(f"permute: {len(axes)} axes {tuple(axes)} for a Tensor of shape {x.shape}; "
                          "give each axis once")
-    return np.transpose(x, all_axes("permute", tuple(axes), x.ndim))
+    all_axes("permute", tuple(axes), x.ndim)  # which says more
+    raise why
 
 
 permute.vjp(x=lambda g, axes: permute(g, axes=inverse(axes)))
@@ -59,8 +64,8 @@ def expand(x, *, shape):
     shape = tuple(shape)
     extra = len(shape) - x.ndim
     new = tuple(x.shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(shape))
-    try:
-        return np.broadcast_to(x, new)
+    try:  # np.broadcast_to(x, new), which takes four times as long
+        return np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=new, order="C").itviews[0]
     except ValueError:
         raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; "
                          "only axes of size 1 stretch") from None
@@ -88,6 +93,8 @@ def flatten(x, start_axis=0, end_axis=-1):
     start, end = one_axis("flatten", start_axis, x.ndim), one_axis("flatten", end_axis, x.ndim)
     if start > end:
         raise ValueError(f"flatten: start_axis {start_axis} comes after end_axis {end_axis}")
+    if start == end:
+        return x
     return reshape(x, shape=(*x.shape[:start], math.prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
 
 
@@ -164,13 +171,16 @@ def cat(*xs, axis=0):
     """Tensors one after the other along `axis`; their other axes must agree."""
     if not xs:
         raise ValueError("cat: needs at least one Tensor")
-    axis = one_axis("cat", axis, xs[0].ndim)
     first = xs[0].shape
-    for i, x in enumerate(xs):
-        if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
-            raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; "
-                             f"all axes except axis {axis} must agree")
-    return np.concatenate(xs, axis)
+    axis = one_axis("cat", axis, len(first))
+    try:
+        return np.concatenate(xs, axis)
+    except ValueError:
+        for i, x in enumerate(xs):
+            if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+                raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; "
+                                 f"all axes except axis {axis} must agree") from None
+        raise
 
 
 def _part(g, which, xs_shape, axis):
@@ -187,10 +197,13 @@ def stack(*xs, axis=0):
     """Tensors of one shape side by side along a new axis."""
     if not xs:
         raise ValueError("stack: needs at least one Tensor")
+    first = xs[0].shape
+    axis = one_axis("stack", axis, len(first) + 1)
     for i, x in enumerate(xs):
-        if x.shape != xs[0].shape:
-            raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {xs[0].shape}; all must agree")
-    return np.stack(xs, one_axis("stack", axis, xs[0].ndim + 1))
+        if x.shape != first:
+            raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all must agree")
+    shape = (*first[:axis], 1, *first[axis:])
+    return np.concatenate([x.reshape(shape) for x in xs], axis)
 
 
 stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))
