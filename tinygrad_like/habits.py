@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
 
-from .dtypes import FLOAT16, FLOAT32, as_dtype
+from .dtypes import as_dtype
 
 C = TypeVar("C", bound=type)
 
@@ -66,12 +66,8 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
 def again(op: Any, inputs: tuple, options: dict) -> Any:
     """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason.
 
-    One that joins Tensors also takes them in a list, followed by its options. What is stored in float16, as weights may
-    be, meets float32 as float32.
+    One that joins Tensors also takes them in a list, followed by its options.
     """
-    dtypes = {x.dtype for x in inputs if hasattr(x, "_data") and x.dtype.kind == "f"}
-    if dtypes == {FLOAT16, FLOAT32}:
-        return op(*[x.cast(FLOAT32) if hasattr(x, "_data") and x.dtype is FLOAT16 else x for x in inputs], **options)
     if op.variadic and inputs and isinstance(inputs[0], list | tuple):
         places = dict(zip(op.options, inputs[1:], strict=False))
         return _anew(op, tuple(inputs[0]), {**options, **places})

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
@@ -33,7 +34,7 @@ def _matrices(who: str, x, square: bool = False):
     if x.ndim < 2 or square and x.shape[-1] != x.shape[-2]:
         kind = "square matrices" if square else "matrices"
         raise ValueError(f"{who}: takes {kind} in the last two axes, got shape {x.shape}")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
     return x
 
