@@ -136,7 +136,7 @@ class _Layers(_Recurrent):
         dtype = dtypes.pop()  # to which what all steps gave is rounded, rather than each step
         return y.cast(dtype), tuple(s.cast(dtype) for s in state)
 
-    def _steps(self, x: Tensor, weights: Iterable[Tensor | None], state: State, reverse: bool) -> tuple[Tensor, State]:
+    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh
