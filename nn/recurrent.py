@@ -130,7 +130,7 @@ class _Layers(_Recurrent):
         dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
         if dtypes.isdisjoint(NARROW):
             return self._steps(x, weights, state, reverse)
-        y, state = self._steps(*_in_float32((x,)), _in_float32(weights), _in_float32(state), reverse)
+        y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
         if len(dtypes) > 1:
             return y, state
         dtype = dtypes.pop()  # to which what all steps gave is rounded, rather than each step

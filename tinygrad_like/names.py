@@ -99,6 +99,7 @@ class Names:
         if self.ndim > 2:
             raise ValueError(f"t: takes a matrix, got shape {self.shape}; use x.transpose(-2, -1) or x.mT")
         return self if self.ndim < 2 else ops.transpose(self)
+    mH = Methods.mT
     def view_as(self, other): return ops.reshape(self, shape=other.shape)
     reshape_as = view_as
     def expand_as(self, other): return ops.expand(self, shape=other.shape)

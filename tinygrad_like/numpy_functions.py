@@ -87,7 +87,7 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
         nonlocal cut
         if isinstance(x, tensor.Tensor):
             cut = cut or x.requires_grad and mode.recording
-            return x.numpy()
+            return x.detach().numpy()
         if isinstance(x, list | tuple):
             return type(x)(map(plain, x)) if type(x) in (list, tuple) else x
         return x

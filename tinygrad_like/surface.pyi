@@ -254,6 +254,8 @@ class Surface(ForNumPy):
     def lshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""a 2^b, for integers. Example: `Tensor([1, 2]).lshift(3)`"""
     def lt(self, other: Value, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""
     @property
+    def mH(self) -> Callable[..., Tensor]: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT`"""
+    @property
     def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT`"""
     @staticmethod
     def manual_seed(seed: builtins.int, **by_other_names: Any) -> None: r"""Restart the package's generator: after the same seed, every draw repeats. Shared by all threads. Example: `Tensor.manual_seed(0)`"""
