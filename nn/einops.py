@@ -42,7 +42,7 @@ class TinygradLikeBackend(AbstractBackend):
         return Tensor(x, requires_grad=x.dtype.kind in FLOATS)
 
     def to_numpy(self, x: Tensor) -> np.ndarray:
-        return x.numpy()
+        return x.detach().numpy()
 
     def arange(self, start: int, stop: int) -> Tensor:
         return Tensor.arange(start, stop)
