@@ -207,7 +207,7 @@ def _allowed(name: str, mask: Tensor) -> Tensor:
     mask = mask if isinstance(mask, Tensor) else Tensor(mask)
     if mask.dtype == bool:
         return ops.logical_not(mask)
-    if mask.dtype.kind != "f":
+    if not mask.is_floating_point():
         raise TypeError(f"MultiheadAttention: {name} must be boolean, True for hidden, or floating, got {mask.dtype}")
     return mask
 

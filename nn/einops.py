@@ -22,6 +22,7 @@ except ImportError:
     raise ImportError("nn.einops needs einops: pip install 'tinygrad-like[einops]'") from None
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.dtypes import FLOATS
 
 from . import init
 from .module import Module, Parameter
@@ -38,10 +39,10 @@ class TinygradLikeBackend(AbstractBackend):
         return isinstance(tensor, Tensor)
 
     def from_numpy(self, x: np.ndarray) -> Tensor:
-        return Tensor(x, requires_grad=x.dtype.kind == "f")
+        return Tensor(x, requires_grad=x.dtype.kind in FLOATS)
 
     def to_numpy(self, x: Tensor) -> np.ndarray:
-        return x.numpy()
+        return x.detach().numpy()
 
     def arange(self, start: int, stop: int) -> Tensor:
         return Tensor.arange(start, stop)
@@ -65,7 +66,7 @@ class TinygradLikeBackend(AbstractBackend):
         return ops.cat(*tensors, axis=axis)
 
     def is_float_type(self, x: Tensor) -> bool:
-        return x.dtype.kind == "f"
+        return x.dtype.kind in FLOATS
 
     def einsum(self, pattern: str, *x: Tensor) -> Tensor:
         return ops.einsum(pattern, *x)

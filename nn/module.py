@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
 from tinygrad_like import Tensor
-from tinygrad_like.dtypes import FLOAT32, FLOAT64
+from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
 
 from .hooks import Handle, Hooks
@@ -316,7 +316,7 @@ class Module:
         dtype = wanted_dtype("to", *wanted, **others)
         if dtype is None:
             return self
-        if dtype.kind != "f":
+        if dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
         for tensor in itertools.chain(self.parameters(), self.buffers()):
             if tensor.is_floating_point() and tensor.dtype is not dtype:
@@ -336,6 +336,14 @@ class Module:
     def double(self) -> Self:
         """`to(float64)`, for checking gradients."""
         return self.to(FLOAT64)
+
+    def half(self) -> Self:
+        """`to(float16)`, at half the memory; ops compute in float32, and round."""
+        return self.to(FLOAT16)
+
+    def bfloat16(self) -> Self:
+        """`to(bfloat16)`, at half the memory; ops compute in float32, and round."""
+        return self.to(bfloat16())
 
     # Hooks ------------------------------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class RotaryEncoding(Module):
         if x.ndim < 3:
             raise ValueError(f"RotaryEncoding: takes (..., T, heads, {self.dim}), got shape {x.shape}")
         cos, sin = self._tables(x.shape[-3], offset)
-        return ops.rotate_halves(x, cos[:, None], sin[:, None])
+        return _turned(x, cos[:, None], sin[:, None])
 
     def turn_packed(self, qkv: Tensor, num_heads: int, offset: int = 0) -> Tensor:
         """qkv (..., T, 3 * num_heads * dim) with queries and keys rotated."""
@@ -93,7 +93,7 @@ class RotaryEncoding(Module):
         cos = np.stack([cos, cos, np.ones_like(cos)], 1)[:, :, None]  # (T, 3, 1, dim / 2)
         sin = np.stack([sin, sin, np.zeros_like(sin)], 1)[:, :, None]
         apart = qkv.reshape(*qkv.shape[:-1], 3, num_heads, self.dim)
-        return ops.rotate_halves(apart, cos, sin).reshape(*qkv.shape)
+        return _turned(apart, cos, sin).reshape(*qkv.shape)
 
     def _tables(self, length: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
         cos, sin = _rotations(max(256, 1 << (offset + length - 1).bit_length()), self.dim, self.base)
@@ -101,6 +101,11 @@ class RotaryEncoding(Module):
 
     def extra_repr(self) -> str:
         return f"{self.dim}, base={self.base:g}"
+
+
+def _turned(x: Tensor, cos: np.ndarray, sin: np.ndarray) -> Tensor:
+    y = ops.rotate_halves(x, cos, sin)
+    return y if y.dtype is x.dtype else ops.cast(y, dtype=x.dtype)  # the tables are float32, also for 16 bits
 
 
 @functools.lru_cache(maxsize=8)

@@ -7,11 +7,11 @@ reverse: backpropagation through time. Of an LSTM and a GRU the whole loop is on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.dtypes import FLOAT32, FLOAT64
+from tinygrad_like.dtypes import NARROW
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.ops.recurrent import gru_step, lstm_step
 
@@ -77,6 +77,11 @@ class _Recurrent(Module):
         return state[0] if self.states == 1 else state
 
 
+def _in_float32(tensors: Iterable[Tensor | None]) -> tuple:
+    """Those that are of 16 bits as float32, the others as they are."""
+    return tuple([t.float() if t is not None and t.dtype in NARROW else t for t in tensors])
+
+
 class _Layers(_Recurrent):
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False):
@@ -122,9 +127,16 @@ class _Layers(_Recurrent):
     def _run(self, suffix: str, x: Tensor, state: State, reverse: bool) -> tuple[Tensor, State]:
         """One cell over the whole sequence (length, batch, inputs)."""
         weights = self._weights(suffix)
-        if weights[0].dtype not in (FLOAT32, FLOAT64):  # which are stored only
-            x, weights = x.cast("float32"), [None if w is None else w.cast("float32") for w in weights]
-            state = tuple(s.cast("float32") for s in state)
+        dtypes = {t.dtype for t in (x, *weights, *state) if t is not None}
+        if dtypes.isdisjoint(NARROW):
+            return self._steps(x, weights, state, reverse)
+        y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
+        if len(dtypes) > 1:
+            return y, state
+        dtype = dtypes.pop()  # to which what all steps gave is rounded, rather than each step
+        return y.cast(dtype), tuple(s.cast(dtype) for s in state)
+
+    def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         if self.step is lstm_step:
             bias = bias_ih if bias_hh is None else bias_ih + bias_hh

@@ -33,7 +33,8 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
         if name not in state:
             continue
         try:
-            value = np.asarray(state[name]).copy()  # a copy, since it may share memory with the tensor
+            value = state[name]
+            value = np.asarray(value.data if isinstance(value, Tensor) else value).copy()  # it may show the tensor's
         except (TypeError, ValueError, RuntimeError) as error:
             problems.append(f"unreadable: {name} ({error})")
             continue

@@ -9,7 +9,7 @@ import numpy as np
 
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.autograd import mode
-from tinygrad_like.dtypes import FLOAT32
+from tinygrad_like.dtypes import FLOAT32, wide
 from tinygrad_like.tensor import wrap
 
 
@@ -49,7 +49,7 @@ def _clip(arrays: list[np.ndarray], norm: np.ndarray, most: float, p: float, str
         return False
     with np.errstate(invalid="ignore"):  # inf * 0
         for g in arrays:
-            g *= scale
+            np.multiply(g, scale, out=g, dtype=wide(g.dtype), casting="same_kind")
     return True
 
 
@@ -66,8 +66,8 @@ def _norm(arrays: list[np.ndarray], p: float) -> float:
         return float(np.max([np.max(np.abs(a), initial=0) for a in arrays], initial=0))
     if p != 2:
         return float(sum(np.sum(np.abs(a, dtype=np.float64) ** p) for a in arrays)) ** (1 / p)
-    squares = math.fsum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else float(np.sum(np.square(a)))
-                        for a in arrays)
+    squares = math.fsum(kernels.reduce.sum_squares(a) if a.dtype is FLOAT32 else
+                        float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     if squares == math.inf:  # float32 overflows at 3e38, which the square of 2e19 exceeds
         squares = math.fsum(float(np.sum(np.square(a, dtype=np.float64))) for a in arrays)
     return math.sqrt(squares)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tinygrad_like import Tensor
 from tinygrad_like.autograd import mode
+from tinygrad_like.dtypes import FLOATS, wide
 
 
 class EMA:
@@ -37,7 +38,8 @@ class EMA:
             raise ValueError(f"EMA: decay={decay!r} must lie in [0, 1)")
         self.model, self.decay, self.warmup, self.updates = model, decay, warmup, 0
         self.tensors = _tensors(model)
-        self.averages = {name: tensor.data.copy() for name, tensor in self.tensors.items()}
+        self.dtypes = {name: tensor.dtype for name, tensor in self.tensors.items()}
+        self.averages = {name: np.array(tensor.data, wide(tensor.dtype)) for name, tensor in self.tensors.items()}
 
     def update(self) -> None:
         """Move the averages towards the model's current weights."""
@@ -52,7 +54,7 @@ class EMA:
         d = min(self.decay, (1 + n) / (10 + n)) if self.warmup else self.decay
         for name, tensor in self.tensors.items():
             x, average = tensor._data, self.averages[name]
-            if x.dtype.kind == "f":
+            if x.dtype.kind in FLOATS:
                 step = x - average
                 step *= 1 - d
                 average += step
@@ -79,7 +81,7 @@ class EMA:
 
     def _show(self, arrays: Mapping[str, np.ndarray]) -> None:
         for name, tensor in self.tensors.items():
-            tensor.data = arrays[name]
+            tensor.data = arrays[name].astype(self.dtypes[name], copy=False)
             tensor.touch()
 
     def _check(self, whole: bool = False) -> None:
@@ -91,8 +93,8 @@ class EMA:
                                  "changed")
         for name, tensor in now.items():
             x, average = tensor._data, self.averages[name]
-            if x.shape != average.shape or x.dtype != average.dtype:
-                raise ValueError(f"EMA: {name} was {average.shape} {average.dtype} and is now {x.shape} {x.dtype}; "
+            if x.shape != average.shape or x.dtype != self.dtypes[name]:
+                raise ValueError(f"EMA: {name} was {average.shape} {self.dtypes[name]} and is now {x.shape} {x.dtype}; "
                                  "make the EMA after the model is cast or changed")
 
     def state_dict(self) -> dict[str, Any]:

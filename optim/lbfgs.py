@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import enable_grad
+from tinygrad_like.dtypes import NARROW
 
 from .optimizer import Optimizer
 
@@ -131,6 +132,8 @@ class LBFGS(Optimizer):
     # Parameters as one vector ---------------------------------------------------------------------------------------
 
     def _flat(self) -> np.ndarray:
+        if any(p.dtype in NARROW for p in self.param_groups[0]["params"]):
+            raise TypeError("LBFGS: a step along a line needs more than 16 bits; cast the model with .float()")
         return np.concatenate([p.data.reshape(-1) for p in self.param_groups[0]["params"]])
 
     def _flat_gradient(self) -> np.ndarray:

@@ -11,10 +11,11 @@ from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
-from tinygrad_like.dtypes import FLOAT32
+from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
 from .update import Update
 
+MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
 
 class State(dict):
     """What an optimizer remembers of a parameter: arrays that start as zeros of its shape, and the count `step`."""
@@ -23,7 +24,7 @@ class State(dict):
         self.param = param
 
     def __missing__(self, name: str) -> Any:
-        self[name] = 0 if name == "step" else np.zeros_like(self.param._data)
+        self[name] = 0 if name == "step" else np.zeros_like(self.param._data, wide(self.param.dtype))
         return self[name]
 
 
@@ -119,10 +120,12 @@ class Optimizer:
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
-                        new = x.copy()
+                        new = self._weights(p, state).copy()
                         state.update(copy.deepcopy(state.copy()))
                         self.update(new, g, state, lr, group)
                         formulas.append((x, new))
+                        if x.dtype in NARROW:
+                            state[MASTER] = new
                         continue
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
                 calls.setdefault((i, numbers), []).append(row)
@@ -147,13 +150,26 @@ class Optimizer:
             p.touch()
         self.steps = steps
 
+    def _weights(self, p: Tensor, state: State) -> np.ndarray:
+        """What a formula changes: the parameter's array, or if that has 16 bits, the float32 that it was rounded from.
+
+        An update may be too small for 16 bits: those are kept between steps, unless the parameter was changed.
+        """
+        x, master = p._data, state.get(MASTER)
+        if x.dtype not in NARROW:
+            return x
+        if master is None or master.astype(x.dtype).tobytes() != x.tobytes():
+            master = state[MASTER] = x.astype(FLOAT32, order="C")
+        return master
+
     def _checked(self, p: Tensor, state: State) -> np.ndarray:
-        """A parameter's gradient, in the parameter's dtype and in C order; its state is converted likewise.
+        """A parameter's gradient, in the dtype to compute in and in C order; its state is converted likewise.
 
         Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """
         x, who = p._data, f"{self.name}.step"
-        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+        dtype = wide(x.dtype)
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
@@ -164,15 +180,15 @@ class Optimizer:
         if p.grad.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
                              "be equal")
-        for name in self.state_names:
+        for name in (*self.state_names, MASTER):
             a = state.get(name)
             if a is not None and (not isinstance(a, np.ndarray) or a.shape != x.shape):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
                 raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
-            if a is not None and not (type(a) is np.ndarray and a.dtype is x.dtype and a.flags.carray):
-                state[name] = np.array(a, x.dtype, order="C")
-        return np.asarray(p.grad._data, x.dtype, order="C")
+            if a is not None and not (type(a) is np.ndarray and a.dtype is dtype and a.flags.carray):
+                state[name] = np.array(a, dtype, order="C")
+        return np.asarray(p.grad._data, dtype, order="C")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""
@@ -328,14 +344,14 @@ class Optimizer:
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if name == "step":
             return _count(what, value)
-        if name not in self.state_names:
+        if name not in (*self.state_names, MASTER):
             raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
         array = np.asarray(value)
         if array.shape != p.shape:
             raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")
         if not np.can_cast(array.dtype, p.dtype, "same_kind"):
             raise ValueError(f"{what} is {array.dtype}, but the parameter is {p.dtype}")
-        return array.astype(p.dtype, order="C")
+        return array.astype(wide(p.dtype), order="C")
 
 
 def _count(what: str, value: Any) -> int:

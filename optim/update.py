@@ -60,7 +60,10 @@ class Update:
     def formulas(self) -> None:
         """What kernels do not take."""
         for p, state, group in self.by_formula:
-            self.optimizer.update(p._data, self.optimizer._checked(p, state), state, self.optimizer._lr(group), group)
+            g, x = self.optimizer._checked(p, state), self.optimizer._weights(p, state)
+            self.optimizer.update(x, g, state, self.optimizer._lr(group), group)
+            if x is not p._data:
+                p._data[...] = x
 
     def end(self) -> None:
         """After the kernels."""

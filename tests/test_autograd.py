@@ -291,7 +291,7 @@ def leaf(*values, **options):
 
 
 def assert_close(tensor, expected, rtol=1e-6):
-    np.testing.assert_allclose(tensor.numpy(), expected, rtol=rtol)
+    np.testing.assert_allclose(tensor.detach().numpy(), expected, rtol=rtol)
 
 
 def test_backward_fills_leaves_and_accumulates():
@@ -326,7 +326,7 @@ def test_double_use_in_one_op():
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     (x @ x).sum().backward()
     ones = np.ones((2, 2))
-    assert_close(x.grad, ones @ x.numpy().T + x.numpy().T @ ones)
+    assert_close(x.grad, ones @ x.detach().numpy().T + x.detach().numpy().T @ ones)
 
 
 def test_backward_of_a_leaf():
@@ -466,7 +466,7 @@ def test_gradient_of_what_layers_in_a_row_gave():
     h = net(x)
     assert h.node.op is ops.linear_relu
     dh, = head(h).gradient(h)
-    assert_close(dh, head.weight.numpy()[0])
+    assert_close(dh, head.weight.detach().numpy()[0])
     h.backward(dh)
     expected, = head(net(x)).gradient(x)
     assert_close(x.grad, expected.numpy())
@@ -518,7 +518,7 @@ def test_three_orders_through_a_fused_op():
     first, = ops.softplus(x, beta=2.0).sum().gradient(x, create_graph=True)
     second, = first.sum().gradient(x, create_graph=True)
     third, = second.sum().gradient(x, create_graph=True)
-    s = 1 / (1 + np.exp(-2 * x.numpy()))
+    s = 1 / (1 + np.exp(-2 * x.detach().numpy()))
     assert_close(first, s, rtol=1e-12)
     assert_close(second, 2 * s * (1 - s), rtol=1e-12)
     assert_close(third, 4 * s * (1 - s) * (1 - 2 * s), rtol=1e-12)
@@ -1205,7 +1205,7 @@ def test_setting_data_is_a_change_in_place():
             with pytest.raises(RuntimeError, match="was changed in place"):
                 y.backward()
         (w * x).sum().backward()  # a graph from now on is right
-        assert_close(x.grad, w.numpy())
+        assert_close(x.grad, w.detach().numpy())
 
 
 def test_a_tensor_set_as_data_shares_its_version():
@@ -1291,7 +1291,7 @@ def test_a_change_seen_through_a_view_that_was_saved():
     w = leaf([[1.0, 2.0]])
     for view in (w.reshape(2, 1), w.T, w[0], w.expand(3, 2), w.flip(1), w.unsqueeze(0), ops.identity(w)):
         y = (view * view).sum()
-        w.assign(w.numpy() + 1)
+        w.assign(w.detach().numpy() + 1)
         with pytest.raises(RuntimeError, match="an input of mul"):
             y.backward()
 

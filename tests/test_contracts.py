@@ -231,7 +231,7 @@ def test_float32_agrees_with_float64(name):
     _, y, _, gradients = run(name, "float32", [x.astype(np.float32) for x in OPS[name][1]])
     _, y64, _, gradients64 = run(name, "float64", [x.astype(np.float32).astype(np.float64) for x in OPS[name][1]])
     for a, b in zip([y, *gradients], [y64, *gradients64], strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_any_memory_layout_gives_the_same(name):
@@ -245,7 +245,7 @@ def test_any_memory_layout_gives_the_same(name):
     _, y, _, gradients = run(name)
     _, y2, _, gradients2 = run(name, arrays=[odd(x) for x in OPS[name][1]])
     for a, b in zip([y, *gradients], [y2, *gradients2], strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, atol=1e-6)
         assert b.shape == a.shape
 
 
@@ -354,7 +354,7 @@ def test_mixed_dtypes_get_gradients_of_their_own():
     for y in (x * [[1, 2]], x / Tensor([1, 2]), x ** Tensor([1, 2]), x @ Tensor([[1], [2]]), x.maximum(Tensor([1, 2]))):
         for how in ({}, {"create_graph": True}):
             g, = y.sum().gradient(x, retain_graph=True, **how)
-            assert y.dtype == g.dtype == "float32" and np.isfinite(g.numpy()).all()
+            assert y.dtype == g.dtype == "float32" and np.isfinite(g.detach().numpy()).all()
 
 
 def test_weak_scalars_lose_no_digits():
@@ -424,13 +424,13 @@ def test_empty(f, inputs, shape, create_graph):
     assert y.shape == shape and y.dtype == "float32"
     gradients = y.gradient(*xs, gradient=np.ones(shape), create_graph=create_graph, materialize_grads=True)
     assert [g.shape for g in gradients] == [x.shape for x in xs]
-    assert all(np.isfinite(g.numpy()).all() for g in gradients)
+    assert all(np.isfinite(g.detach().numpy()).all() for g in gradients)
 
 
 def test_the_sum_of_nothing_is_0_and_the_product_1():
     assert empty(0).sum().item() == 0 and empty(0).prod().item() == 1
-    assert (empty(2, 0) @ empty(0, 3)).numpy().tolist() == [[0, 0, 0]] * 2
-    assert ops.linear(empty(1, 0), empty(2, 0), Tensor([1.0, 2.0])).numpy().tolist() == [[1, 2]]
+    assert (empty(2, 0) @ empty(0, 3)).detach().numpy().tolist() == [[0, 0, 0]] * 2
+    assert ops.linear(empty(1, 0), empty(2, 0), Tensor([1.0, 2.0])).detach().numpy().tolist() == [[1, 2]]
 
 
 def test_a_mean_over_no_label_is_nan_with_gradient_0():
@@ -440,7 +440,7 @@ def test_a_mean_over_no_label_is_nan_with_gradient_0():
             x = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")
             y = loss(x, [-100, -100])
             assert np.isnan(y.item())
-            assert y.gradient(x, **how)[0].numpy().tolist() == [[0, 0, 0]] * 2
+            assert y.gradient(x, **how)[0].detach().numpy().tolist() == [[0, 0, 0]] * 2
 
 
 def test_masked_classes_do_not_disturb_the_others():
@@ -452,7 +452,7 @@ def test_masked_classes_do_not_disturb_the_others():
             assert y.item() == pytest.approx(np.log(1 + np.e))
             g, = y.gradient(x, **how)
             p = 1 / (1 + np.e)
-            np.testing.assert_allclose(g.numpy(), [[p - 1, 0, 1 - p], [0, 0, 0]], atol=1e-6)
+            np.testing.assert_allclose(g.detach().numpy(), [[p - 1, 0, 1 - p], [0, 0, 0]], atol=1e-6)
 
 
 @pytest.mark.parametrize(("f", "value", "slope"), [

@@ -33,11 +33,11 @@ def test_tensors(make, again):
         (x * x).sum().backward()
     y = again(x)
     assert type(y) is type(x) and y.dtype is x.dtype and y.requires_grad is x.requires_grad
-    assert np.array_equal(y.numpy(), x.numpy()) and y.shape == x.shape
+    assert np.array_equal(y.detach().numpy(), x.detach().numpy()) and y.shape == x.shape
     if x.requires_grad:
         assert np.array_equal(y.grad.numpy(), x.grad.numpy())
         (y * 3).sum().backward()  # it is a leaf of graphs of its own
-        assert np.array_equal(y.grad.numpy(), 2 * x.numpy() + 3) and x.grad.numpy().max() == 2 * x.numpy().max()
+        assert np.array_equal(y.grad.numpy(), 2 * x.data + 3) and x.grad.numpy().max() == 2 * x.data.max()
 
 
 @again
@@ -108,5 +108,5 @@ def test_a_model_and_its_optimizer_stay_together(again):
             o.zero_grad()
             m(x).square().mean().backward()
             o.step()
-        runs.append(np.concatenate([p.numpy().ravel() for p in m.parameters()]))
+        runs.append(np.concatenate([p.detach().numpy().ravel() for p in m.parameters()]))
     assert np.array_equal(*runs)

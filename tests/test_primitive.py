@@ -35,7 +35,7 @@ def test_an_op_is_its_forward_and_its_rules():
     assert repr(op) == "<op scaled(a, b, factor)>"
     a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     y = op(a, b, factor=10.0)
-    assert y.numpy().tolist() == [30, 80] and y.requires_grad and y.node.op is op
+    assert y.detach().numpy().tolist() == [30, 80] and y.requires_grad and y.node.op is op
     da, db = y.gradient(a, b, gradient=[1.0, -1.0])
     assert da.numpy().tolist() == [30, -40] and db.numpy().tolist() == [10, -20]
 
@@ -51,15 +51,15 @@ def test_called_on_arrays_it_is_its_forward():
 
 def test_options_by_position_inputs_by_name():
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
-    assert ops.sum(x, 1).numpy().tolist() == ops.sum(x, axis=1).numpy().tolist() == [3, 7]
+    assert ops.sum(x, 1).detach().numpy().tolist() == ops.sum(x, axis=1).detach().numpy().tolist() == [3, 7]
     assert ops.sum(x, 1, True).shape == (2, 1)
     assert ops.sum(x=x).item() == 10
     w, b = leaf([[1.0, 1.0]]), leaf([10.0])
     for y in (ops.linear(x, w, b), ops.linear(x, weight=w, bias=b), ops.linear(bias=b, x=x, weight=w)):
-        assert y.numpy().tolist() == [[13], [17]]
+        assert y.detach().numpy().tolist() == [[13], [17]]
         assert len(y.gradient(x, w, b)) == 3 if y.size == 1 else True
-    assert ops.linear(x, w).numpy().tolist() == [[3], [7]]  # an optional input may be left out
-    assert ops.linear(x, w, None).numpy().tolist() == [[3], [7]]
+    assert ops.linear(x, w).detach().numpy().tolist() == [[3], [7]]  # an optional input may be left out
+    assert ops.linear(x, w, None).detach().numpy().tolist() == [[3], [7]]
 
 
 def test_an_option_left_out_reaches_the_rule_with_its_default():
@@ -127,7 +127,7 @@ def test_an_op_without_rules_is_not_differentiable():
 def test_an_option_is_a_number():
     x, a = leaf([1.0, -2.0]), leaf(0.5)
     for call in (lambda a: ops.leaky_relu(x, negative_slope=a), lambda a: ops.leaky_relu(x, a),
-                 lambda a: ops.leaky_relu(x.detach(), a), lambda a: ops.leaky_relu(x.numpy(), a),
+                 lambda a: ops.leaky_relu(x.detach(), a), lambda a: ops.leaky_relu(x.detach().numpy(), a),
                  lambda a: ops.elu(x, alpha=a), lambda a: ops.softplus(x, beta=a),
                  lambda a: x.pad((1, 1), value=a), lambda a: ops.dropout(x, a),
                  lambda a: ops.scaled_dot_product_attention(*[x.unsqueeze(0)] * 3, scale=a),
@@ -245,7 +245,7 @@ def test_broadcasting_is_undone_for_every_rule():
     assert y.shape == (2, 4, 3)
     da, db, dc = y.gradient(a, b, c, gradient=np.ones(y.shape), create_graph=True)
     assert (da.shape, db.shape, dc.shape) == (a.shape, b.shape, c.shape)
-    assert da.numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
+    assert da.detach().numpy().tolist() == np.full(a.shape, 8.0).tolist() and dc.item() == 24
 
 
 # How cotangents add up ------------------------------------------------------------------------------------------------
@@ -552,13 +552,13 @@ def value_and_gradients(f, inputs, options, dtype, cotangent_seed=3, **how):
 def test_a_fused_op_is_its_reference(op, k):
     inputs, options = EXAMPLES[op.name][k]
     expected, expected_gradients = value_and_gradients(op.reference, inputs, options, "float64")
-    assert all(isinstance(g, Tensor) and np.isfinite(g.numpy()).all() for g in [expected, *expected_gradients])
+    assert all(isinstance(g, Tensor) and np.isfinite(g.detach().numpy()).all() for g in [expected, *expected_gradients])
     for how in ({}, {"create_graph": True}):
         y, gradients = value_and_gradients(op, inputs, options, "float64", **how)
         assert y.node.op is op and y.shape == expected.shape
         for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
             assert actual.shape == wanted.shape and actual.dtype == "float64"
-            np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize(("op", "k"), CASES, ids=[f"{op.name}-{k}" for op, k in CASES])
@@ -569,8 +569,8 @@ def test_in_float32_it_is_its_reference_in_float64(op, k):
     y, gradients = value_and_gradients(op, rounded, options, "float32")
     for actual, wanted in zip([y, *gradients], [expected, *expected_gradients], strict=True):
         assert actual.dtype == "float32"
-        scale = np.abs(wanted.numpy()).max(initial=0)
-        np.testing.assert_allclose(actual.numpy(), wanted.numpy(), rtol=2e-5, atol=2e-6 * scale)
+        scale = np.abs(wanted.detach().numpy()).max(initial=0)
+        np.testing.assert_allclose(actual.detach().numpy(), wanted.detach().numpy(), rtol=2e-5, atol=2e-6 * scale)
 
 
 @pytest.mark.parametrize("op", FUSED, ids=lambda op: op.name)
@@ -587,7 +587,7 @@ def test_the_same_tensor_given_twice_gets_both_cotangents():
         y = ops.linear(x, x)
         g = np.ones((3, 3))
         dx, = y.gradient(x, gradient=g, **how)
-        np.testing.assert_allclose(dx.numpy(), g @ x.numpy() + g.T @ x.numpy())
+        np.testing.assert_allclose(dx.detach().numpy(), g @ x.detach().numpy() + g.T @ x.detach().numpy())
 
 
 def test_a_joint_rule_may_leave_a_case_to_the_reference():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import Node, Switch, mode
+from .dtypes import FLOATS
 from .tensor import Tensor
 
 
@@ -57,7 +58,7 @@ def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
         line = user_line()
         if node is not None:
             node.details().line = line
-    if array.dtype.kind != "f" or np.isfinite(array).all():
+    if array.dtype.kind not in FLOATS or np.isfinite(array).all():
         return
     if np.isnan(array).any():
         kind, verb = "NaN", "was given" if any(_has(np.isnan, x) for x in given) else "made"
@@ -70,4 +71,4 @@ def check_finite(value: Any, what: str, node: Node | None, given: list) -> None:
 
 def _has(test: Callable, x: Any) -> bool:
     x = x.data if isinstance(x, Tensor) else x
-    return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind == "f" and test(x).any()
+    return isinstance(x, float | np.floating | np.ndarray) and np.asarray(x).dtype.kind in FLOATS and test(x).any()

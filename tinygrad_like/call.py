@@ -14,14 +14,14 @@ import numpy as np
 from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
-from .dtypes import FLOAT16, FLOAT32, as_array, result_dtype
+from .dtypes import FLOAT16, FLOAT32, FLOATS, NARROW, as_array, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
 _PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
 _SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
-_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute put reshape roll stack surround "
-                   "take tril triu".split())  # what leaves numbers as they are
+_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround take "
+                   "tril triu".split())  # what leaves numbers as they are
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 _new = Tensor.__new__
 
@@ -93,6 +93,8 @@ class Op:
             parents.append(None)
         if tensors and plain:
             inputs, arrays = self._operands(inputs)
+        if NARROW and tensors and (y := self._in_float32(inputs, arrays, options)) is not NotImplemented:
+            return y
         try:
             out = (mode.tape.forward(self, inputs, arrays, options) if tensors and mode.tape is not None else
                    self.forward(*arrays, **options) if options else self.forward(*arrays))
@@ -113,7 +115,7 @@ class Op:
                 return out
         y = _new(Tensor)  # wrap(out), without the call
         y._data = out
-        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind == "f"):
+        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind in FLOATS):
             y.node = node = Node()
             y.requires_grad = True
             node.op, node.parents, node.extra = self, parents, None
@@ -130,23 +132,33 @@ class Op:
         return y
 
     def _promoted(self, inputs, arrays, options, out, differentiable):
-        """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it.
-
-        Nothing is computed in float16: in its place a Tensor is given, of the same call in float32.
-        """
+        """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it."""
         dtype = out.dtype
-        if dtype.kind == "f" and self.name not in _MOVES:
-            narrow = [getattr(x, "dtype", None) is FLOAT16 for x in arrays]
-            if dtype is FLOAT16 or True in narrow:
-                narrow = narrow if True in narrow else [isinstance(x, Tensor) for x in inputs]  # as exp of uint8
-                wide = [ops.cast(x, dtype=FLOAT32) if half else x for x, half in zip(inputs, narrow, strict=True)]
-                return self(*wide, **options), FLOAT32, inputs
+        if dtype is FLOAT16 and self.name not in _MOVES:  # NumPy's exp of uint8: in its place that of float32
+            wide = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) else x for x in inputs]
+            return self(*wide, **options), FLOAT32, inputs
         ours = result_dtype(self.name, dtype, arrays, options)
         if dtype is not ours:
             out = _astype(out, ours)
             if differentiable:
                 inputs = _without_integers(inputs, ours)
         return out, ours, inputs
+
+    def _in_float32(self, inputs, arrays, options):
+        """The same call in float32, rounded to what all its floating-point inputs have; NotImplemented if not needed.
+
+        Nothing is computed in 16 bits. What only moves numbers leaves them as they are, unless dtypes are mixed.
+        """
+        narrow = [getattr(x, "dtype", None) in NARROW for x in arrays]
+        if True not in narrow:
+            return NotImplemented
+        dtypes = {x.dtype for x in inputs if isinstance(x, Tensor)}
+        if self.name in _MOVES and len(dtypes) == 1:
+            return NotImplemented
+        dtypes = {dtype for dtype in dtypes if dtype.kind in FLOATS}
+        wide = [ops.cast(x, dtype=FLOAT32) if n else x for x, n in zip(inputs, narrow, strict=True)]
+        y = self(*wide, **options)
+        return ops.cast(y, dtype=dtypes.pop()) if len(dtypes) == 1 and y.dtype is FLOAT32 else y
 
     def _plain(self, options: dict) -> dict:
         """The options, with a number in place of a Tensor that holds a single one."""
@@ -194,6 +206,8 @@ class Op:
         mode.waiting = None
         if type(g) is Placed:
             g = np.array(g)
+        if NARROW and node.dtype in NARROW:  # rules compute, too
+            g = ops.cast(g, dtype=FLOAT32)
         cotangents = self.cotangents(node, g, parents)
         for i, parent in enumerate(parents):
             if parent is None:
@@ -288,10 +302,12 @@ class Op:
     def _fit(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
         where = self._rule(i)
+        if type(c) is Placed:
+            c = np.array(c)
         if c.shape != parent.shape:
             c = ops.sum_to(c, parent.shape, where=where)
         if c.dtype is not parent.dtype:
-            if c.dtype is not g.dtype or c.dtype.kind != "f":
+            if c.dtype is not g.dtype or c.dtype.kind not in FLOATS:
                 raise TypeError(f"{where} gave {c.dtype}, but the input is {parent.dtype} and the output {g.dtype}")
             c = ops.cast(c, dtype=parent.dtype)
         return c
@@ -306,7 +322,8 @@ def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _without_integers(inputs, dtype: np.dtype) -> list:
     """The inputs to save: a rule that multiplied with an integer Tensor would meet NumPy's promotion again."""
-    return [wrap(_astype(x._data, dtype)) if isinstance(x, Tensor) and x.dtype.kind != "f" else x for x in inputs]
+    return [wrap(_astype(x._data, dtype)) if isinstance(x, Tensor) and x.dtype.kind not in FLOATS else x
+            for x in inputs]
 
 
 def replayed(y: Tensor, g, since: int, keys) -> list:

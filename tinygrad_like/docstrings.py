@@ -37,7 +37,7 @@ def attach() -> None:
         shown = f"\n\n>>> {example}\n{result}".removesuffix("\nNone")
         place, _, function = name.rpartition(".")
         if place:
-            _add(getattr(ops, function, None) or getattr(ops.linalg, function), sentence, shown)
+            _add(getattr(ops.linalg if place == "linalg" else ops, function), sentence, shown)
             continue
         member = inspect.getattr_static(Tensor, name)
         member = getattr(member, "__func__", member)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-FLOAT16 = np.dtype("float16")  # to store numbers in, and to move them: ops compute in float32
+FLOAT16 = np.dtype("float16")
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
 # By value: a dtype from a pickle or a swapped byte order equals one of these without being it.
@@ -14,20 +14,48 @@ SUPPORTED = {
     np.dtype(n): np.dtype(n)
     for n in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 }
+FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is ml_dtypes' and not NumPy's
+# Of 16 bits, to store numbers in and to move them: ops compute in float32 and round the result (`call.py`). Only those
+# are here that some array has had, so that a program without them is asked nothing.
+NARROW: set[np.dtype] = set()
+
+
+def bfloat16() -> np.dtype:
+    """The dtype: the upper half of a float32. Raises ImportError without the package that has it."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError("bfloat16 is a dtype of ml_dtypes, not of NumPy: pip install 'tinygrad-like[bfloat16]', or "
+                          "use float16") from None
+    dtype = np.dtype(ml_dtypes.bfloat16)
+    return SUPPORTED.setdefault(dtype, dtype)
+
+
+def wide(dtype: np.dtype) -> np.dtype:
+    """The dtype to compute in."""
+    return FLOAT32 if dtype in NARROW else dtype
+
+
+def supported(dtype: np.dtype) -> np.dtype | None:
+    """The dtype of a Tensor that equals this one, if there is one."""
+    if dtype.kind == "V" and dtype.name == "bfloat16":
+        dtype = bfloat16()
+    found = SUPPORTED.get(dtype)
+    if found is not None and found.itemsize == 2 and found.kind in FLOATS:
+        NARROW.add(found)
+    return found
 
 
 def as_dtype(dtype: Any, who: str) -> np.dtype:
     """The NumPy dtype named by `dtype`. Raises TypeError, in the name of `who`, if a Tensor cannot have it."""
     try:
-        if isinstance(dtype, str) and dtype == "bfloat16":  # as soon as ml_dtypes is imported, np.dtype knows it
-            raise TypeError
-        dtype = np.dtype(dtype)
+        dtype = bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
     except TypeError:
-        hint = "; NumPy has no bfloat16" if dtype == "bfloat16" else ""
-        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}{hint}") from None
-    if dtype not in SUPPORTED:
+        raise TypeError(f"{who}: {dtype!r} is no dtype; use one of {_names()}") from None
+    found = supported(dtype)
+    if found is None:
         raise TypeError(f"{who}: dtype {dtype} is not supported; cast to one of {_names()}")
-    return SUPPORTED[dtype]
+    return found
 
 
 def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
@@ -35,7 +63,7 @@ def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
 
     NumPy would make float64 of int / int or int * float32, and uint64 of sum(uint8).
     """
-    if dtype is FLOAT16:  # of an op that moves numbers
+    if dtype in NARROW:  # of an op that moves numbers
         return dtype
     if dtype.kind == "f":
         float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
@@ -61,11 +89,12 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
         wanted = FLOAT32
     else:
         wanted = array.dtype.newbyteorder("=")
-    if array.dtype.kind not in "fiub" or wanted not in SUPPORTED:
+    found = supported(wanted)
+    if array.dtype.kind not in "fiub" and supported(array.dtype) is None or found is None:
         raise TypeError(f"{who}: cannot hold {type(data).__name__} data of dtype {array.dtype}; "
                         f"cast to one of {_names()}")
     # asarray may share memory with anything but these.
-    return array.astype(SUPPORTED[wanted], copy=not isinstance(data, list | tuple | int | float))
+    return array.astype(found, copy=not isinstance(data, list | tuple | int | float))
 
 
 def checked(array: Any, who: str) -> np.ndarray:
@@ -94,4 +123,4 @@ def _refuse_mask(data: Any, who: str) -> None:
 
 
 def _names() -> str:
-    return ", ".join(sorted(str(d) for d in SUPPORTED))
+    return ", ".join(sorted({"bfloat16", *map(str, SUPPORTED)}))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import FLOAT64
+from .dtypes import FLOAT64, FLOATS
 from .tensor import Tensor
 
 
@@ -128,7 +128,7 @@ def _vjp(who: str, f: Callable, inputs: Sequence, wanted: Sequence[int], v: Sequ
 def _floating(who: str, inputs: Sequence) -> list[int]:
     """The indices of the inputs to be differentiated, which must be float64."""
     arrays = [(i, x.dtype) for i, x in enumerate(inputs) if isinstance(x, Tensor | np.ndarray | np.generic)]
-    floating = [(i, dtype) for i, dtype in arrays if dtype.kind == "f"]
+    floating = [(i, dtype) for i, dtype in arrays if dtype.kind in FLOATS]
     for i, dtype in floating:
         if dtype != FLOAT64:
             raise TypeError(f"{who}: input {i} is {dtype}, whose rounding error hides a wrong gradient; pass float64")
@@ -155,6 +155,6 @@ def _outputs(who: str, f: Callable, inputs: Sequence) -> list[Tensor]:
     for k, y in enumerate(outputs):
         if not isinstance(y, Tensor):
             raise TypeError(f"{who}: output {k} of f is a {type(y).__name__}; return a Tensor or a tuple of Tensors")
-        if y.dtype.kind == "f" and y.dtype != FLOAT64:
+        if y.dtype.kind in FLOATS and y.dtype != FLOAT64:
             raise TypeError(f"{who}: output {k} of f is {y.dtype}; f must compute in float64")
-    return [y for y in outputs if y.dtype.kind == "f"]
+    return [y for y in outputs if y.dtype.kind in FLOATS]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeVar
 
-from .dtypes import FLOAT16, FLOAT32, as_dtype
+from .dtypes import as_dtype
 
 C = TypeVar("C", bound=type)
 
@@ -65,13 +65,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
 
 
 def again(op: Any, inputs: tuple, options: dict) -> Any:
-    """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason.
-
-    What is stored in float16, as weights may be, meets float32 as float32.
-    """
-    dtypes = {x.dtype for x in inputs if hasattr(x, "_data") and x.dtype.kind == "f"}
-    if dtypes == {FLOAT16, FLOAT32}:
-        return op(*[x.cast(FLOAT32) if hasattr(x, "_data") and x.dtype is FLOAT16 else x for x in inputs], **options)
+    """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason."""
     known = {**dict.fromkeys(op.inputs), **op.options}
     others = _others(known, options)
     if not others:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ops
-from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype
+from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
 from .habits import taught
 
@@ -252,6 +252,7 @@ class Methods:
     def double(self): return self if self._data.dtype is FLOAT64 else ops.cast(self, dtype=FLOAT64)
     def int(self): return ops.cast(self, dtype=np.dtype("int32"))
     def half(self): return ops.cast(self, dtype=FLOAT16)
+    def bfloat16(self): return ops.cast(self, dtype=bfloat16())
     def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)

@@ -12,6 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import no_grad
+from .dtypes import as_dtype, bfloat16
 from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
@@ -98,6 +99,7 @@ class Names:
         if self.ndim > 2:
             raise ValueError(f"t: takes a matrix, got shape {self.shape}; use x.transpose(-2, -1) or x.mT")
         return self if self.ndim < 2 else ops.transpose(self)
+    mH = Methods.mT
     def view_as(self, other): return ops.reshape(self, shape=other.shape)
     reshape_as = view_as
     def expand_as(self, other): return ops.expand(self, shape=other.shape)
@@ -145,7 +147,6 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 _MISSING = {
     "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
-    "bfloat16": "NumPy has no bfloat16; use half() to store numbers",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
     "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
     "grad_fn": "the op that made it is x.node.op", "astype": "write x.cast(dtype)", "copy": "write x.clone()",
@@ -269,6 +270,16 @@ def _reached(y: Tensor) -> set:
     return seen
 
 
+def finfo(dtype: Any) -> Any:
+    """The limits of a floating-point dtype, as NumPy's `finfo`."""
+    dtype = as_dtype(dtype, "finfo")
+    if dtype.kind == "V":
+        import ml_dtypes
+
+        return ml_dtypes.finfo(dtype)
+    return np.finfo(dtype)
+
+
 _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
                           manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
 _NAMES: dict[str, Any] = {
@@ -276,7 +287,7 @@ _NAMES: dict[str, Any] = {
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
     "half": np.dtype("float16"), "float16": np.dtype("float16"),
     "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": tuple, "inf": float("inf"),
-    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": np.finfo, "iinfo": np.iinfo,
+    "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
@@ -288,7 +299,7 @@ _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
     "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
-    "jit": "use capture", "compile": "use capture", "bfloat16": "use float32", "FloatTensor": "use tensor(data)",
+    "jit": "use capture", "compile": "use capture", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
     "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
     "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",
@@ -297,7 +308,7 @@ _NO_FUNCTIONS = {
 
 def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
-    found = _NAMES.get(name)
+    found = _NAMES.get(name) if name != "bfloat16" else bfloat16()
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and (name in vars(Methods) or name in vars(Names) or

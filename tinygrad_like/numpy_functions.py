@@ -13,6 +13,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import ops
 from .autograd import mode
+from .dtypes import FLOATS
 
 
 def norm(x: Any, p: Any = 2.0, axis: Any = None, keepdim: bool = False) -> Any:
@@ -86,7 +87,7 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
         nonlocal cut
         if isinstance(x, tensor.Tensor):
             cut = cut or x.requires_grad and mode.recording
-            return x.numpy()
+            return x.detach().numpy()
         if isinstance(x, list | tuple):
             return type(x)(map(plain, x)) if type(x) in (list, tuple) else x
         return x
@@ -97,7 +98,7 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
     if cut and options.get("out") is not None:
         raise lost
     y = f(*inputs, **options)
-    if cut and any(getattr(part, "dtype", np.dtype(bool)).kind == "f" for part in (y if type(y) is tuple else (y,))):
+    if cut and any(getattr(part, "dtype", np.dtype(bool)).kind in FLOATS for part in (y if type(y) is tuple else (y,))):
         raise lost
     return y
 

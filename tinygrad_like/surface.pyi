@@ -96,6 +96,7 @@ class Surface(ForNumPy):
     def avg_pool2d(self, kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., count_include_pad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The mean of every window: (batch, channels, height, width) -> (batch, channels, rows, columns). Example: `Tensor.arange(4.0).reshape(1, 1, 2, 2).avg_pool2d()`"""
     def batchnorm(self, weight: Any, bias: Any, mean: Any, invstd: Any, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""(x - mean) invstd weight + bias, for statistics that are known, each as long as `axis`. Example: `Tensor([[1.0], [3.0]]).batchnorm(None, None, Tensor([2.0]), Tensor([1.0]))`"""
     def bernoulli_(self, *inputs: Any, **options: Any) -> Self: r"""Write 1 with probability p, else 0. Example: `Tensor([1.0, 2.0]).bernoulli_(1.0)`"""
+    def bfloat16(self) -> Tensor: r"""This Tensor as bfloat16 (extra `bfloat16`): for storage, since ops compute in float32 and round. Example: `Tensor([0.1, 2]).bfloat16()`"""
     def binary_crossentropy(self, target: Any, weight: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch. Example: `Tensor([0.5, 0.25]).binary_crossentropy(Tensor([1.0, 1.0]))`"""
     def binary_crossentropy_logits(self, target: Any, weight: Any = ..., pos_weight: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-(w t log p + (1 - t) log(1 - p)) of logits x, with p = sigma(x), targets t in [0, 1] and w = pos_weight. Example: `Tensor([0.0]).binary_crossentropy_logits(Tensor([1.0]))`"""
     def bitcast(self, dtype: Any, **by_other_names: Any) -> Tensor: r"""The bits of x as numbers of another dtype; if its size differs, so does the last axis. Example: `Tensor([1.0]).bitcast("int32")`"""
@@ -252,6 +253,8 @@ class Surface(ForNumPy):
     def long(self) -> Tensor: r"""This Tensor as int64. Example: `Tensor([1.7]).long()`"""
     def lshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""a 2^b, for integers. Example: `Tensor([1, 2]).lshift(3)`"""
     def lt(self, other: Value, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""
+    @property
+    def mH(self) -> Callable[..., Tensor]: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT`"""
     @property
     def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT`"""
     @staticmethod

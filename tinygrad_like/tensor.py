@@ -17,7 +17,7 @@ import numpy as np
 
 from . import ops
 from .autograd import Node, mode, setting, tick, walk
-from .dtypes import BOOL, FLOAT32, INT64, as_array, checked
+from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
 from .errors import named
 from .memory import fills
 from .surface import Surface
@@ -64,7 +64,7 @@ class Tensor(Surface):
             array = value._data if isinstance(value, Tensor) else value
             # NumPy's functions give numbers where arrays were 0-d.
             array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
-            if self.requires_grad and array.dtype.kind != "f":
+            if self.requires_grad and array.dtype.kind not in FLOATS:
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
             if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
                 self.touch()
@@ -89,7 +89,7 @@ class Tensor(Surface):
         return self.node is None
 
     def is_floating_point(self) -> bool:
-        return self._data.dtype.kind == "f"
+        return self._data.dtype.kind in FLOATS
 
     def numpy(self) -> np.ndarray:
         """The values as a read-only array, without a copy. What NumPy computes with them is off the graph."""
@@ -110,7 +110,8 @@ class Tensor(Surface):
         return self._data.tolist()
 
     def __repr__(self) -> str:
-        values = np.array2string(self._data, separator=", ", prefix="Tensor(", threshold=100)
+        data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
+        values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
         notes = ""
         if self._data.size == 0:
             notes += f", shape={self.shape}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import ops
 from .autograd import enable_grad
-from .dtypes import as_array
+from .dtypes import FLOATS, as_array
 from .tensor import Tensor, wrap
 
 
@@ -130,7 +130,7 @@ def _mapped(f: Callable, x: Any) -> Any:
 def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
     """An alias of x to differentiate by, and whether x itself is being differentiated further out."""
     x = x if isinstance(x, Tensor) else wrap(as_array(x, None, who))
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")
     if not x.requires_grad:
         return x.detach().requires_grad_(), False

@@ -114,7 +114,7 @@ class Graph:
             name = self.fresh(self.weights.get(id(x), "constant"))
             self.names[id(x)] = name
             self.held.append(x)
-            return self._initializer(name, x.numpy())
+            return self._initializer(name, x.detach().numpy())
         return self.constant(x, None if isinstance(x, np.ndarray) else self.like)
 
     def constant(self, x: Any, dtype: Any = None) -> str:

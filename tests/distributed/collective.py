@@ -107,6 +107,20 @@ def test_what_ranks_tell_each_other():
         raise AssertionError("rank 0's error is everyone's")
 
 
+def test_models_of_16_bits():
+    for dtype in "float16", "bfloat16":
+        model, x = nn.Linear(3, 2).to(dtype), Tensor([1.5], dtype=dtype)
+        model.weight.assign(np.full((2, 3), float(rank)))
+        distributed.broadcast(model)
+        assert model.weight.tolist() == [[0] * 3] * 2
+        model(Tensor.full((1, 3), rank + 1.0, dtype=dtype)).sum().backward()
+        distributed.average_gradients(model, 1)
+        assert model.weight.grad.dtype == dtype
+        assert model.weight.grad.tolist() == (Tensor.full((2, 3), (size + 1) / 2, dtype=dtype)).tolist()
+        assert (distributed.all_gather(x) == 1.5).all() and distributed.all_reduce(x).dtype == dtype
+        assert distributed.all_reduce(x) == ops.all_sum(x).numpy() == 1.5 * size
+
+
 def test_gradients_are_means_over_all_labels():
     """With counts that differ, a parameter that one rank lacks and one that nobody uses; and without a count, sums."""
     model = nn.ModuleDict({name: nn.Linear(2, 1, bias=False) for name in ("all", "first", "none")})

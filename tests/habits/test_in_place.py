@@ -169,7 +169,7 @@ def test_gradient_descent_by_hand():
         for p in model.parameters():
             p -= 0.1 * p.grad
     for p, b in zip(model.parameters(), before, strict=True):
-        np.testing.assert_allclose(p.numpy(), b.numpy() - 0.1 * p.grad.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(p.detach().numpy(), b.detach().numpy() - 0.1 * p.grad.numpy(), rtol=1e-6)
     model.weight.grad.zero_()
     assert not model.weight.grad.any()
 

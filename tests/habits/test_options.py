@@ -128,7 +128,6 @@ def test_an_own_name_costs_no_second_call():
     (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
     (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
-    (lambda x: x.bfloat16(), "'bfloat16'; NumPy has no bfloat16"),
     (lambda x: x.max(axis=1).indices, r"max and min give values only; write x.argmax\(axis\)"),
     (lambda x: x.cuda(), "there is only the CPU; leave it out"),
     (lambda x: tg.save(x, "file"), "tinygrad_like.training.save_weights"),

@@ -104,7 +104,7 @@ def test_equal_to_pytorch(build):
     a = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32) * 3
     x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
     y, u = build(nn)(x), build(torch.nn)(t)
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
     (y * y * y).sum().backward()
     (u * u * u).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)

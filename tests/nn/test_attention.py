@@ -15,7 +15,7 @@ def some(*shape):
 def plain(layer, query, key, value, hidden=None):
     """The equations of 004 in NumPy, batch first; hidden (batch, heads, L, S) is True where a key is not seen."""
     e, h = layer.embed_dim, layer.num_heads
-    w, b = layer.in_proj_weight.numpy(), layer.in_proj_bias.numpy()
+    w, b = layer.in_proj_weight.detach().numpy(), layer.in_proj_bias.detach().numpy()
     q, k, v = (x @ w[i * e : (i + 1) * e].T + b[i * e : (i + 1) * e] for i, x in enumerate((query, key, value)))
     heads, weights = [], []
     for i in range(h):
@@ -26,7 +26,7 @@ def plain(layer, query, key, value, hidden=None):
         p /= p.sum(-1, keepdims=True)
         weights.append(p)
         heads.append(p @ v[..., here])
-    y = np.concatenate(heads, -1) @ layer.out_proj.weight.numpy().T + layer.out_proj.bias.numpy()
+    y = np.concatenate(heads, -1) @ layer.out_proj.weight.detach().numpy().T + layer.out_proj.bias.detach().numpy()
     return y, np.stack(weights, 1)
 
 
@@ -36,12 +36,12 @@ def test_it_is_the_equation():
     for query, key in [(some(2, 5, 12), some(2, 7, 12)), ((x := some(2, 5, 12)), x)]:
         y, weights = layer(query, key, key)
         expected, w = plain(layer, query.numpy(), key.numpy(), key.numpy())
-        np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(weights.numpy(), w.mean(1), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(weights.detach().numpy(), w.mean(1), rtol=1e-5, atol=1e-6)
         _, weights = layer(query, key, key, average_attn_weights=False)
-        np.testing.assert_allclose(weights.numpy(), w, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(weights.detach().numpy(), w, rtol=1e-5, atol=1e-6)
     assert layer(query, need_weights=False)[1] is None
-    np.testing.assert_array_equal(layer(query)[0].numpy(), layer(query, query, query)[0].numpy())
+    np.testing.assert_array_equal(layer(query)[0].detach().numpy(), layer(query, query, query)[0].detach().numpy())
     assert nn.MultiHeadAttention is nn.MultiheadAttention
 
 
@@ -63,11 +63,11 @@ def test_the_batch_may_be_first_second_or_missing():
         y, w = first(*inputs)
         swapped = {id(x): x.transpose(0, 1) for x in inputs}
         y2, w2 = second(*[swapped[id(x)] for x in inputs])
-        np.testing.assert_allclose(y2.numpy(), y.numpy().swapaxes(0, 1), rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(w2.numpy(), w.numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y2.detach().numpy(), y.detach().numpy().swapaxes(0, 1), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(w2.detach().numpy(), w.detach().numpy(), rtol=1e-5, atol=1e-6)
         y3, w3 = second(*[x[0] for x in inputs])
-        np.testing.assert_allclose(y3.numpy(), y.numpy()[0], rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(w3.numpy(), w.numpy()[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y3.detach().numpy(), y.detach().numpy()[0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(w3.detach().numpy(), w.detach().numpy()[0], rtol=1e-5, atol=1e-6)
 
 
 def test_masks_hide_where_true():
@@ -87,11 +87,11 @@ def test_masks_hide_where_true():
         for inputs in [(x,), (x, x + 0, x + 0)]:
             y, w = layer(*inputs, **kwargs)
             expected, weights = plain(layer, x.numpy(), x.numpy(), x.numpy(), where)
-            np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(w.numpy(), weights.mean(1), rtol=1e-5, atol=1e-6)
-    both = layer(x, key_padding_mask=Tensor(padding[::-1].copy()), attn_mask=Tensor(future[:, ::-1].copy()))[0].numpy()
+            np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(w.detach().numpy(), weights.mean(1), rtol=1e-5, atol=1e-6)
+    both = layer(x, key_padding_mask=Tensor(padding[::-1].copy()), attn_mask=Tensor(future[:, ::-1].copy()))[0].data
     added = layer(x, key_padding_mask=Tensor(padding[::-1].copy()),
-                  attn_mask=Tensor(np.where(future[:, ::-1], -np.inf, 0), dtype="float32"))[0].numpy()
+                  attn_mask=Tensor(np.where(future[:, ::-1], -np.inf, 0), dtype="float32"))[0].detach().numpy()
     np.testing.assert_allclose(both, added, rtol=1e-5, atol=1e-6)
 
 
@@ -100,7 +100,7 @@ def test_a_query_that_sees_no_key_gives_the_output_bias():
     nn.init.normal_(layer.out_proj.bias)
     x = some(1, 4, 8).requires_grad_()
     y, _ = layer(x, key_padding_mask=Tensor(np.ones((1, 4), bool)), need_weights=False)
-    np.testing.assert_array_equal(y.numpy(), np.broadcast_to(layer.out_proj.bias.numpy(), (1, 4, 8)))
+    np.testing.assert_array_equal(y.detach().numpy(), np.broadcast_to(layer.out_proj.bias.detach().numpy(), (1, 4, 8)))
     y.sum().backward()
     assert (x.grad.numpy() == 0).all()
 
@@ -122,12 +122,12 @@ def test_dropout_only_in_training():
     layer = nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True)
     x = some(2, 6, 8)
     manual_seed(1)
-    a = layer(x)[0].numpy()
-    assert not np.array_equal(a, layer(x)[0].numpy())
+    a = layer(x)[0].detach().numpy()
+    assert not np.array_equal(a, layer(x)[0].detach().numpy())
     manual_seed(1)
-    np.testing.assert_array_equal(a, layer(x)[0].numpy())
+    np.testing.assert_array_equal(a, layer(x)[0].detach().numpy())
     layer.eval()
-    np.testing.assert_array_equal(layer(x)[0].numpy(), layer(x)[0].numpy())
+    np.testing.assert_array_equal(layer(x)[0].detach().numpy(), layer(x)[0].detach().numpy())
 
 
 def test_parameters_and_their_start():
@@ -135,8 +135,8 @@ def test_parameters_and_their_start():
     assert {n: p.shape for n, p in layer.named_parameters()} == {
         "in_proj_weight": (192, 64), "in_proj_bias": (192,), "out_proj.weight": (64, 64), "out_proj.bias": (64,)}
     bound = np.sqrt(6 / (64 + 192))
-    assert 0.99 * bound < np.abs(layer.in_proj_weight.numpy()).max() <= bound
-    assert not layer.in_proj_bias.numpy().any() and not layer.out_proj.bias.numpy().any()
+    assert 0.99 * bound < np.abs(layer.in_proj_weight.detach().numpy()).max() <= bound
+    assert not layer.in_proj_bias.detach().numpy().any() and not layer.out_proj.bias.detach().numpy().any()
     layer = nn.MultiheadAttention(8, 2, bias=False, kdim=6, vdim=5)
     assert {n: p.shape for n, p in layer.named_parameters()} == {
         "q_proj_weight": (8, 8), "k_proj_weight": (8, 6), "v_proj_weight": (8, 5), "out_proj.weight": (8, 8)}
@@ -148,7 +148,7 @@ def test_parameters_and_their_start():
 def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
     layer = nn.MultiheadAttention(16, 2, batch_first=True, rotary=nn.RotaryEncoding(8) if rotary else None)
     x = some(2, 150, 16)
-    whole = layer(x, is_causal=True, need_weights=False)[0].numpy()
+    whole = layer(x, is_causal=True, need_weights=False)[0].detach().numpy()
     cache, parts = nn.KeyValueCache(), []
     with no_grad():
         for start, stop in [(0, 1), (1, 2), (2, 70), (70, 149), (149, 150)]:
@@ -220,8 +220,8 @@ def test_like_pytorch(batch_first, sizes, bias):
                     tp = torch.zeros(4, 7).masked_fill(tp, -np.inf)  # PyTorch wants both masks of one type
                 y, w = ours(*xs, key_padding_mask=op, attn_mask=om, **kwargs)
                 t, u = theirs(*ts, key_padding_mask=tp, attn_mask=tm, **kwargs)
-                np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=1e-4, atol=1e-5)
-                np.testing.assert_allclose(w.numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(y.detach().numpy(), t.detach().numpy(), rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(w.detach().numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
                 g = rng.standard_normal(y.shape).astype(np.float32)
                 found = y.gradient(*xs, *ours.parameters(), gradient=g)
                 names = dict(theirs.named_parameters())

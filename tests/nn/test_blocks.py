@@ -43,7 +43,7 @@ def run(block, x):
     y = block(x)
     block.zero_grad()
     (y * y).sum().backward()
-    return [t.numpy().copy() for t in (y, x.grad, *(p.grad for p in block.parameters()), *block.buffers())]
+    return [t.detach().numpy().copy() for t in (y, x.grad, *(p.grad for p in block.parameters()), *block.buffers())]
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -108,7 +108,7 @@ def test_zero_init_leaves_the_skip(make):
     block.zero_init()
     x = Tensor.randn(2, 4, 5, 5)
     expected = x if isinstance(block, nn.PreActBlock | nn.ResidualBlock) else x.relu()
-    np.testing.assert_array_equal(block(x).numpy(), expected.numpy())
+    np.testing.assert_array_equal(block(x).detach().numpy(), expected.detach().numpy())
     block(x).sum().backward()
     last = block.conv2.weight if isinstance(block, nn.PreActBlock) else list(block.parameters())[-2]
     assert last.grad.data.any(), "and the block can learn"
@@ -120,8 +120,8 @@ def test_the_residual_block_is_that_of_002():
     x = Tensor.randn(2, 4, 5, 5)
     y = block(x)
     expected = block.bn2(block.conv2(block.bn1(block.conv1(x)).relu())) + x
-    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
-    assert (y.numpy() < x.numpy()).any() and (y.numpy() < 0).any()
+    np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert (y.detach().numpy() < x.detach().numpy()).any() and (y.detach().numpy() < 0).any()
     wider = nn.ResidualBlock(4, 6, stride=2)
     assert type(wider.downsample) is nn.Conv2d and wider.downsample.kernel_size == (1, 1)
 
@@ -133,9 +133,9 @@ def test_parts_of_a_block(make):
     kinds = [type(m).__name__ for m in block.modules()]
     assert "GroupNorm" in kinds and "GELU" in kinds and "Dropout2d" in kinds and "BatchNorm2d" not in kinds
     x = Tensor.randn(3, 4, 5, 5)
-    assert (block(x) - block(x)).numpy().any(), "dropout"
+    assert (block(x) - block(x)).detach().numpy().any(), "dropout"
     block.eval()
-    np.testing.assert_array_equal(block(x).numpy(), block(x).numpy())
+    np.testing.assert_array_equal(block(x).detach().numpy(), block(x).detach().numpy())
     bare = make(4, 4, norm=None)
     convs = [m for m in bare.modules() if isinstance(m, nn.Conv2d)]
     assert all(c.bias is not None for c in convs) and len(list(bare.parameters())) == 2 * len(convs)
@@ -164,7 +164,7 @@ def test_resnext_is_parallel_branches():
         outer.weight.assign(block.conv3.weight[:, part])
         norm = (1 + block.bn1.eps) ** -0.5  # what a norm does that has seen nothing yet
         branches.append(outer((middle((inner(x) * norm).relu()) * norm).relu()))
-    np.testing.assert_allclose(sum(branches[1:], branches[0]).numpy(), block.conv3(z).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(sum(branches[1:], branches[0]).data, block.conv3(z).data, rtol=1e-4, atol=1e-5)
 
 
 def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
@@ -173,12 +173,12 @@ def test_convnext_sees_each_pixel_alone_but_for_the_convolution():
              "block.3.bias", "block.5.weight", "block.5.bias"]
     assert list(block.state_dict()) == names, "torchvision's"
     x = Tensor.randn(2, 6, 9, 9)
-    assert np.abs((block(x) - x).numpy()).max() < 1e-4
+    assert np.abs((block(x) - x).detach().numpy()).max() < 1e-4
     block.layer_scale.assign(np.ones((6, 1, 1), np.float32))
     pixel = block.block[0](x)[1, :, 4, 5]
     pixel = (pixel - pixel.mean()) / (pixel.var(correction=0) + 1e-6).sqrt()
     expected = x[1, :, 4, 5] + block.block[5](block.block[3](pixel).gelu())
-    np.testing.assert_allclose(block(x)[1, :, 4, 5].numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(block(x)[1, :, 4, 5].detach().numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_errors():

@@ -29,7 +29,7 @@ def test_layers_are_their_functions_in_training_and_the_identity_in_evaluation(l
 
 def test_drop_connect():
     layer, x = nn.DropConnect(30, 20, p=0.25), Tensor(np.eye(30, dtype=np.float32))
-    y = (layer(x) - layer.bias).numpy().T / layer.weight.numpy()  # rows of x pick weights
+    y = (layer(x) - layer.bias).detach().numpy().T / layer.weight.detach().numpy()  # rows of x pick weights
     dropped = np.isclose(y, 0, atol=1e-5)
     assert np.allclose(y[~dropped], 1 / 0.75, rtol=1e-4)
     assert abs(dropped.mean() - 0.25) < 4 * math.sqrt(0.25 * 0.75 / 600)
@@ -38,7 +38,7 @@ def test_drop_connect():
     assert set(np.unique(layer.weight.grad.numpy().round(4))) == {0, np.float32(1.3333)}
     plain = nn.Linear(30, 20)
     plain.load_state_dict(layer.state_dict())
-    assert np.array_equal(layer.eval()(x).numpy(), plain(x).numpy())
+    assert np.array_equal(layer.eval()(x).detach().numpy(), plain(x).detach().numpy())
     assert repr(layer) == "DropConnect(in_features=30, out_features=20, bias=True, p=0.25)"
 
 
@@ -61,7 +61,7 @@ def test_mc_predict_of_a_linear_model_has_a_known_mean_and_variance():
     """y = sum_i w_i m_i x_i / (1 - p): E[y] = w x, Var[y] = p / (1 - p) sum_i (w_i x_i)^2."""
     net = nn.Sequential(nn.Dropout(0.2), nn.Linear(4, 3))
     mean, std, entropy, information = nn.mc_predict(net, X, samples=4000, dim=None)
-    w, b = net[1].weight.numpy(), net[1].bias.numpy()
+    w, b = net[1].weight.detach().numpy(), net[1].bias.detach().numpy()
     expected = np.sqrt(0.25 * np.square(X.numpy()[:, None] * w).sum(-1))
     assert (np.abs(mean.numpy() - (X.numpy() @ w.T + b)) < 4.5 * expected / math.sqrt(4000)).all()
     np.testing.assert_allclose(std.numpy(), expected, rtol=0.1)
@@ -70,7 +70,7 @@ def test_mc_predict_of_a_linear_model_has_a_known_mean_and_variance():
 
 def test_mc_predict_of_a_classifier():
     net = model()
-    net[3].weight.assign(net[3].weight.numpy() * 20)  # far from certain of itself
+    net[3].weight.assign(net[3].weight.detach().numpy() * 20)  # far from certain of itself
     mean, std, entropy, information = nn.mc_predict(net, X, samples=300)
     assert mean.shape == std.shape == (8, 3) and entropy.shape == information.shape == (8,)
     p = mean.numpy()
@@ -84,7 +84,7 @@ def test_mc_predict_of_a_classifier():
 def test_without_disagreement_there_is_no_mutual_information():
     net = nn.Sequential(nn.Dropout(0.0), nn.Linear(4, 3))
     mean, std, entropy, information = nn.mc_predict(net, X, samples=5)
-    np.testing.assert_allclose(mean.numpy(), ops.softmax(net(X)).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(mean.detach().numpy(), ops.softmax(net(X)).detach().numpy(), rtol=1e-6)
     assert std.numpy().max() < 1e-6 and 0 <= information.numpy().min() <= information.numpy().max() < 1e-6
     assert entropy.numpy().min() > 0.1
 
@@ -155,7 +155,7 @@ def test_evaluation_equals_pytorch():
 def test_gaussian_noise():
     layer, x = nn.GaussianNoise(0.5), Tensor(np.full((200, 50), 3.0, np.float32), requires_grad=True)
     y = layer(x)
-    noise = y.numpy() - 3
+    noise = y.detach().numpy() - 3
     assert abs(noise.mean()) < 0.02 and noise.std() == pytest.approx(0.5, rel=0.02)
     y.sum().backward()
     assert (x.grad.numpy() == 1).all() and layer.eval()(x) is x
@@ -182,19 +182,19 @@ def test_stochastic_depth(mode):
 def test_drop_connect_matches_moments(activation):
     """E[a(y)] over masks, by moments, is nearer to the mean of many masks than a(E[y]) is."""
     layer = nn.DropConnect(200, 6, p=0.4, activation=activation)
-    layer.weight.assign(layer.weight.numpy() * 4)
+    layer.weight.assign(layer.weight.detach().numpy() * 4)
     x = Tensor.randn(5, 200)
-    many = np.stack([layer(x).numpy() for _ in range(4000)])
+    many = np.stack([layer(x).detach().numpy() for _ in range(4000)])
     layer.eval()
     mean, variance = layer.moments(x)
     pre = nn.DropConnect(200, 6, p=0.4)
     pre.load_state_dict(layer.state_dict())
-    drawn = np.stack([pre(x).numpy() for _ in range(2000)])
-    np.testing.assert_allclose(variance.numpy(), drawn.var(0), rtol=0.25)
-    assert (np.abs(mean.numpy() - drawn.mean(0)) < 5 * drawn.std(0) / math.sqrt(2000)).all()
-    matched = np.abs(layer(x).numpy() - many.mean(0)).max()
+    drawn = np.stack([pre(x).detach().numpy() for _ in range(2000)])
+    np.testing.assert_allclose(variance.detach().numpy(), drawn.var(0), rtol=0.25)
+    assert (np.abs(mean.detach().numpy() - drawn.mean(0)) < 5 * drawn.std(0) / math.sqrt(2000)).all()
+    matched = np.abs(layer(x).detach().numpy() - many.mean(0)).max()
     assert matched < 6 * many.std(0).max() / math.sqrt(4000) + 0.01
-    assert matched < 0.5 * np.abs(layer.activation(mean).numpy() - many.mean(0)).max()
+    assert matched < 0.5 * np.abs(layer.activation(mean).detach().numpy() - many.mean(0)).max()
 
 
 def test_the_closed_form_for_relu_is_what_quadrature_gives():
@@ -205,6 +205,6 @@ def test_the_closed_form_for_relu_is_what_quadrature_gives():
     expected = (np.maximum(mean[:, None] + math.sqrt(0.7) * u, 0) * w).sum(1)
     np.testing.assert_allclose(layer._expected(Tensor(mean), Tensor(variance)).numpy(), expected, atol=1e-7)
     zeros = layer.eval()(Tensor.zeros(2, 3, requires_grad=True))
-    np.testing.assert_allclose(zeros.numpy(), np.maximum(layer.bias.numpy(), 0)[None].repeat(2, 0), atol=1e-6)
+    np.testing.assert_allclose(zeros.data, np.maximum(layer.bias.data, 0)[None].repeat(2, 0), atol=1e-6)
     with pytest.raises(ValueError, match="DropConnect: with p=1 there are no weights left"):
         nn.DropConnect(3, 4, p=1.0, activation=nn.ReLU).eval()(Tensor.ones(2, 3))

@@ -51,7 +51,7 @@ def test_layers_in_a_model():
     assert all(p.grad is not None for p in patches.parameters())
     assert "Rearrange('b c (h p) (w q) -> b (h w) (p q c)', p=4, q=4)" in repr(patches)
     for again in copy.deepcopy(patches), pickle.loads(pickle.dumps(patches)):
-        assert np.array_equal(again(x).numpy(), y.numpy())
+        assert np.array_equal(again(x).detach().numpy(), y.detach().numpy())
 
 
 @pytest.mark.filterwarnings("ignore:EinMix. weight has no dimensions")
@@ -61,9 +61,9 @@ def test_einmix_has_the_shapes_and_sums_of_einops():
     for make, given, made in test_layer_cases:
         layer = make(EinMix).to("float64")
         x = np.random.default_rng(0).random(given)
-        y = layer(Tensor(x)).numpy()
+        y = layer(Tensor(x)).detach().numpy()
         assert y.shape == made
         z = x if layer.before is None else rearrange(x, layer.before.pattern, **layer.before.axes_lengths)
-        z = np.einsum(layer.einsum_pattern, z, layer.weight.numpy())
-        z = z if layer.bias is None else z + layer.bias.numpy()
+        z = np.einsum(layer.einsum_pattern, z, layer.weight.detach().numpy())
+        z = z if layer.bias is None else z + layer.bias.detach().numpy()
         np.testing.assert_allclose(y, z.reshape(made), atol=1e-12)

@@ -10,30 +10,30 @@ from tinygrad_like.gradcheck import gradcheck
 
 def test_linear_is_x_w_t_plus_b_over_any_leading_axes():
     layer = nn.Linear(3, 2)
-    w, b = layer.weight.numpy(), layer.bias.numpy()
+    w, b = layer.weight.detach().numpy(), layer.bias.detach().numpy()
     assert w.shape == (2, 3) and b.shape == (2,)
     for shape in [(3,), (4, 3), (2, 4, 3), (0, 3), (2, 1, 5, 3)]:
         x = Tensor.randn(*shape)
         y = layer(x)
         assert y.shape == (*shape[:-1], 2)
-        np.testing.assert_allclose(y.numpy(), x.numpy() @ w.T + b, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y.detach().numpy(), x.detach().numpy() @ w.T + b, rtol=1e-5, atol=1e-6)
 
 
 def test_linear_without_bias():
     layer = nn.Linear(3, 2, bias=False)
     assert layer.bias is None and [n for n, _ in layer.named_parameters()] == ["weight"]
-    np.testing.assert_array_equal(layer(Tensor.zeros(1, 3)).numpy(), [[0, 0]])
+    np.testing.assert_array_equal(layer(Tensor.zeros(1, 3)).detach().numpy(), [[0, 0]])
     assert repr(layer) == "Linear(in_features=3, out_features=2, bias=False)"
 
 
 def test_linear_init_is_uniform_within_one_over_root_fan_in():
     layer = nn.Linear(400, 300)
-    for values in (layer.weight.numpy(), layer.bias.numpy()):
+    for values in (layer.weight.detach().numpy(), layer.bias.detach().numpy()):
         assert np.abs(values).max() <= 1 / 20 and abs(values.std() - 1 / 20 / math.sqrt(3)) < 2e-3
     manual_seed(3)
-    a = nn.Linear(4, 4).weight.numpy()
+    a = nn.Linear(4, 4).weight.detach().numpy()
     manual_seed(3)
-    np.testing.assert_array_equal(a, nn.Linear(4, 4).weight.numpy())
+    np.testing.assert_array_equal(a, nn.Linear(4, 4).weight.detach().numpy())
 
 
 def test_linear_gradient():

@@ -99,7 +99,7 @@ def test_equal_to_pytorch():
     for i, ((ours, a, b), (theirs, _, _)) in enumerate(zip(CASES, build(torch.nn, torch.tensor), strict=True)):
         x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
         y, u = ours(x, Tensor(b)), theirs(t, torch.tensor(b))
-        np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-6, atol=1e-12, err_msg=IDS[i])
+        np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-6, atol=1e-12, err_msg=IDS[i])
         (y * y).sum().backward()
         (u * u).sum().backward()
         np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-6, atol=1e-12, err_msg=IDS[i])

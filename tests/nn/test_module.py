@@ -290,12 +290,12 @@ def test_state_dict_round_trip(convert):
     m, other = Net(), Net()
     parameters = list(other.parameters())
     x = Tensor.randn(4, 3)
-    assert not np.allclose(m(x).numpy(), other(x).numpy())
+    assert not np.allclose(m(x).detach().numpy(), other(x).detach().numpy())
     assert other.load_state_dict({k: convert(t) for k, t in m.state_dict().items()}) == ([], [])
     assert list(other.parameters()) == parameters
-    np.testing.assert_array_equal(m(x).numpy(), other(x).numpy())
+    np.testing.assert_array_equal(m(x).detach().numpy(), other(x).detach().numpy())
     m.load_state_dict(m.state_dict())
-    np.testing.assert_array_equal(m(x).numpy(), other(x).numpy())
+    np.testing.assert_array_equal(m(x).detach().numpy(), other(x).detach().numpy())
 
 
 def test_load_lists_every_problem_and_changes_nothing():
@@ -338,11 +338,11 @@ def test_load_casts_to_the_modules_dtype_but_not_floats_to_integers():
 def test_layers_may_be_exchanged_by_their_state():
     """The state shares the module's memory: to load one name must not change what another loads."""
     m = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    first, second = (layer.weight.numpy().copy() for layer in m)
+    first, second = (layer.weight.detach().numpy().copy() for layer in m)
     state = m.state_dict()
     state["0.weight"], state["1.weight"] = state["1.weight"], state["0.weight"]
     m.load_state_dict(state)
-    assert np.array_equal(m[0].weight.numpy(), second) and np.array_equal(m[1].weight.numpy(), first)
+    assert np.array_equal(m[0].weight.detach().numpy(), second) and np.array_equal(m[1].weight.detach().numpy(), first)
 
 
 @pytest.mark.parametrize("change", [np.asfortranarray, lambda a: a[::-1][::-1], lambda a: a.astype(">f4"),
@@ -358,21 +358,21 @@ def test_values_of_any_layout_are_copied(change):
 
 def test_what_cannot_be_written_is_found_before_anything_is():
     m = nn.Linear(3, 2)
-    before = m.weight.numpy().copy()
+    before = m.weight.detach().numpy().copy()
     m.register_buffer("wide", Tensor.zeros(2, 1).expand(2, 4))
     m.register_buffer("twice", m.weight * 2)
     state = {name: np.ones(t.shape) for name, t in m.state_dict().items()}
     with pytest.raises(ValueError, match="nothing was loaded") as e:
         m.load_state_dict(state)
     assert "read-only: wide shows memory" in str(e.value) and "computed: twice was made by mul" in str(e.value)
-    assert np.array_equal(m.weight.numpy(), before)
+    assert np.array_equal(m.weight.detach().numpy(), before)
 
 
 def test_one_name_of_a_tied_parameter_is_enough():
     m, other = Tied(), Tied()
     other.load_state_dict({n: t for n, t in m.state_dict().items() if n in ("b.weight", "a.bias")})
     x = Tensor.randn(2, 3)
-    np.testing.assert_array_equal(m(x).numpy(), other(x).numpy())
+    np.testing.assert_array_equal(m(x).detach().numpy(), other(x).detach().numpy())
 
 
 def test_loading_is_an_in_place_change_that_backward_notices():
@@ -389,18 +389,18 @@ def test_loading_is_an_in_place_change_that_backward_notices():
 def test_functional_call_replaces_and_restores():
     m = Tied()
     x = Tensor.randn(2, 3)
-    before = m(x).numpy()
+    before = m(x).detach().numpy()
     w = Tensor(np.eye(3, dtype=np.float32))
     y = nn.functional_call(m, {"b.weight": w, "a.bias": Tensor.zeros(3)}, x)
     np.testing.assert_array_equal(y.numpy(), x.numpy())  # the tied weight is replaced in both places
-    np.testing.assert_array_equal(m(x).numpy(), before)
+    np.testing.assert_array_equal(m(x).detach().numpy(), before)
     with pytest.raises(ValueError, match="functional_call: Tied has no parameter or buffer 'c'"):
         nn.functional_call(m, {"c": w}, x)
     with pytest.raises(ValueError, match=r"a.bias has shape \(3,\), but its replacement \(3, 3\)"):
         nn.functional_call(m, {"a.bias": w}, x)
     with pytest.raises(ValueError, match="linear"):
         nn.functional_call(m, {"a.bias": Tensor.ones(3)}, Tensor.ones(2, 2))
-    np.testing.assert_array_equal(m(x).numpy(), before)
+    np.testing.assert_array_equal(m(x).detach().numpy(), before)
 
 
 def test_functional_call_is_differentiable_in_its_tensors():

@@ -24,7 +24,7 @@ def drawn(layer):
     for module in layer.modules():
         for name, t in (*module._own_parameters(), *module._own_buffers()):
             if t.is_floating_point():
-                t.assign(rng.uniform(0.5, 2, t.shape).astype(t.numpy().dtype) * (1 if "var" in name else -1))
+                t.assign(rng.uniform(0.5, 2, t.shape).astype(t.detach().numpy().dtype) * (1 if "var" in name else -1))
     return layer
 
 
@@ -34,10 +34,10 @@ def drawn(layer):
 def test_layer_norm_is_equation_7_41():
     layer = drawn(nn.LayerNorm(6))
     z = some(4, 6)
-    for row, y in zip(z.numpy(), layer(z).numpy(), strict=True):
+    for row, y in zip(z.detach().numpy(), layer(z).detach().numpy(), strict=True):
         mu = row.sum() / 6
         sigma = np.sqrt(((row - mu) ** 2).sum() / 6)
-        np.testing.assert_allclose(y, layer.bias.numpy() + layer.weight.numpy() * (row - mu) / sigma, rtol=1e-4)
+        np.testing.assert_allclose(y, layer.bias.data + layer.weight.data * (row - mu) / sigma, rtol=1e-4)
 
 
 @pytest.mark.parametrize("a", [0.01, 3.0, 1000.0])
@@ -51,7 +51,7 @@ def test_the_scale_of_the_weights_before_a_norm_changes_nothing(norm, a):
     def f(a):
         return ln(ops.linear(z, a * w, a * b))
 
-    np.testing.assert_allclose(f(a).numpy(), f(1.0).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(f(a).detach().numpy(), f(1.0).detach().numpy(), rtol=1e-4, atol=1e-5)
     (ln(mm(z)) * some(16, 8)).sum().backward()
     along = (mm.weight.grad * mm.weight).sum().item() + (mm.bias.grad * mm.bias).sum().item()
     assert abs(along) < 1e-4 * np.abs(mm.weight.grad.numpy()).sum()
@@ -61,10 +61,10 @@ def test_variants_a_and_b_of_layer_norm():
     x = some(2, 3, 4, 4)
     a, b = nn.LayerNorm((3, 4, 4)), nn.LayerNorm(3)
     assert a.weight.shape == (3, 4, 4) and sum(p.size for p in a.parameters()) == 2 * 48
-    np.testing.assert_allclose(a(x).numpy().mean((1, 2, 3)), 0, atol=1e-6)
+    np.testing.assert_allclose(a(x).detach().numpy().mean((1, 2, 3)), 0, atol=1e-6)
     y = b(x.permute(0, 2, 3, 1))
-    np.testing.assert_allclose(y.numpy().mean(-1), 0, atol=1e-6)
-    np.testing.assert_allclose(y.numpy().std(-1), 1, atol=1e-2)
+    np.testing.assert_allclose(y.detach().numpy().mean(-1), 0, atol=1e-6)
+    np.testing.assert_allclose(y.detach().numpy().std(-1), 1, atol=1e-2)
 
 
 def test_options_of_layers():
@@ -116,7 +116,7 @@ def test_layers_equal_pytorch(name):
             y, u = ours(x), theirs(t)
             y.backward(Tensor(g))
             u.backward(torch.tensor(g))
-            np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
             pairs = [(x, t), *zip(ours.parameters(), theirs.parameters(), strict=True)]
             for mine, other in pairs:
                 np.testing.assert_allclose(mine.grad.numpy(), other.grad.numpy(), rtol=1e-3, atol=1e-4)
@@ -146,7 +146,7 @@ def test_running_statistics():
     layer.eval()
     y = layer(x[:1])
     expected = (x.numpy()[:1] - before[0]) / np.sqrt(before[1] + layer.eps)
-    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5)
     assert all(np.array_equal(a, b) for a, b in zip(before, statistics(layer), strict=True))
     layer.reset_running_stats()
     assert [s.tolist() for s in statistics(layer)] == [[0, 0, 0], [1, 1, 1], 0]
@@ -177,7 +177,7 @@ def test_sequential_runs_batch_norm_and_relu_as_one_op_unless_a_hook_watches():
     handle = twin[1].register_forward_hook(lambda module, args, y: seen.append(y.shape))
     for mode in (True, False):
         a, b = model.train(mode)(x), twin.train(mode)(x)
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
         assert "batch_norm_relu" in ops_of(a) and {"batch_norm", "relu"} <= set(ops_of(b))
     assert seen == [(16, 8)] * 2
     for a, b in zip(statistics(model[1]), statistics(twin[1]), strict=True):
@@ -198,18 +198,18 @@ def test_the_end_of_a_residual_block_is_one_op():
     y = activated_sum(norm, nn.ReLU(), x, skip)
     assert ops_of(y) == ["batch_norm_relu"]
     expected = nn.BatchNorm2d(3)(x) + skip
-    np.testing.assert_allclose(y.numpy(), expected.relu().numpy(), atol=1e-6)
-    np.testing.assert_allclose(activated_sum(nn.BatchNorm2d(3), nn.Tanh(), x, skip).numpy(), expected.tanh().numpy(),
+    np.testing.assert_allclose(y.detach().numpy(), expected.relu().detach().numpy(), atol=1e-6)
+    np.testing.assert_allclose(activated_sum(nn.BatchNorm2d(3), nn.Tanh(), x, skip).data, expected.tanh().data,
                                atol=1e-6)
-    np.testing.assert_array_equal(activated_sum(nn.Identity(), nn.ReLU(), x, skip).numpy(), (x + skip).relu().numpy())
+    np.testing.assert_array_equal(activated_sum(nn.Identity(), nn.ReLU(), x, skip).data, (x + skip).relu().data)
 
 
 def test_frozen_batch_norm_keeps_its_statistics_in_training():
     model, x = drawn(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))), some(8, 4)
     assert nn.freeze_batch_norm(model) is model
-    before, expected = statistics(model[1]), model.eval()(x).numpy()
+    before, expected = statistics(model[1]), model.eval()(x).detach().numpy()
     y = model.train()(x)
-    np.testing.assert_array_equal(y.numpy(), expected)
+    np.testing.assert_array_equal(y.detach().numpy(), expected)
     assert all(np.array_equal(a, b) for a, b in zip(before, statistics(model[1]), strict=True))
     y.sum().backward()
     assert model[1].weight.grad is not None and "frozen=True" in repr(model[1])
@@ -252,7 +252,7 @@ def test_folded_equals_unfolded_in_evaluation(bias):
     for model, x in cases:
         drawn(model)
         folded = nn.fold_batch_norm(model, x[:2])
-        np.testing.assert_allclose(folded(x).numpy(), model.eval()(x).numpy(), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(folded(x).detach().numpy(), model.eval()(x).detach().numpy(), rtol=1e-4, atol=1e-4)
         assert [type(m) for m in folded if isinstance(m, nn.BatchNorm1d | nn.BatchNorm2d)] == [] and not folded.training
         assert isinstance(model[1], nn.BatchNorm1d | nn.BatchNorm2d) and (model[0].bias is not None) == bias
         if model is dense:

@@ -48,13 +48,13 @@ def test_euler_is_a_stack_of_residual_blocks():
     y = x
     for i in range(5):
         y = y + f(y, i / 5) / 5
-    np.testing.assert_allclose(nn.NeuralODE(f, 5, "euler")(x).numpy(), y.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(nn.NeuralODE(f, 5, "euler")(x).detach().numpy(), y.detach().numpy(), rtol=1e-12)
 
 
 def test_there_and_back():
     f = field()
     y = nn.odeint(f, Tensor(X), [0, 1], 40)[-1]
-    np.testing.assert_allclose(nn.odeint(f, y, [1, 0], 40)[-1].numpy(), X, atol=1e-7)
+    np.testing.assert_allclose(nn.odeint(f, y, [1, 0], 40)[-1].detach().numpy(), X, atol=1e-7)
 
 
 @pytest.mark.parametrize("method", ORDERS)

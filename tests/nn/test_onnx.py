@@ -81,7 +81,7 @@ def disturbed(model):
         if name.endswith("running_var"):
             x.assign(rng.uniform(0.5, 1.5, x.shape).astype(np.float32))
         elif x.dtype.kind == "f":
-            x.assign(x.numpy() + 0.1 * rng.standard_normal(x.shape).astype(np.float32))
+            x.assign(x.detach().numpy() + 0.1 * rng.standard_normal(x.shape).astype(np.float32))
     return model
 
 

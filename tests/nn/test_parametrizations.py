@@ -16,17 +16,17 @@ LAYERS = {"Linear": ((5, 7), (3, 5)), "Conv2d": ((3, 4, 3), (2, 3, 6, 6)), "Conv
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_weight_norm_is_length_times_direction(dim):
     layer = nn.Linear(4, 3)
-    before = layer.weight.numpy().copy()
+    before = layer.weight.detach().numpy().copy()
     nn.utils.weight_norm(layer, dim=dim)
     made = layer.parametrizations.weight
-    np.testing.assert_allclose(layer.weight.numpy(), before, rtol=1e-6)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-6)
     made.original1.data *= np.float32(3)  # a length of no consequence
-    np.testing.assert_allclose(layer.weight.numpy(), before, rtol=1e-6)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-6)
     made.original0.data *= np.float32(2)
-    np.testing.assert_allclose(layer.weight.numpy(), 2 * before, rtol=1e-6)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), 2 * before, rtol=1e-6)
     layer(Tensor.ones(2, 4)).sum().backward()
     axes = {0: 1, 1: 0, None: (0, 1)}[dim]
-    along = (made.original1.grad.numpy() * made.original1.numpy()).sum(axes)
+    along = (made.original1.grad.numpy() * made.original1.detach().numpy()).sum(axes)
     np.testing.assert_allclose(along, 0, atol=1e-5)  # a direction's gradient is at right angles to it
 
 
@@ -34,7 +34,7 @@ def test_spectral_norm_has_the_largest_singular_value_one():
     manual_seed(0)
     layer = nn.utils.spectral_norm(nn.Linear(6, 9), n_power_iterations=30)
     layer(Tensor.ones(1, 6))
-    assert np.linalg.svd(layer.weight.numpy())[1][0] == pytest.approx(1, abs=1e-4)
+    assert np.linalg.svd(layer.weight.detach().numpy())[1][0] == pytest.approx(1, abs=1e-4)
     layer.eval()
     u = layer.state_dict()["parametrizations.weight.0._u"].numpy().copy()
     layer(Tensor.ones(1, 6))
@@ -43,17 +43,17 @@ def test_spectral_norm_has_the_largest_singular_value_one():
 
 def test_they_can_be_removed_and_undone():
     layer = nn.Linear(4, 3)
-    plain = layer.weight.numpy().copy()
+    plain = layer.weight.detach().numpy().copy()
     nn.utils.parametrizations.spectral_norm(layer)
     assert nn.utils.parametrize.is_parametrized(layer, "weight") and type(layer).__name__ == "ParametrizedLinear"
     twin = copy.deepcopy(layer)
     nn.utils.parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
-    assert type(layer) is nn.Linear and np.array_equal(layer.weight.numpy(), plain)
+    assert type(layer) is nn.Linear and np.array_equal(layer.weight.detach().numpy(), plain)
     assert list(layer.state_dict()) == ["bias", "weight"]
     twin.eval()
-    values = twin.weight.numpy().copy()
+    values = twin.weight.detach().numpy().copy()
     nn.utils.parametrize.remove_parametrizations(twin, "weight")
-    assert np.array_equal(twin.weight.numpy(), values)
+    assert np.array_equal(twin.weight.detach().numpy(), values)
     with pytest.raises(ValueError, match="is not computed"):
         nn.utils.parametrize.remove_parametrizations(twin, "weight")
     with pytest.raises(ValueError, match="weight_norm: Linear has no parameter 'weights', only"):
@@ -88,7 +88,7 @@ def test_they_train_captured_as_eager_and_are_saved(tmp_path):
     other = _nets()
     load_weights(other, tmp_path / "net.safetensors")
     nets[0].eval(), other.eval()
-    assert np.array_equal(nets[0](x).numpy(), other(x).numpy())
+    assert np.array_equal(nets[0](x).detach().numpy(), other(x).detach().numpy())
 
 
 @pytest.mark.torch

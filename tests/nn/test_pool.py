@@ -41,7 +41,7 @@ def test_equal_to_pytorch(text):
     for dtype in (np.float64, np.float32):
         x, t = Tensor(a.astype(dtype), requires_grad=True), torch.tensor(a.astype(dtype), requires_grad=True)
         y, u = LAYERS[text](nn)(x), LAYERS[text](torch.nn)(t)
-        np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
         (y * y).sum().backward()
         (u * u).sum().backward()
         np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-4, atol=1e-5)

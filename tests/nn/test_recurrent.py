@@ -140,13 +140,16 @@ def test_values_and_gradients_are_pytorchs(name, options):
 
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
-def test_weights_stored_in_float16_are_computed_with_in_float32(kind):
-    half = getattr(nn, kind)(4, 5).to("float16")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_stored_in_16_bits_are_computed_with_in_float32(kind, dtype):
+    """Given float32 it stays that; given what the weights are the results are rounded, but not each step."""
+    half = getattr(nn, kind)(4, 5).to(dtype)
     whole = getattr(nn, kind)(4, 5)
     whole.load_state_dict({name: w.cast("float32") for name, w in half.state_dict().items()})
-    x = Tensor(np.random.default_rng(0).standard_normal((3, 2, 4)).astype(np.float16))
-    (y, _), (expected, _) = half(x), whole(x.cast("float32"))
-    assert y.dtype == "float32"
-    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    x = Tensor(np.random.default_rng(0).standard_normal((3, 2, 4)), dtype=dtype)
+    (y, _), (narrow, states), (expected, _) = half(x.float()), half(x), whole(x.float())
+    assert y.dtype == "float32" and narrow.dtype == (states[0] if kind == "LSTM" else states).dtype == dtype
+    np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(narrow.detach().numpy(), y.cast(dtype).detach().numpy())
     y.sum().backward()
-    assert all(p.grad.dtype == "float16" for p in half.parameters())
+    assert all(p.grad.dtype == dtype for p in half.parameters())

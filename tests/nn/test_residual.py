@@ -24,8 +24,8 @@ def test_residual_adds_scaled_f_to_the_input():
 def test_residual_with_projection_owns_its_parameters():
     m = nn.Residual(nn.Linear(4, 3), scale=0.1, projection=nn.Linear(4, 3, bias=False))
     assert list(m.state_dict()) == ["f.weight", "f.bias", "projection.weight"]
-    expected = X @ m.projection.weight.numpy().T + 0.1 * (X @ m.f.weight.numpy().T + m.f.bias.numpy())
-    np.testing.assert_allclose(m(Tensor(X.astype(np.float32))).numpy(), expected, rtol=1e-5, atol=1e-5)
+    expected = X @ m.projection.weight.data.T + 0.1 * (X @ m.f.weight.data.T + m.f.bias.data)
+    np.testing.assert_allclose(m(Tensor(X.astype(np.float32))).detach().numpy(), expected, rtol=1e-5, atol=1e-5)
     assert repr(m).startswith("Residual(\n  scale=0.1\n  (f): Linear")
     m = m.double()
     gradcheck(as_function(m), X, *m.parameters())
@@ -46,11 +46,11 @@ def test_residual_shape_mismatch_says_what_to_do(f, projection, shape, said):
 def test_res_is_equation_7_38():
     m = nn.Res(4, nn.Tanh).double()
     assert [n for n, _ in m.named_children()] == ["mm2", "mm1", "activation"]
-    w1, b1, w2, b2 = (t.numpy() for t in (m.mm1.weight, m.mm1.bias, m.mm2.weight, m.mm2.bias))
+    w1, b1, w2, b2 = (t.detach().numpy() for t in (m.mm1.weight, m.mm1.bias, m.mm2.weight, m.mm2.bias))
     expected = X + np.tanh(np.tanh(X @ w2.T + b2) @ w1.T + b1)
-    np.testing.assert_allclose(m(Tensor(X)).numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(m(Tensor(X)).detach().numpy(), expected, rtol=1e-12)
     m.scale = 0.25
-    np.testing.assert_allclose(m(Tensor(X)).numpy(), X + 0.25 * (expected - X), rtol=1e-12)
+    np.testing.assert_allclose(m(Tensor(X)).detach().numpy(), X + 0.25 * (expected - X), rtol=1e-12)
     assert repr(m).startswith("Res(\n  scale=0.25\n  (mm2): Linear")
     assert sum(p.size for p in m.parameters()) == 2 * 5 * 4
     assert m(Tensor.ones(2, 3, 4).double()).shape == (2, 3, 4)
@@ -68,7 +68,7 @@ def test_identity_path_carries_the_gradient():
     m = nn.Sequential(*[nn.Res(4, nn.Tanh, zero_init=True) for _ in range(50)])
     x = Tensor(X.astype(np.float32), requires_grad=True)
     y = m(x)
-    np.testing.assert_array_equal(y.numpy(), x.numpy())
+    np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy())
     y.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.ones_like(X))
     assert m[0].mm1.weight.grad.data.any(), "and the block can learn"
@@ -80,14 +80,14 @@ def test_zero_init_with_an_activation_that_needs_a_gain(activation):
     m = nn.Sequential(*[nn.Res(4, activation, zero_init=True) for _ in range(3)])
     x = Tensor(X.astype(np.float32), requires_grad=True)
     y = m(x)
-    np.testing.assert_array_equal(y.numpy(), x.numpy())
+    np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy())
     (y * y).sum().backward()
-    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.numpy())
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.detach().numpy())
     assert all(block.gain.grad.data.any() for block in m), "and the blocks can learn"
     m[0].gain.assign(np.ones(1, np.float32))
     plain = nn.Res(4, activation)
     plain.load_state_dict({k: v for k, v in m[0].state_dict().items() if k != "gain"})
-    np.testing.assert_allclose(m[0](x).numpy(), plain(x).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(m[0](x).detach().numpy(), plain(x).detach().numpy(), rtol=1e-6)
 
 
 def test_small_init_is_near_the_identity():
@@ -96,7 +96,7 @@ def test_small_init_is_near_the_identity():
         manual_seed(0)
         block = nn.Res(64, nn.Tanh, small_init=s)
         z = Tensor.randn(32, 64)
-        return (block(z) - z).numpy().std()
+        return (block(z) - z).detach().numpy().std()
 
     assert moved(1.0) > 0.2 > 0.04 > moved(0.1) > 0.01
     assert moved(0.001) == pytest.approx(moved(0.01) / 10, rel=1e-3)
@@ -108,11 +108,11 @@ def test_res_with_a_norm_and_dropout(norm):
     x = Tensor(X.astype(np.float32))
     m.eval()
     expected = x + m.mm1(m.mm2(m.norm(x)).tanh()).tanh()
-    np.testing.assert_allclose(m(x).numpy(), expected.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(m(x).detach().numpy(), expected.detach().numpy(), rtol=1e-6)
     m.train()
-    change = (m(x) - x).numpy()
+    change = (m(x) - x).detach().numpy()
     m.dropout.p = 0.0
-    whole = (m(x) - x).numpy()
+    whole = (m(x) - x).detach().numpy()
     kept = change != 0
     assert kept.any() and (~kept & (whole != 0)).any()
     np.testing.assert_allclose(change[kept], 2 * whole[kept], rtol=1e-3, atol=1e-5)

@@ -19,11 +19,11 @@ def encoder_layer(**options):
 def test_feed_forward_is_the_equation():
     layer, x = nn.FeedForward(6), some(2, 3, 6)
     assert layer.linear1.weight.shape == (24, 6)
-    np.testing.assert_array_equal(layer(x).numpy(), layer.linear2(F.relu(layer.linear1(x))).numpy())
+    np.testing.assert_array_equal(layer(x).detach().numpy(), layer.linear2(F.relu(layer.linear1(x))).detach().numpy())
     layer = nn.FeedForward(6, activation="swiglu", bias=False)
     value, gate = layer.linear1.weight.chunk(2)
     expected = (x @ value.T * F.silu(x @ gate.T)) @ layer.linear2.weight.T
-    np.testing.assert_allclose(layer(x).numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(layer(x).detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     for activation in ("relu", "gelu", "swiglu"):  # 8 d^2 weights whatever the activation (003)
         layer = nn.FeedForward(12, activation=activation, bias=False)
         assert sum(p.size for p in layer.parameters()) == 8 * 12**2
@@ -41,14 +41,14 @@ def test_layouts(make):
 
     post = encoder_layer(norm=make)
     y = post.norm1(x + attend(post, x))
-    np.testing.assert_allclose(post(x).numpy(), post.norm2(y + post.feed_forward(y)).numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(post(x).data, post.norm2(y + post.feed_forward(y)).data, rtol=1e-5, atol=1e-5)
     pre = encoder_layer(norm_first=True, residual_scale=0.5, norm=make)
     y = x + 0.5 * attend(pre, pre.norm1(x))
-    np.testing.assert_allclose(pre(x).numpy(), (y + 0.5 * pre.feed_forward(pre.norm2(y))).numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(pre(x).data, (y + 0.5 * pre.feed_forward(pre.norm2(y))).data, rtol=1e-5, atol=1e-5)
     both = encoder_layer(sandwich=True, norm=make)
     y = both.norm1_after(x + attend(both, both.norm1(x)))
     y = both.norm2_after(y + both.feed_forward(both.norm2(y)))
-    np.testing.assert_allclose(both(x).numpy(), y.numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(both(x).detach().numpy(), y.detach().numpy(), rtol=1e-5, atol=1e-5)
     assert isinstance(both.norm2_after, make)
 
 
@@ -58,7 +58,7 @@ def test_zero_init_starts_as_the_identity_and_learns():
                           (nn.TransformerDecoderLayer(8, 2, 16, batch_first=True, norm_first=True, zero_init=True),
                            (x, memory))]:
         y = layer(*inputs)
-        np.testing.assert_array_equal(y.numpy(), x.numpy())
+        np.testing.assert_array_equal(y.detach().numpy(), x.detach().numpy())
         y.square().sum().backward()
         assert np.abs(layer.linear2.weight.grad.numpy()).sum() > 0
         assert np.abs(layer.self_attn.out_proj.weight.grad.numpy()).sum() > 0
@@ -82,12 +82,12 @@ def test_causal_layers_do_not_see_the_future():
     x = some(1, 6, 8)
     changed = Tensor(np.where(np.arange(6)[:, None] < 4, x.numpy(), 9), dtype="float32")
     layer, memory = encoder_layer(), some(1, 3, 8)
-    np.testing.assert_allclose(layer(x, is_causal=True).numpy()[:, :4], layer(changed, is_causal=True).numpy()[:, :4],
+    np.testing.assert_allclose(layer(x, is_causal=True).data[:, :4], layer(changed, is_causal=True).data[:, :4],
                                rtol=1e-5)
     layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
-    np.testing.assert_allclose(layer(x, memory, tgt_is_causal=True).numpy()[:, :4],
-                               layer(changed, memory, tgt_is_causal=True).numpy()[:, :4], rtol=1e-5)
-    assert not np.allclose(layer(x, memory).numpy()[:, :4], layer(changed, memory).numpy()[:, :4])
+    np.testing.assert_allclose(layer(x, memory, tgt_is_causal=True).detach().numpy()[:, :4],
+                               layer(changed, memory, tgt_is_causal=True).detach().numpy()[:, :4], rtol=1e-5)
+    assert not np.allclose(layer(x, memory).detach().numpy()[:, :4], layer(changed, memory).detach().numpy()[:, :4])
 
 
 def test_stacks_copy_their_layer():
@@ -96,18 +96,18 @@ def test_stacks_copy_their_layer():
     assert [n for n, _ in stack.named_children()] == ["layers", "norm"] and len(stack.layers) == 3
     assert len(list(stack.parameters())) == 3 * len(list(layer.parameters())) + 2
     x = some(2, 4, 8)
-    np.testing.assert_allclose(stack(x).numpy(), stack.norm(layer(layer(layer(x)))).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(stack(x).data, stack.norm(layer(layer(layer(x)))).data, rtol=1e-4, atol=1e-5)
     layer = nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     stack = nn.TransformerDecoder(layer, 2)
-    np.testing.assert_allclose(stack(x, x).numpy(), layer(layer(x, x), x).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(stack(x, x).data, layer(layer(x, x), x).data, rtol=1e-4, atol=1e-5)
 
 
 def test_dropout_acts_in_training_only():
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5)
     x = some(4, 2, 8)
-    assert not np.array_equal(layer(x).numpy(), layer(x).numpy())
+    assert not np.array_equal(layer(x).detach().numpy(), layer(x).detach().numpy())
     layer.eval()
-    np.testing.assert_array_equal(layer(x).numpy(), layer(x).numpy())
+    np.testing.assert_array_equal(layer(x).detach().numpy(), layer(x).detach().numpy())
 
 
 OPTIONS = [{}, {"norm_first": True, "activation": "gelu"}, {"batch_first": True, "bias": False}]
@@ -120,7 +120,7 @@ def compare(ours, theirs, ours_inputs, theirs_inputs, arrays, **kwargs):
     xs = [Tensor(a, requires_grad=True) for a in arrays]
     ts = [torch.tensor(a, requires_grad=True) for a in arrays]
     y, t = ours(*xs, **ours_inputs), theirs(*ts, **theirs_inputs)
-    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(y.detach().numpy(), t.detach().numpy(), rtol=1e-4, atol=1e-5)
     g = rng.standard_normal(y.shape).astype(np.float32)
     names = dict(theirs.named_parameters())
     found = y.gradient(*xs, *ours.parameters(), gradient=g)
@@ -182,7 +182,7 @@ def test_swiglu_with_the_keys_of_003():
                                                                 "down.weight": (8, 6)}
     assert sum(p.size for p in nn.SwiGLUFFN(48).parameters()) == 8 * 48**2
     fused = nn.FeedForward(8, 6, "swiglu", bias=False)
-    fused.linear1.weight.assign(np.concatenate([ffn.up.weight.numpy(), ffn.gate.weight.numpy()]))  # value, then gate
-    fused.linear2.weight.assign(ffn.down.weight.numpy())
-    np.testing.assert_allclose(ffn(x).numpy(), fused(x).numpy(), rtol=1e-5, atol=1e-6)
+    fused.linear1.weight.assign(np.concatenate([ffn.up.weight.data, ffn.gate.weight.data]))  # value, then gate
+    fused.linear2.weight.assign(ffn.down.weight.detach().numpy())
+    np.testing.assert_allclose(ffn(x).detach().numpy(), fused(x).detach().numpy(), rtol=1e-5, atol=1e-6)
     assert list(nn.SwiGLUFFN(4, 4, bias=True).state_dict())[1] == "gate.bias"

@@ -40,7 +40,7 @@ def axis_of(x, none=True):
 def same(actual, expected, dtype=None):
     """Equal values, shape and dtype; what NumPy makes float64 of integers is float32 here."""
     expected = np.asarray(expected)
-    actual = actual.numpy()
+    actual = actual.detach().numpy()
     assert actual.shape == expected.shape
     assert actual.dtype == (dtype or expected.dtype)
     np.testing.assert_array_equal(actual, expected)

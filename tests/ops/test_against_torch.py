@@ -31,14 +31,14 @@ def compare(ours, theirs, *inputs, dtype="float64", orders=2):
     ts = [torch.tensor(x, dtype=getattr(torch, dtype), requires_grad=True) for x in inputs]
     y, t = ours(*xs), theirs(*ts)
     assert y.shape == tuple(t.shape) and y.dtype == dtype
-    np.testing.assert_allclose(y.numpy(), t.detach().numpy(), **how)
+    np.testing.assert_allclose(y.detach().numpy(), t.detach().numpy(), **how)
     g = np.random.default_rng(9).standard_normal(y.shape)
     expected = torch.autograd.grad(t, ts, torch.tensor(g, dtype=t.dtype), create_graph=orders > 1, allow_unused=True)
     for create_graph in (False, True):
         found = y.gradient(*xs, gradient=g, create_graph=create_graph, retain_graph=True, materialize_grads=True)
         for ours_, theirs_ in zip(found, expected, strict=True):
             theirs_ = np.zeros(ours_.shape) if theirs_ is None else theirs_.detach().numpy()
-            np.testing.assert_allclose(ours_.numpy(), theirs_, **how)
+            np.testing.assert_allclose(ours_.detach().numpy(), theirs_, **how)
     if orders > 1 and exact:
         penalty, wanted = sum((d * d).sum() for d in found), sum((d * d).sum() for d in expected if d is not None)
         zeros = [x.zeros_like() for x in xs]

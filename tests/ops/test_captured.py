@@ -33,7 +33,7 @@ def test_an_op_captured(case):
         return loss
 
     def found(function):
-        return [function().numpy(), *[np.array(x.grad.numpy()) for x in leaves if x.grad is not None]]
+        return [function().detach().numpy(), *[np.array(x.grad.numpy()) for x in leaves if x.grad is not None]]
 
     played = capture(step)
     for _ in range(4):

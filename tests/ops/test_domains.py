@@ -40,7 +40,7 @@ def value_and_gradients(f, *arrays):
     inputs = [Tensor(a, requires_grad=True) for a in arrays]
     out = f(*inputs)
     out.backward(np.ones(out.shape, out.dtype))
-    return [out.numpy(), *[x.grad.numpy() for x in inputs]]
+    return [out.detach().numpy(), *[x.grad.numpy() for x in inputs]]
 
 
 def inputs(dtype, copies, count):
@@ -119,7 +119,7 @@ def test_nan_passes_through_relu_in_fused_layers(rows, dtype):
     skip = x.copy()
     skip[1, 2, 0, 0] = NAN
     norm = nn.BatchNorm2d(40)
-    weight, bias = (p.numpy().astype(dtype) for p in (norm.weight, norm.bias))
+    weight, bias = (p.detach().numpy().astype(dtype) for p in (norm.weight, norm.bias))
     _, _, _, _, dskip = value_and_gradients(
         lambda x, w, b, s: ops.batch_norm_relu(x, w, b, None, None, s), x, weight, bias, skip)
     assert dskip[1, 2, 0, 0] == 1

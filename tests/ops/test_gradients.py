@@ -243,6 +243,9 @@ CASES = {
     "svdvals": (linalg.svdvals, real(3, 3)),
     "vector_norm": (lambda x: linalg.vector_norm(x, 2.5, axis=1), real(3, 4)),
     "vector_norm of negative order": (lambda x: linalg.vector_norm(x, -1.5), real(3, 4)),
+    "linalg.norm": (linalg.norm, real(3, 2)),
+    "linalg.norm of a matrix": (lambda x: linalg.norm(x, 1), distinct(3, 2)),
+    "linalg.norm of vectors": (lambda x: linalg.norm(x, 3, axis=1, keepdim=True), real(3, 2)),
     "matrix_norm": (lambda x: linalg.matrix_norm(x, "nuc", axis=(0, 2)), real(3, 2, 4)),
     "matrix_norm 1": (lambda x: linalg.matrix_norm(x, 1), distinct(3, 4)),
     # convolution

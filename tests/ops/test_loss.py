@@ -51,7 +51,7 @@ def test_bce_with_logits_agrees_with_its_reference(reduction, weighted, dtype):
         results.append((y, y.gradient(x, gradient=np.ones(y.shape))[0]))
     (ours, g), (theirs, h) = results
     assert ours.dtype == theirs.dtype and g.dtype == h.dtype
-    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5)
     np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-7)
 
 

@@ -32,7 +32,7 @@ class Theirs(torch.nn.Module):
 
 def outputs(ours, theirs):
     x = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
-    return ours(Tensor(x)).numpy(), theirs(torch.tensor(x)).detach().numpy()
+    return ours(Tensor(x)).detach().numpy(), theirs(torch.tensor(x)).detach().numpy()
 
 
 def test_from_there(tmp_path):
@@ -55,7 +55,7 @@ def test_tied_weights_from_there(tmp_path):
     ours[1].weight, ours[1].bias = ours[0].weight, ours[0].bias
     files.save_model(theirs, str(tmp_path / "w.safetensors"))
     load_weights(ours, tmp_path / "w.safetensors")
-    assert np.array_equal(ours[1].weight.numpy(), theirs[0].weight.detach().numpy())
+    assert np.array_equal(ours[1].weight.detach().numpy(), theirs[0].weight.detach().numpy())
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -64,4 +64,4 @@ def test_half_precision_from_there(tmp_path, dtype):
     files.save_file(theirs.state_dict(), tmp_path / "w.safetensors")
     load_weights(ours, tmp_path / "w.safetensors")
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert p.dtype == np.float32 and np.array_equal(p.numpy(), q.detach().float().numpy())
+        assert p.dtype == np.float32 and np.array_equal(p.detach().numpy(), q.detach().float().detach().numpy())

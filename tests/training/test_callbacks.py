@@ -20,7 +20,7 @@ def run(epochs=2, batch_size=30, setup=None, **options):
     optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     rows = fit(model, DataLoader(X, Y, batch_size=batch_size, shuffle=True), nn.CrossEntropyLoss(), optimizer, epochs,
                **{"progress": False, **options})
-    return rows, np.concatenate([p.numpy().ravel() for p in model.parameters()])
+    return rows, np.concatenate([p.detach().numpy().ravel() for p in model.parameters()])
 
 
 class Told:
@@ -99,7 +99,7 @@ def test_fit_again_is_one_longer_run():
     loader = DataLoader(X, Y, batch_size=30, shuffle=True)
     for epochs in (2, 1):
         fit(model, loader, nn.CrossEntropyLoss(), optimizer, epochs, progress=False)
-    assert np.array_equal(np.concatenate([p.numpy().ravel() for p in model.parameters()]), run(epochs=3)[1])
+    assert np.array_equal(np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]), run(epochs=3)[1])
 
 
 def test_one_line_of_progress_by_default(on_terminal, capsys):

@@ -31,7 +31,7 @@ def setup(lr=0.1, **options):
 
 
 def weights(model):
-    return np.concatenate([p.numpy().ravel() for p in model.parameters()])
+    return np.concatenate([p.detach().numpy().ravel() for p in model.parameters()])
 
 
 def plain(batches, lr=0.1, after=lambda model: None):
@@ -53,7 +53,7 @@ def test_train_epoch_is_the_loop_written_out():
     outputs = model(Tensor(X[:20]))
     first = train_epoch(model, [(Tensor(X[:20]), Tensor(Y[:20]))], criterion, optim.SGD(model.parameters(), lr=0))
     assert first["loss"] == pytest.approx(criterion(outputs, Tensor(Y[:20])).item())
-    assert first["accuracy"] == np.mean(outputs.numpy().argmax(1) == Y[:20])
+    assert first["accuracy"] == np.mean(outputs.detach().numpy().argmax(1) == Y[:20])
     assert result["count"] == 90 and first["count"] == 20
 
 
@@ -169,7 +169,7 @@ def test_metrics_of_your_own_for_regression():
     model = nn.Linear(6, 1)
     loader = DataLoader(X, X.sum(axis=1, keepdims=True), batch_size=30)
     numbers = train_epoch(model, loader, nn.MSELoss(), optim.Adam(model.parameters(), lr=0.01),
-                          metrics={"mae": lambda a, b: float(np.abs(a.numpy() - b.numpy()).mean())})
+                          metrics={"mae": lambda a, b: float(np.abs(a.detach().numpy() - b.detach().numpy()).mean())})
     assert numbers.keys() == {"loss", "mae", "count"} and numbers["mae"] > 0
 
 
@@ -186,7 +186,7 @@ def test_evaluating_restores_each_modules_mode():
 def test_predict_is_the_same_in_any_batches():
     model, *_ = setup()
     assert predict(model, X, batch_size=7).shape == (90, 3)
-    np.testing.assert_allclose(predict(model, X, batch_size=7), model(Tensor(X)).numpy(), atol=1e-6)
+    np.testing.assert_allclose(predict(model, X, batch_size=7), model(Tensor(X)).detach().numpy(), atol=1e-6)
 
 
 def test_fit_learns_and_tells():

@@ -37,7 +37,7 @@ def broadcast(*parts: Any) -> None:
             check_same({"the model": layout(tensors)})
             for t in tensors.values():
                 data = np.ascontiguousarray(t.data)
-                comm.Bcast(data)
+                comm.Bcast(data.reshape(-1).view(np.uint8))  # MPI has no 16 bits
                 t.data[...] = data
                 t.touch()
         else:

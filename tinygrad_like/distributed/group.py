@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import mode, setting
+from ..dtypes import wide
 from ..kernels import threads
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
@@ -166,11 +167,13 @@ def all_reduce(x: Any, op: str = "sum") -> np.ndarray:
     if op not in ("sum", "max", "min"):
         raise ValueError(f"all_reduce: op={op!r} must be 'sum', 'max' or 'min'")
     out = np.array(x, order="C")
+    dtype = out.dtype
+    out = out.astype(wide(dtype), copy=False)
     if init().size > 1:
         if mode.tape is not None and not mode.tape.inside:
             _together()
         reduce_in_place(out, op)
-    return out
+    return out.astype(dtype, copy=False)
 
 
 def all_gather(x: Any) -> np.ndarray:
@@ -180,9 +183,10 @@ def all_gather(x: Any) -> np.ndarray:
         return x.copy()
     parts = init().comm.allgather((x.shape, x.dtype))
     (_, *rest), dtype = next((part for part in parts if part[0][0]), parts[0])
-    row, lengths = math.prod(rest), [shape[0] for shape, _ in parts]
+    row, lengths = math.prod(rest) * dtype.itemsize, [shape[0] for shape, _ in parts]
     out = np.empty((sum(lengths), *rest), dtype)
-    init().comm.Allgatherv(x.astype(dtype, copy=False), [out, [n * row for n in lengths]])
+    sent, came = (a.reshape(-1).view(np.uint8) for a in (x.astype(dtype, copy=False), out))  # MPI has no 16 bits
+    init().comm.Allgatherv(sent, [came, [n * row for n in lengths]])
     return out
 
 

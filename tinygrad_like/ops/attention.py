@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import kernels, random
-from ..dtypes import BOOL
+from ..dtypes import BOOL, FLOATS
 from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import mul, where
@@ -82,7 +82,7 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
 
 
 def _check(who, mask, shape, dropout_p, *inputs):
-    if any(x.dtype is not inputs[0].dtype or x.dtype.kind != "f" for x in inputs):
+    if any(x.dtype is not inputs[0].dtype or x.dtype.kind not in FLOATS for x in inputs):
         given = ", ".join(str(x.dtype) for x in inputs)
         raise TypeError(f"{who}: all inputs must be of one floating dtype, got {given}")
     if not 0 <= dropout_p <= 1:

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from .. import kernels, random
+from ..dtypes import FLOATS
 from ..primitive import primitive
 from ..tensor import wrap
 from .elementwise import mul, where
@@ -100,7 +101,7 @@ def _noise(x) -> dict:
 
 def _check(who: str, x, p: float) -> None:
     check_probability(who, p)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
 
 

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
@@ -20,7 +21,7 @@ from .elementwise import abs, mul, pow, where
 from .index import take, varying
 from .matmul import matmul
 from .movement import diagonal
-from .reduce import max, min, sum
+from .reduce import any, max, min, sum
 from .reduce import norm as euclidean
 from .shape import cat, permute, reshape, transpose, tril, triu
 
@@ -33,7 +34,7 @@ def _matrices(who: str, x, square: bool = False):
     if x.ndim < 2 or square and x.shape[-1] != x.shape[-2]:
         kind = "square matrices" if square else "matrices"
         raise ValueError(f"{who}: takes {kind} in the last two axes, got shape {x.shape}")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
     return x
 
@@ -323,9 +324,24 @@ def vector_norm(x, ord=2, axis=None, keepdim=False):
         return (max if ord > 0 else min)(abs(x), **how)
     if ord == 1:
         return sum(abs(x), **how)
-    zero = eq(x, 0) if ord > 0 else np.zeros(x.shape, bool)
+    zero = eq(x, 0)
     total = sum(where(zero, 0.0, pow(abs(where(zero, 1.0, x)), ord)), **how)  # which has a slope at 0 for any ord
-    return where(eq(total, 0), 0.0, pow(where(eq(total, 0), 1.0, total), 1 / ord))
+    at_0 = eq(total, 0) if ord > 0 else any(zero, **how)
+    return where(at_0, 0.0, pow(where(at_0, 1.0, total), 1 / ord))
+
+
+def norm(x, ord=None, axis=None, keepdim=False):
+    """That of vectors along an axis, or of matrices in two axes; without either, of all numbers as one vector.
+
+    ord: as of `vector_norm` or `matrix_norm`; if it is given without an axis, x is a vector or a matrix. Else raises
+    ValueError.
+    """
+    if ord is None:
+        return euclidean(x, axis=axis, keepdim=keepdim)
+    if axis is None and x.ndim not in (1, 2):
+        raise ValueError(f"norm: with ord={ord!r}, and no axis, takes a vector or a matrix, got shape {x.shape}")
+    axis = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    return (vector_norm if len(axis) == 1 else matrix_norm)(x, ord, axis, keepdim)
 
 
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):

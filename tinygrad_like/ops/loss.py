@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import INT64
+from ..dtypes import FLOATS, INT64
 from ..kernels import accelerated
 from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
@@ -25,7 +25,7 @@ def _reduce(losses, reduction):
 
 def _check(who, input, target, reduction):
     check_reduction(who, reduction)
-    if input.dtype.kind != "f":
+    if input.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: the input must be floating point, got {input.dtype}; cast with .float()")
     if not hasattr(target, "shape"):
         raise TypeError(f"{who}: the target must be a Tensor or an array of shape {input.shape}, "

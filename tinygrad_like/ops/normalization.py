@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import kernels
 from ..autograd import mode
+from ..dtypes import FLOATS
 from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
@@ -139,7 +140,7 @@ def _trailing(who, x, weight, bias, shape) -> tuple[int, ...]:
 
 
 def _check_dtypes(who, x, **others):
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: the input must be floating point, got {x.dtype}; cast with .float()")
     for name, p in others.items():
         if p is not None and p.dtype is not x.dtype:

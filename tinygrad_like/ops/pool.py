@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from ..kernels import accelerated
 from ..primitive import Residuals, primitive
 from .elementwise import mul
@@ -348,7 +349,7 @@ def check_spatial(who: str, x) -> int:
 def _check_axes(who: str, x, rank: int) -> None:
     if x.ndim not in (rank + 1, rank + 2):
         raise ValueError(f"{who}: takes (batch, {_NAMES[rank]}) or ({_NAMES[rank]}), got shape {x.shape}")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: takes floating point, got {x.dtype}; cast with .float()")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
 from .elementwise import mul, where
@@ -42,13 +43,13 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     count = np.full(x.shape, int(include_self))
     np.add.at(count, place, 1)
     count = np.maximum(count, 1).astype(x.dtype)
-    return total / count if x.dtype.kind == "f" else total // count
+    return total / count if x.dtype.kind in FLOATS else total // count
 
 
 def _neutral(reduce: str, dtype: np.dtype):
     if reduce in ("amax", "amin"):
         sign = -1 if reduce == "amax" else 1
-        return sign * np.inf if dtype.kind == "f" else getattr(np.iinfo(dtype), "min" if sign < 0 else "max")
+        return sign * np.inf if dtype.kind in FLOATS else getattr(np.iinfo(dtype), "min" if sign < 0 else "max")
     return 1 if reduce == "prod" else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..autograd import mode
+from ..dtypes import FLOATS
 from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
 from ..tensor import wrap
@@ -92,7 +93,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     check_reduction(who, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"{who}: label_smoothing must lie in [0, 1], got {label_smoothing}")
-    if input.dtype.kind != "f":
+    if input.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: the logits must be floating point, got {input.dtype}; cast with .float()")
     target = target if hasattr(target, "dtype") else np.asarray(target)
     if input.ndim == 0:
@@ -103,7 +104,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
         raise ValueError(f"{who}: logits of shape {input.shape} have no classes (axis {axis})")
     if not isinstance(ignore_index, int | np.integer) or not -(1 << 63) <= ignore_index < 1 << 63:
         raise ValueError(f"{who}: ignore_index must be an integer of 64 bits, got {ignore_index!r}")
-    if target.dtype.kind == "f":
+    if target.dtype.kind in FLOATS:
         if target.shape != input.shape:
             raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; "
                              "they must agree (class indices must be integers)")
@@ -121,7 +122,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
                               label_smoothing=label_smoothing)
     last = (*range(axis), *range(axis + 1, input.ndim), axis)  # classes last, then one row per label
     rows = reshape(permute(input, axes=last), shape=(-1, classes))
-    labels = (reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind == "f"
+    labels = (reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind in FLOATS
               else reshape(target, shape=(-1,)))
     out = _cross_entropy(rows, labels, weight, ignore_index=ignore_index, reduction=reduction,
                          label_smoothing=label_smoothing)
@@ -202,7 +203,7 @@ def cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, red
 def _distribution(input, target, weight, ignore_index, label_smoothing):
     """What log_softmax is weighed with, (rows, classes), and what a mean divides by; on arrays or on Tensors."""
     n, classes = input.shape
-    if target.dtype.kind != "f":
+    if target.dtype.kind not in FLOATS:
         given = _plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype
         return _soft_labels(*given) if mode.tape is None else mode.tape.unit("soft labels", _soft_labels, given)
     q = target * (1 - label_smoothing) + label_smoothing / classes

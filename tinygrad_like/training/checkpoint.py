@@ -22,6 +22,7 @@ from nn.state import Keys
 
 from .. import Tensor, distributed, get_rng_state
 from ..data.download import folder_lock
+from ..dtypes import bfloat16
 from ..random import generator, prepare_rng_state
 
 FORMAT = "tinygrad_like checkpoint 1"
@@ -207,9 +208,9 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
         return
     arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
     for name, a in arrays.items():
-        if a.dtype not in CODES:
-            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, and "
-                            "float16, 32 or 64")
+        if _code(a.dtype) is None:
+            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
+                            "bfloat16, and float16, 32 or 64")
     parts = [*_serialized(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
     try:
@@ -247,13 +248,17 @@ def _serialized(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
     ordered, end = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])), 0
     for name, a in ordered:
-        header[name] = {"dtype": CODES[a.dtype], "shape": a.shape, "data_offsets": [end, end := end + a.nbytes]}
+        header[name] = {"dtype": _code(a.dtype), "shape": a.shape, "data_offsets": [end, end := end + a.nbytes]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little")
     yield text
     for _, a in ordered:
         yield a.reshape(-1).view(np.uint8).data
+
+
+def _code(dtype: np.dtype) -> str | None:
+    return "BF16" if dtype.name == "bfloat16" else CODES.get(dtype)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -290,7 +295,7 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
             raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{_advice(path)}")
     elif metadata.get("format") == FORMAT or metadata.get("writer") == WRITER:
         raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{_advice(path)}")
-    return arrays, metadata
+    return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
 
 
 def _advice(path: Path) -> str:
@@ -299,11 +304,19 @@ def _advice(path: Path) -> str:
 
 
 def _array(dtype: str, shape: list[int], data: bytearray) -> np.ndarray:
-    if dtype == "BF16":  # the upper half of a float32
-        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    if dtype == "BF16":
+        return np.frombuffer(data, "V2").reshape(shape)
     if dtype not in DTYPES:
         raise ValueError(f"its numbers are {dtype}, which NumPy does not have; save them as F32")
     return np.frombuffer(data, DTYPES[dtype]).reshape(shape)
+
+
+def _from_bfloat16(bits: np.ndarray) -> np.ndarray:
+    """As bfloat16; or without the package that has it as float32, of which it is the upper half."""
+    try:
+        return bits.view(bfloat16())
+    except ImportError:
+        return (bits.view("<u2").astype(np.uint32) << 16).view(np.float32)
 
 
 def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
@@ -311,7 +324,7 @@ def _digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> st
     sha = hashlib.sha256(json.dumps(sorted(metadata.items())).encode())
     for name in sorted(arrays):
         a = arrays[name]
-        sha.update(json.dumps([name, a.dtype.str, a.shape]).encode())
+        sha.update(json.dumps([name, "BF16" if a.dtype.kind == "V" else a.dtype.str, a.shape]).encode())
         sha.update(a.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
 

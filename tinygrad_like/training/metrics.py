@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import Tensor
+from ..dtypes import FLOATS
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
@@ -86,7 +87,7 @@ def _array(x: Any) -> np.ndarray:
 def _pair(who: str, predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Class indices of the predictions and of the labels."""
     predicted, labels = _array(predicted), _array(labels)
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind in FLOATS:
         labels = labels.argmax(axis=-1)
     if predicted.ndim == labels.ndim + 1:
         predicted = predicted.argmax(axis=-1)
@@ -100,6 +101,6 @@ def _pair(who: str, predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray
 
 def _scores(who: str, scores: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     scores = _array(scores)
-    if scores.dtype.kind != "f":
+    if scores.dtype.kind not in FLOATS:
         raise ValueError(f"{who}: scores must be floating point, one for each class, got {scores.dtype}")
     return scores, _pair(who, scores, labels)[1]

@@ -11,11 +11,11 @@ def test_is_equations_7_22_and_7_36():
     x = np.random.default_rng(0).standard_normal((6, 3))
     a = x
     for layer in (m[0], m[2]):
-        a = np.maximum(a @ layer.weight.numpy().T + layer.bias.numpy(), 0)
-    expected = a @ m[4].weight.numpy().T + m[4].bias.numpy()
-    np.testing.assert_allclose(m(Tensor(x)).numpy(), expected, rtol=1e-12)
-    np.testing.assert_allclose(m[:-1](Tensor(x)).numpy(), a, rtol=1e-12)  # the features phi(x) of (7.34)
-    assert (m(Tensor(x)).numpy() < 0).any(), "the last layer is linear"
+        a = np.maximum(a @ layer.weight.detach().numpy().T + layer.bias.detach().numpy(), 0)
+    expected = a @ m[4].weight.detach().numpy().T + m[4].bias.detach().numpy()
+    np.testing.assert_allclose(m(Tensor(x)).detach().numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(m[:-1](Tensor(x)).detach().numpy(), a, rtol=1e-12)  # the features phi(x) of (7.34)
+    assert (m(Tensor(x)).detach().numpy() < 0).any(), "the last layer is linear"
 
 
 def test_norm_and_dropout_stand_where_003_puts_them():

@@ -18,15 +18,15 @@ def tokens(*shape):
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "gru"])
 def test_logits_see_only_the_past_and_the_state_holds_it(kind):
     net, x = model(kind), tokens(3, 9)
-    y = net(x).numpy()
+    y = net(x).detach().numpy()
     assert y.shape == (3, 9, 11)
     changed = x.numpy().copy()
     changed[:, 6:] = (changed[:, 6:] + 1) % 11
-    z = net(Tensor(changed)).numpy()
+    z = net(Tensor(changed)).detach().numpy()
     np.testing.assert_allclose(z[:, :6], y[:, :6], rtol=1e-5, atol=1e-6)
     assert np.abs(z[:, 6:] - y[:, 6:]).max() > 1e-3
     _, state = net.read(x[:, :5])
-    np.testing.assert_allclose(net.read(x[:, 5:], state)[0].numpy(), y[:, 5:], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(net.read(x[:, 5:], state)[0].detach().numpy(), y[:, 5:], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
@@ -50,7 +50,7 @@ def test_generating():
         np.testing.assert_array_equal(a, b)
         assert a.shape == (*prompt.shape[:-1], prompt.shape[-1] + 8) and net.training
         np.testing.assert_array_equal(a[..., : prompt.shape[-1]], prompt.numpy())
-        expected = net.eval()(Tensor(a[..., :-1].reshape(-1, a.shape[-1] - 1))).numpy().argmax(-1)
+        expected = net.eval()(Tensor(a[..., :-1].reshape(-1, a.shape[-1] - 1))).detach().numpy().argmax(-1)
         np.testing.assert_array_equal(a.reshape(-1, a.shape[-1])[:, -8:], expected[:, -8:])
         net.train()
 

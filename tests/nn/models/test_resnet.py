@@ -62,8 +62,8 @@ def test_preactivation_ends_with_a_norm():
     model = nn.ResNet(nn.PreActBlock, [1, 1], (4, 8), num_classes=3, stem="small")
     x = Tensor.randn(4, 3, 8, 8)
     stream = model.layer2(model.layer1(model.conv1(x)))
-    assert (stream.numpy() < 0).any()
-    np.testing.assert_allclose(model.features(x).numpy(), model.bn1(stream).relu().numpy(), atol=1e-5)
+    assert (stream.detach().numpy() < 0).any()
+    np.testing.assert_allclose(model.features(x).detach().numpy(), model.bn1(stream).relu().detach().numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock, nn.ResidualBlock])
@@ -76,10 +76,10 @@ def test_parts(block, norm):
                                                                   norm is nn.InstanceNorm2d)
     assert (model.conv1.bias is None) == (norm is not None)
     x = Tensor.randn(4, 3, 8, 8)
-    assert (model(x) - model(x)).numpy().any(), "dropout"
+    assert (model(x) - model(x)).detach().numpy().any(), "dropout"
     model.eval()
-    one_by_one = np.concatenate([model(x[i:i + 1]).numpy() for i in range(4)])
-    np.testing.assert_allclose(model(x).numpy(), one_by_one, rtol=1e-4, atol=1e-5)
+    one_by_one = np.concatenate([model(x[i:i + 1]).detach().numpy() for i in range(4)])
+    np.testing.assert_allclose(model(x).detach().numpy(), one_by_one, rtol=1e-4, atol=1e-5)
 
 
 def test_initialisation():
@@ -88,7 +88,7 @@ def test_initialisation():
     for m in model.modules():
         if isinstance(m, nn.Conv2d) and m.weight.size > 2000:
             fan_out = m.out_channels * m.kernel_size[0] * m.kernel_size[1]
-            assert m.weight.numpy().std() == pytest.approx((2 / fan_out) ** 0.5, rel=0.08)
+            assert m.weight.detach().numpy().std() == pytest.approx((2 / fan_out) ** 0.5, rel=0.08)
 
 
 @pytest.mark.parametrize("block", [nn.BasicBlock, nn.Bottleneck, nn.PreActBlock])  # ResidualBlock: in test_blocks
@@ -103,7 +103,7 @@ def test_zero_init_residual_leaves_the_skips(block):
         else:
             y = (y if skip is None else skip(y)).relu()
     y = model.bn1(y).relu() if model.preactivation else y
-    np.testing.assert_allclose(model.features(x).numpy(), y.numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.features(x).detach().numpy(), y.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_folded_for_evaluation_it_computes_the_same():
@@ -113,7 +113,7 @@ def test_folded_for_evaluation_it_computes_the_same():
         model(x)
     folded = nn.fold_batch_norm(model, x)
     assert not any(isinstance(m, nn.BatchNorm2d) for m in folded.modules())
-    np.testing.assert_allclose(folded(x).numpy(), model.eval()(x).numpy(), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(folded(x).detach().numpy(), model.eval()(x).detach().numpy(), rtol=1e-3, atol=1e-4)
 
 
 def test_it_learns():

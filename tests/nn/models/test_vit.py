@@ -12,11 +12,11 @@ rng = np.random.default_rng(0)
 def test_patches_are_a_convolution_with_stride():
     layer = nn.models.vit.PatchEmbedding(3, 5, 4)
     x = rng.standard_normal((2, 3, 8, 12)).astype(np.float32)
-    y = layer(Tensor(x)).numpy()
+    y = layer(Tensor(x)).detach().numpy()
     assert y.shape == (2, 6, 5) and layer.weight.shape == (5, 3, 4, 4)
     for n, (i, j) in enumerate(np.ndindex(2, 3)):
         patch = x[:, :, 4 * i : 4 * i + 4, 4 * j : 4 * j + 4]
-        expected = np.einsum("bcij,ocij->bo", patch, layer.weight.numpy()) + layer.bias.numpy()
+        expected = np.einsum("bcij,ocij->bo", patch, layer.weight.detach().numpy()) + layer.bias.detach().numpy()
         np.testing.assert_allclose(y[:, n], expected, rtol=1e-4, atol=1e-5)
 
 
