@@ -513,6 +513,10 @@ def test_no_hook_is_called_for_a_target_that_no_gradient_reaches():
     for how in ({}, {"create_graph": True}):
         dx, dz = (x * x).gradient(x, z, materialize_grads=True, **how)
         assert dx.item() == 4 and dz.item() == 0 and seen == []
+    a, b = Tensor([1.0, 2.0], requires_grad=True).split(1)
+    h = b * 2
+    h.register_hook(seen.append)
+    assert (h * 3).gradient(a, materialize_grads=True)[0].item() == 0 and seen == []  # nor on the way to another part
 
 
 def test_a_target_given_twice_is_hooked_once_and_given_twice():

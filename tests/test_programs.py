@@ -1076,6 +1076,8 @@ class Program:
             return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
         if self.theirs and len(targets) > 1 and any(hook and hook[0] in targets for hook in self.hooks):
             return  # PyTorch gives the gradient before the hook if the target leads to another target
+        if self.theirs and any(self.hooks) and self.parts.intersection(targets):
+            return  # PyTorch walks to the node of all parts, and calls the hooks on the way to another part, too
         if self.theirs and "second" in self.used and not all(self.ours.values[t].is_leaf for t in targets):
             return
         i, cotangent, retain, create_graph = args
