@@ -92,8 +92,8 @@ def test_every_node_is_pulled_once(record, log):
     y = "x"
     for i in range(100):
         y = record(i, (y, 1.0), (y, 1.0))
-    assert walk(y, 1.0) == {"x": 2.0**100}
-    assert log == list(range(99, -1, -1))
+    assert walk(y, 1.0, targets={"x"}, retain=True) == walk(y, 1.0) == {"x": 2.0**100}
+    assert log == 2 * list(range(99, -1, -1))
 
 
 def test_a_value_used_early_and_late_is_pulled_after_its_last_use(record, log):
@@ -150,6 +150,35 @@ def test_only_buffers_the_walk_made_are_written_to(record):
     g = Buffer(1.0)
     table = walk(node, g)
     assert table["x"].value == 4.0 and table["y"] is g and g.value == 1.0
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product([True, False], repeat=3)), ids=str)
+def test_a_sum_is_made_once_unless_an_op_made_a_buffer_for_it(record, monkeypatch, kinds):
+    """Uses of x that are fresh, and others: each of these gives a buffer that someone else holds."""
+    held = [Buffer(10.0**i) for i in range(3)]
+    made = []
+
+    class Use:
+        name, saves = "use", False
+
+        def __init__(self, fresh, buffer):
+            self.fresh, self.buffer = fresh, buffer
+
+        def pull(self, node, g, parents):
+            return [Buffer(self.buffer.value) if self.fresh else self.buffer]
+
+    def add(a, b):
+        made.append(Buffer(a.value + b.value))
+        return made[-1]
+
+    monkeypatch.setattr(Buffer, "__add__", add)
+    nodes = [record(i, ("x", None)) for i in range(3)]
+    for node, fresh, buffer in zip(nodes, kinds, held, strict=True):
+        node.op = Use(fresh, buffer)
+    root, owned = record("root", *[(node, 1.0) for node in nodes]), set()
+    assert walk(root, 1.0, owned=owned)["x"].value == 111.0 and "x" in owned
+    assert [b.value for b in held] == [1.0, 10.0, 100.0]
+    assert len(made) == (not kinds[2] and not kinds[1])  # the latest is pulled first
 
 
 def test_hooks_see_the_complete_cotangent_and_may_replace_it(record):
@@ -237,6 +266,12 @@ def test_the_graph_of_a_target_itself_is_left_alone(record, log):
         walk(record("y3", (h, 5.0)), 1.0, targets={h, "x"})
     root = record("root", ("x", 2.0))
     assert walk(root, 7.0, targets={root}) == {root: 7.0} and walk(root, 1.0) == {"x": 2.0}
+
+
+def test_a_leaf_is_older_than_the_very_first_node(record):
+    h = record("h", ("x", 2.0))
+    h.order = 1
+    assert walk(record("y", (h, 3.0)), 1.0, targets={"x"}) == {"x": 6.0}
 
 
 def test_what_is_older_than_every_target_is_not_looked_at(record):
@@ -478,6 +513,10 @@ def test_no_hook_is_called_for_a_target_that_no_gradient_reaches():
     for how in ({}, {"create_graph": True}):
         dx, dz = (x * x).gradient(x, z, materialize_grads=True, **how)
         assert dx.item() == 4 and dz.item() == 0 and seen == []
+    a, b = Tensor([1.0, 2.0], requires_grad=True).split(1)
+    h = b * 2
+    h.register_hook(seen.append)
+    assert (h * 3).gradient(a, materialize_grads=True)[0].item() == 0 and seen == []  # nor on the way to another part
 
 
 def test_a_target_given_twice_is_hooked_once_and_given_twice():

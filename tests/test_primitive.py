@@ -337,9 +337,13 @@ def test_an_error_of_a_rule_of_its_own_kind_is_not_touched(error):
     def rule(g):
         raise Own("my own words")
 
-    with pytest.raises(Own) as caught:
-        declare(lambda x: x * 1, x=rule)(leaf([1.0])).backward()
-    assert caught.value.args == ("my own words",)
+    joint = primitive(lambda x: x * 1)
+    joint.joint_vjp(rule)
+    for op in (declare(lambda x: x * 1, x=rule), declare(lambda *xs: xs[0] * 1, xs=rule), joint):
+        for how in ({}, {"create_graph": True}):
+            with pytest.raises(Own) as caught:
+                op(leaf([1.0])).backward(**how)
+            assert caught.value.args == ("my own words",)
 
 
 def test_a_joint_rule_gives_one_cotangent_per_input():

@@ -10,8 +10,9 @@ runs more than the usual 200, and others.
 
 Where PyTorch differs on purpose, and the comparison knows it:
 
-- What a backward freed cannot be walked again. PyTorch saves less in some ops; and it frees what a forward saved
-  together with the graph of a gradient that shares it, where ours computes it again.
+- What a backward freed cannot be walked again. What holds no values is not freed, and which ops hold some differs: an
+  index or a mask that is an option here is a Tensor there. PyTorch also frees what a forward saved together with the
+  graph of a gradient that shares it, where ours computes it again. Whoever does not refuse must give the gradient.
 - What an op names in any of its rules must not change in place before backward, and what checkpoint was given not at
   all. PyTorch looks only at what the inputs that require grad need; and an op there may save its result instead of its
   input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.
@@ -158,13 +159,14 @@ class Ours:
 
 
 class Theirs(Ours):
-    """PyTorch. With copies=True all that is saved for backward is copied, so that a change in place does no harm."""
+    """PyTorch. With copies=True all that is saved for backward is copied, so that a change in place does no harm; with
+    retains=True no backward frees anything."""
 
     which = 1
 
-    def __init__(self, dtype="float64", copies=False):
+    def __init__(self, dtype="float64", copies=False, retains=False):
         super().__init__(dtype)
-        self.torch, self.copies = pytest.importorskip("torch"), copies
+        self.torch, self.copies, self.retains = pytest.importorskip("torch"), copies, retains
 
     def do(self, action, *args):
         graph = self.torch.autograd.graph
@@ -188,7 +190,11 @@ class Theirs(Ours):
     def remover(self, handle):
         return handle.remove
 
+    def backward(self, i, cotangent, retain_graph, create_graph):
+        super().backward(i, cotangent, retain_graph or self.retains, create_graph)
+
     def gradient(self, i, cotangent, retain_graph, create_graph, targets):
+        retain_graph = retain_graph or self.retains
         targets = [self.values[t] for t in targets]
         retained = [(x, x.grad) for x in self.values if x.retains_grad]
         for g in self.torch.autograd.grad(self.values[i], targets, self.constant(cotangent), retain_graph=retain_graph,
@@ -459,23 +465,21 @@ class Program:
         return 0 < array.size <= self.largest and np.isfinite(array).all() and np.abs(array).max() < LIMIT
 
     def compare(self, action, args, error, first):
+        # Either may refuse more (see the top of this file), but only for a reason; what is done must be right.
         theirs = self.attempt(self.theirs, action, args)
-        if error or theirs:
-            # Ours may refuse more (see the top of this file), but only for a reason; what it does must be right.
-            if error:
-                assert "in place" in self.used if error == INPLACE else "freed" in self.used
-                STATISTICS[f"ours refuses: {error}, theirs: {theirs}"] += 1
-                self.over = True
-                return
+        if error:
+            assert error in self.used
+            STATISTICS[f"ours refuses: {error}, theirs: {theirs}"] += 1
+            self.over = True
+            return
+        while theirs:
+            assert theirs in self.used
             STATISTICS[f"PyTorch refuses alone: {theirs}"] += 1
-            if theirs == FREED:
-                assert "second" in self.used
-                self.over = True
-                return
-            assert not self.theirs.copies
-            self.theirs = Theirs(self.ours.dtype, copies=True)
-            for step in [*self.actions, (action, *args)]:
-                assert self.attempt(self.theirs, step[0], step[1:]) is None
+            copies, retains = self.theirs.copies or theirs == INPLACE, self.theirs.retains or theirs == FREED
+            assert (copies, retains) != (self.theirs.copies, self.theirs.retains)
+            self.theirs = Theirs(self.ours.dtype, copies, retains)
+            refusals = (self.attempt(self.theirs, step[0], step[1:]) for step in [*self.actions, (action, *args)])
+            theirs = next(filter(None, refusals), None)
         values = [self.theirs.array(x) for x in self.theirs.values]
         assert len(values) == len(self.ours.values)
         if action in ("call", "leaf", "deepcopy", "gradient", "take_grad"):
@@ -1072,6 +1076,8 @@ class Program:
             return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
         if self.theirs and len(targets) > 1 and any(hook and hook[0] in targets for hook in self.hooks):
             return  # PyTorch gives the gradient before the hook if the target leads to another target
+        if self.theirs and any(self.hooks) and self.parts.intersection(targets):
+            return  # PyTorch walks to the node of all parts, and calls the hooks on the way to another part, too
         if self.theirs and "second" in self.used and not all(self.ours.values[t].is_leaf for t in targets):
             return
         i, cotangent, retain, create_graph = args
@@ -1194,6 +1200,19 @@ def test_gradients_are_slopes():
 @pytest.mark.filterwarnings("ignore:Using backward")  # backward(create_graph=True) makes a cycle in PyTorch
 def test_values_gradients_and_refusals_are_those_of_pytorch():
     check(WithTorch, 0)
+
+
+@pytest.mark.torch
+def test_what_only_pytorch_freed_has_the_same_gradient_when_walked_again():
+    """An index is an option here, which is not freed, and a Tensor there."""
+    rows, program = np.array([1, 0, 1]), Program(theirs=Theirs())
+    x, = program.do("leaf", "leaf", np.arange(6.0).reshape(2, 3), True, exact=True)
+    y, = program.call("x[rows]", (lambda x: x[rows], lambda x: x[torch_("tensor")(rows)]), x)
+    program.do("hook", "hook", y, 2.0)
+    for _ in range(2):
+        program.walk("backward", y, np.ones((3, 3)), False, False)
+    assert program.theirs.retains and program.ours.grads()[x].tolist() == [[4.0] * 3, [8.0] * 3]
+    assert not program.over
 
 
 def kernel_program(seed, **how):

@@ -1,0 +1,199 @@
+"""What an op works out when it is declared: what it saves and may write to, which way its rules run, and its name."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Residuals, Tensor, ops, primitive
+from tinygrad_like.primitive import Fused, declared, fresh
+
+
+def leaf(*values, dtype="float64"):
+    return Tensor(list(values), requires_grad=True, dtype=dtype)
+
+
+def declare(forward, **rules):
+    op = primitive(forward)
+    op.vjp(**rules)
+    return op
+
+
+BOTH = pytest.mark.parametrize("how", [{}, {"create_graph": True}], ids=["numbers", "graph"])
+
+
+def test_an_op_that_saves_no_value_can_be_walked_again():
+    shifted = declare(lambda x, *, by=1.0: x + by, x=lambda g, x_shape, by: g)
+    squared = declare(lambda x: x * x, x=lambda g, x: 2 * g * x)
+    rooted = declare(lambda x: np.sqrt(x), x=lambda g, out: g / (2 * out))
+    masked = declare(lambda x: (abs(x), Residuals(sign=np.sign(x))), x=lambda g, sign: g * sign)
+    assert shifted in declared and not shifted.saves
+    x = leaf(4.0)
+    y = shifted(x, by=2.0)
+    for times in (1, 2, 3):
+        y.backward()
+        assert x.grad.item() == times
+    for op in (squared, rooted, masked):
+        assert op.saves
+        y = op(leaf(4.0))
+        y.backward()
+        with pytest.raises(RuntimeError, match="was already freed"):
+            y.backward()
+
+
+def test_only_rules_that_say_so_are_fresh():
+    def hand_on(g):
+        return g
+
+    def copy(g):
+        return g * 1
+
+    copied = fresh(lambda g: g * 1)
+    assert not declare(lambda a, b: a + b, a=copied, b=hand_on).fresh
+    assert not declare(lambda a: a * 1, a=copy).fresh and declare(lambda a, b: a + b, a=copied, b=copied).fresh
+    joint = primitive(lambda a, b: a + b)
+    joint.joint_vjp(lambda g: (g, g))
+    assert not joint.fresh
+    joint = primitive(lambda a, b: a + b)
+    joint.joint_vjp(fresh(lambda g: (g * 1, g * 1)))
+    assert joint.fresh and Fused(lambda a: a * 1, lambda a: a * 1).fresh
+    for op in (declare(lambda a, b: a + b, a=hand_on, b=hand_on), declare(lambda a, b: a + b, a=copied, b=copied)):
+        x, y, g = leaf(1.0), leaf(1.0), np.array([1.0])
+        (op(x, y) + x).backward(g)
+        assert x.grad.item() == 2 and y.grad.item() == 1 and g.tolist() == [1]
+
+
+@BOTH
+def test_a_change_of_an_output_that_a_rule_names_is_noticed(how):
+    separate, joint = declare(lambda x: np.sqrt(x), x=lambda g, out: g / (2 * out)), primitive(lambda x: np.sqrt(x))
+    joint.joint_vjp(lambda g, out: [g / (2 * out)])
+    for op in (separate, joint):
+        x = leaf(4.0, 9.0)
+        y = op(x)
+        assert y.gradient(x, gradient=[1.0, 1.0], **how)[0].tolist() == [1 / 4, 1 / 6]
+        y = op(x)
+        y[0:1].detach().assign([1.0])
+        with pytest.raises(RuntimeError, match="its output of .* was changed in place"):
+            y.sum().backward(**how)
+
+
+def test_inputs_may_be_left_out_where_they_have_a_default():
+    def scaled(x, a=None, b=None):
+        return x * (2 if a is None else a)
+
+    op = declare(scaled, x=lambda g, a: g * (2 if a is None else a), a=lambda g, x: g * x)
+    x, a = leaf(3.0), leaf(5.0)
+    assert op(x).item() == op(x=x).item() == 6 and op(x, a).item() == op(x, b=None, a=a).item() == 15
+    assert op.required == 1 and op.arity == 3 and ops.cat.arity is None
+    with pytest.raises(TypeError, match="scaled: missing input 'x'"):
+        op(a=a)
+    with pytest.raises(TypeError, match="scaled: missing input 'x'"):
+        op()
+
+
+@BOTH
+def test_a_variadic_rule_names_its_inputs_and_options_in_any_order(how):
+    def product(*xs, scale=1.0):
+        return scale * xs[0] * xs[1]
+
+    op = declare(product, xs=lambda g, scale, which, xs: g * scale * xs[1 - which])
+    a, b = leaf(2.0), leaf(3.0)
+    assert [x.item() for x in op(a, b, scale=10.0).gradient(a, b, **how)] == [30, 20]
+
+
+@BOTH
+def test_an_error_of_a_joint_rule_says_whose_it_is(how):
+    op = primitive(lambda a, b: a * b)
+    op.joint_vjp(lambda g, a, b: [g[9], g])
+    with pytest.raises(IndexError, match="^the joint VJP of <lambda>: .*index 9 is out of"):
+        op(leaf(1.0), leaf(1.0)).backward(**how)
+    joined = declare(lambda *xs: xs[0] + xs[1], xs=lambda g, which: g[9 * which])
+    with pytest.raises(IndexError, match="^the VJP of <lambda> for input 'xs': .*index 9 is out of"):
+        joined(leaf([1.0], [1.0]), leaf([1.0], [1.0])).sum().backward(**how)
+
+
+def test_cotangents_are_arrays_unless_their_graph_is_wanted():
+    op = Fused(lambda a, b: a * 1, lambda a, b: a * 1)
+    kinds = []
+    for how in ({}, {"create_graph": True}):
+        y = op(leaf(2.0), leaf(3.0))
+        pull = op.cotangents
+        op.cotangents = lambda *args, pull=pull: kinds.append(list(map(type, found := pull(*args)))) or found
+        y.backward(**how)
+        del op.cotangents
+    assert kinds == [[np.ndarray] * 2, [Tensor] * 2]
+
+
+def test_a_tensor_beside_integers_keeps_its_graph_in_the_gradient():
+    """NumPy computes float32 with int64 in float64; what is saved is float32 all the same, and the input itself."""
+    x, n = leaf(2.0, dtype="float32"), Tensor([3])
+    first, = (x**n).gradient(x, create_graph=True)
+    second, = first.gradient(x)
+    assert first.item() == 12 and second.item() == 12 and first.dtype == second.dtype == "float32"
+    first, = (x * n).gradient(x, create_graph=True)
+    assert first.item() == 3 and first.dtype == "float32"
+
+
+# Rules on arrays ------------------------------------------------------------------------------------------------------
+
+
+def twice(x):
+    return double(x)
+
+
+def double(x):
+    return ops.mul(x, 2.0)
+
+
+def test_rules_run_on_arrays_without_calling_ops():
+    """But on Tensors, where the graph of the gradient is wanted, the ops themselves are called."""
+    called = []
+    triple = declare(lambda x: called.append(type(x)) or x * 3, x=lambda g: g * 3)
+    residual = declare(lambda x: (called.append(type(x)) or x * 5, Residuals(a=1)), x=lambda g, a: g * 5)
+    names = {"triple": triple, "residual": residual, "__name__": "tinygrad_like.ops.here"}
+    exec("def helper(x):\n    return triple(x)\n\n"
+         "def rule(g):\n    return [helper(residual(y)) for y in (g,)][0]\n", names)
+    op = declare(lambda x: x * 1, x=names["rule"])
+    op.hasten()
+    fast = op.array_rules[0][0].__globals__
+    assert fast["helper"].__globals__["triple"] is triple.forward
+    assert fast["residual"] is residual  # whose forward gives more than an array
+    assert op.rules[0][0] is names["rule"] and names["helper"].__globals__["triple"] is triple  # as they were
+    x = leaf(1.0)
+    for how in ({}, {"create_graph": True}):
+        called.clear()
+        assert op(x).gradient(x, **how)[0].item() == 15 and len(called) == 2
+    seven = 7.0
+    closure = declare(lambda x: x * 1, x=lambda g: g * seven)
+    rule = closure.rules[0][0]
+    closure.hasten()
+    assert closure.array_rules[0][0] is rule and closure(x).gradient(x)[0].item() == 7
+
+
+def test_functions_from_elsewhere_are_called_as_they_are():
+    op = declare(lambda x: x * 2, x=lambda g: twice(g))
+    op.hasten()
+    assert op.array_rules[0][0].__globals__["twice"] is twice
+    x = leaf(1.0)
+    assert op(x).gradient(x)[0].item() == 2
+
+
+def test_a_function_that_calls_itself_is_rewritten_once():
+    names = {"__name__": "tinygrad_like.ops.here", "neg": ops.neg}
+    exec("def rule(g, n=2):\n    return rule(neg(g), n - 1) if n else g\n", names)
+    op = declare(lambda x: x * 1, x=lambda g: g)
+    op.rules[0] = names["rule"], op.rules[0][1]
+    op.hasten()
+    fast = op.array_rules[0][0]
+    assert fast.__globals__["rule"] is fast and fast.__globals__["neg"] is ops.neg.forward
+    assert fast(np.array([3.0])).tolist() == [3.0] and fast.__defaults__ == (2,)
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pickle_finds_only_the_ops_of_a_module():
+    assert pickle.loads(pickle.dumps(ops.exp)) is ops.exp
+    local = primitive(lambda x: x * 1)
+    with pytest.raises(AttributeError, match="the op <lambda> is not in .*; a pickle finds only the ops of a module"):
+        pickle.loads(pickle.dumps(local))
