@@ -7,6 +7,7 @@ on the graph, and training changes what it is computed from, in `module.parametr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from tinygrad_like import Tensor, no_grad
 
@@ -55,8 +56,8 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         value = getattr(module, tensor_name) if leave_parametrized else getattr(made, "original", None)
     if value is None:
         raise ValueError("remove_parametrizations: there are several originals; leave_parametrized must be True")
-    module.__class__ = type(module).__bases__[0]
     del computed[tensor_name]
+    _computes(module, list(computed))
     if not len(computed):
         delattr(module, "parametrizations")
     setattr(module, tensor_name, Parameter(value.detach()))
@@ -73,11 +74,20 @@ def _parametrized(who: str, module: Module, name: str, make: Callable[[Parameter
     if "parametrizations" not in module.__dict__:
         module.register_module("parametrizations", ModuleDict())
     module.__dict__["parametrizations"][name] = made
-    base = type(module)
-    title = base.__name__ if base.__name__.startswith("Parametrized") else f"Parametrized{base.__name__}"
-    module.__class__ = type(title, (base,), {name: property(lambda self: self.parametrizations[name]()),
-                                             "__module__": base.__module__})
+    _computes(module, list(module.__dict__["parametrizations"]))
     return module
+
+
+def _computes(module: Module, names: Collection[str]) -> None:
+    """Give the module a class of its own, with a property of each name; or the one it had, if there is none."""
+    plain = vars(type(module)).get("_plain", type(module))
+    properties = {name: property(partial(_computed, name=name)) for name in names}
+    module.__class__ = type(f"Parametrized{plain.__name__}", (plain,), {
+        "_plain": plain, "__module__": plain.__module__, **properties}) if names else plain
+
+
+def _computed(module: Module, name: str) -> Tensor:
+    return module.__dict__["parametrizations"][name]()
 
 
 class _WeightNorm(Module):

@@ -126,11 +126,11 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     a.kwarg = ast.arg("by_other_names")
     inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
     given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
-    defaults = dict(zip(options, [*a.defaults, *a.kw_defaults], strict=True))
+    defaults = {n: ast.unparse(value) for n, value in zip(options, [*a.defaults, *a.kw_defaults], strict=True) if value}
     often = [(name, next((n for n in OPTIONS[name] if n in options), "")) for name in ("dim", "min", "max")]
-    taken = [f" if {name!r} in by_other_names and {target} == {ast.unparse(defaults[target])}:\n"
+    taken = [f" if {name!r} in by_other_names and {target} == {defaults[target]}:\n"
              f"  {target} = by_other_names.pop({name!r})\n"
-             for name, target in often if target and defaults[target] and name not in options]
+             for name, target in often if target in defaults and name not in options]
     line = ast.parse("if by_other_names:\n" + "".join(taken) + " if by_other_names:\n  from .habits import called\n"
                      f"  return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
     node.body.insert(bool(ast.get_docstring(node)), line)

@@ -273,7 +273,7 @@ def _or_less(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
 # What kernels do of each number by itself, with the same bits; kernels by their names.
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div")},
-    "copy": lambda x, out: _copied(x, out), "accumulate": _accumulated, "where": _chosen,
+    "copy": _copied, "accumulate": _accumulated, "where": _chosen,
     **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
     **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
 }

@@ -79,6 +79,8 @@ class Names:
         if place or others:
             return _extremum(ops.min, ops.minimum, self, place, axis, keepdim, others)
         return ops.min(self, axis=axis, keepdim=keepdim)
+    def amax(self, axis=None, keepdim=False): return ops.max(self, axis=axis, keepdim=keepdim)
+    def amin(self, axis=None, keepdim=False): return ops.min(self, axis=axis, keepdim=keepdim)
     def norm(self, p=2.0, axis=None, keepdim=False): return norm(self, p, axis, keepdim)
     def __eq__(self, other): return False if other is None else ops.eq(self, other)
     def __ne__(self, other): return True if other is None else ops.ne(self, other)

@@ -77,6 +77,8 @@ class Surface(ForNumPy):
     def addmm_(self, mat1: Any, mat2: Any, beta: Any = ..., alpha: Any = ..., **by_other_names: Any) -> Self: r"""`addmm`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor.ones(2, 2).addmm_(Tensor.eye(2), Tensor.eye(2))`"""
     def all(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether all values are true (not 0). Example: `Tensor([[1, 1], [0, 1]]).all(axis=1)`"""
     def allclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> builtins.bool: r"""Whether all are close, see `isclose`. Example: `Tensor([1.0, 2.0]).allclose(Tensor([1.0, 2.1]))`"""
+    def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The largest value, or values over `axis`. Example: `Tensor([[1, 5], [4, 2]]).amax(1)`"""
+    def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The smallest value, or values over `axis`. Example: `Tensor([[1, 5], [4, 2]]).amin(1)`"""
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether any value is true (not 0). Example: `Tensor([[0, 0], [0, 1]]).any(axis=1)`"""
     @staticmethod
     def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32. Example: `Tensor.arange(1, 7, 2)`"""

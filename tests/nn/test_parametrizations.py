@@ -113,3 +113,18 @@ def test_as_pytorchs(name, norm):
     for (a, p), (b, q) in zip(ours.state_dict().items(), theirs.state_dict().items(), strict=True):
         assert a == b
         np.testing.assert_allclose(p.numpy(), q.numpy(), atol=1e-5)
+
+
+def test_one_of_several_can_be_removed():
+    layer = nn.Linear(3, 3)
+    before = layer.weight.detach().numpy().copy()
+    nn.utils.weight_norm(layer, "weight", dim=None)
+    nn.utils.weight_norm(layer, "bias", dim=None)
+    twin = copy.deepcopy(layer)
+    nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    assert type(layer.__dict__["weight"]) is nn.Parameter and not isinstance(twin.__dict__.get("weight"), nn.Parameter)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-6)
+    layer(Tensor(np.ones((2, 3), "f"))).sum().backward()
+    assert layer.weight.grad is not None and layer.parametrizations.bias.original1.grad is not None
+    nn.utils.parametrize.remove_parametrizations(layer, "bias")
+    assert type(layer) is nn.Linear and sorted(layer.state_dict()) == ["bias", "weight"]

@@ -5,18 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from demos.convolution import FILTER, IMAGE
 from tinygrad_like import Tensor, ops
 
 rng = np.random.default_rng(5)
-EIGHT = np.array([[0, 0, 0, 0, 0, 0, 0, 0],
-                  [0, 0, 0, 0, 0, 1, 1, 0],
-                  [0, 1, 1, 1, 1, 1, 1, 0],
-                  [0, 1, 1, 1, 1, 1, 1, 0],
-                  [0, 1, 1, 1, 1, 1, 1, 0],
-                  [0, 0, 1, 1, 1, 0, 0, 0],
-                  [0, 0, 1, 1, 1, 0, 0, 0],
-                  [0, 0, 0, 0, 0, 0, 0, 0]])  # fmt: skip
-SOBEL = np.array([[1, 2, 1], [0, 0, 0], [-1, -2, -1]])
 
 
 def image(a, dtype=np.float64):
@@ -24,7 +16,7 @@ def image(a, dtype=np.float64):
 
 
 def test_the_worked_example_of_004():
-    assert ops.conv2d(image(EIGHT), image(SOBEL)).tolist() == [[[[-3, -4, -4, -4, -4, -3],
+    assert ops.conv2d(image(IMAGE), image(FILTER)).tolist() == [[[[-3, -4, -4, -4, -4, -3],
                                                                 [-3, -4, -4, -3, -1, 0],
                                                                 [0, 0, 0, 0, 0, 0],
                                                                 [2, 1, 0, 1, 3, 3],
@@ -33,8 +25,8 @@ def test_the_worked_example_of_004():
 
 
 def test_padding_keeps_the_size_and_stride_2_halves_it():
-    assert ops.conv2d(image(EIGHT), image(SOBEL), padding=1).shape == (1, 1, 8, 8)
-    assert ops.conv2d(image(EIGHT), image(SOBEL), padding=1, stride=2).shape == (1, 1, 4, 4)
+    assert ops.conv2d(image(IMAGE), image(FILTER), padding=1).shape == (1, 1, 8, 8)
+    assert ops.conv2d(image(IMAGE), image(FILTER), padding=1, stride=2).shape == (1, 1, 4, 4)
 
 
 @settings(deadline=None)  # the first example compiles

@@ -11,7 +11,7 @@ from ..dtypes import FLOATS, INT64
 from ..kernels import accelerated
 from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
-from .elementwise import abs, clip, exp, log, maximum, mul, neg, square, where
+from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import copied, gather, take
 from .pointwise import on_arrays
 from .reduce import mean, sum
@@ -91,7 +91,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
     if not delta > 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     d = abs(input - target)
-    c = clip(d, max=delta)
+    c = minimum(d, delta)
     return _reduce(c * (d - 0.5 * c), reduction)
 
 

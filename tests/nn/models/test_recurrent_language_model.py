@@ -30,7 +30,7 @@ def test_logits_see_only_the_past_and_the_state_holds_it(kind):
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_it_learns_a_sequence(kind):
+def test_a_recurrent_one_learns_a_sequence(kind):
     net = model(kind)
     x = Tensor(np.arange(33) * 3 % 11)[None]
     optimizer = optim.AdamW(net.parameters(), lr=2e-2)
