@@ -825,7 +825,7 @@ def test_an_exception_in_any_rule_leaves_all_as_it_was(monkeypatch, error, how):
         xs = leaves_of_a_step()
         loss = some_step(*xs)
         with monkeypatch.context() as patch:
-            interrupted(patch, "cotangents", at, error)
+            interrupted(patch, "pull", at, error)
             try:
                 loss.backward(**how)
                 break

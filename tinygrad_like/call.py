@@ -54,7 +54,7 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
-    on_arrays: Callable | None  # what `cotangents` does where no graph is wanted, compiled
+    on_arrays: Callable | None  # what `pull` does where no graph is wanted, compiled
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
@@ -203,7 +203,11 @@ class Op:
 
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
-        mode.waiting = None
+        if (self.on_arrays is not None and type(g) is not Placed and not mode.recording and mode.tape is None
+                and not NARROW and not mode.anomaly):
+            found = self.on_arrays(self, node, g, parents)
+            if found is not None:
+                return found
         if type(g) is Placed:
             g = np.array(g)
         if NARROW and node.dtype in NARROW:  # rules compute, too
@@ -228,10 +232,6 @@ class Op:
 
     def cotangents(self, node: Node, g, parents) -> list:
         """What the rules give for the inputs whose parent is not None."""
-        if self.on_arrays is not None and not mode.recording and mode.tape is None:
-            found = self.on_arrays(self, node, g, parents)
-            if found is not None:
-                return found
         saved = self._saved(node)
         if self.joint is not None:
             rule, uses = self.joint

@@ -119,13 +119,13 @@ class Primitive(Op):
     def _compile_rules(self) -> Callable | None:
         """A function `(op, node, g, parents) -> cotangents` of arrays, built once from the names, as `_compile` does.
 
-        It gives None where there is more to say, which `cotangents` then does. None is built for an op of any number
+        It gives None where there is more to say, which `pull` then does. None is built for an op of any number
         of inputs, or without a rule for each.
         """
         inputs = range(len(self.inputs))
         if self.variadic or self.joint is None and len(self.rules) < len(inputs):
             return None
-        values = [f"v{k}" for k in range(len(self.kept))]
+        values, cotangents = [f"v{k}" for k in range(len(self.kept))], "".join([f"c{i}, " for i in inputs])
         lines = ["if node.saved is None: return None", *[f"{', '.join(values)}, = node.saved"][: len(values)]]
         for value, name in zip(values, self.kept, strict=True):
             if name in self.inputs:
@@ -139,15 +139,20 @@ class Primitive(Op):
             wanted = f"[{', '.join([f'p{i} is not None' for i in inputs])}]"
             arguments = ["g", *[wanted if k < 0 else values[k] for k in self.joint[1]]]
             lines += ["    where = 'the joint VJP of ' + op.name", f"    found = op.joint[0]({', '.join(arguments)})",
-                      f"    if found is NotImplemented or len(found) != {len(inputs)}: return None"]
+                      f"    if found is NotImplemented or len(found) != {len(inputs)}: return None",
+                      f"    {cotangents} = found"]
         else:
             for i in inputs:
                 rule = f"op.array_rules[{i}][0]({', '.join(['g', *[values[k] for k in self.array_rules[i][1]]])})"
                 lines += [f"    where = {i}", f"    c{i} = None if p{i} is None else {rule}"]
-            lines += [f"    found = [{', '.join([f'c{i}' for i in inputs])}]"]
         lines += ["except Exception as error:",
                   "    blame(where if isinstance(where, str) else op._rule(where), error)",
-                  "    raise", "return found if type(found) is list else list(found)"]
+                  "    raise", "try:"]
+        for i in inputs:
+            lines += [f"    if p{i} is None: c{i} = None",
+                      f"    elif c{i}.shape != p{i}.shape or c{i}.dtype is not p{i}.dtype:",
+                      f"        c{i} = op._fit(c{i}, p{i}, g, {i})"]
+        lines += ["except AttributeError: return None", f"return {cotangents}"]
         names: dict[str, Any] = {"Tensor": Tensor, "blame": blame}
         exec("def rules_on_arrays(op, node, g, parents):\n    " + "\n    ".join(lines), names)
         return names["rules_on_arrays"]
