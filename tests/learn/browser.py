@@ -12,7 +12,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 class Page:
-    def __init__(self, url, width=1400, height=900, dark=False):
+    def __init__(self, url, width=1400, height=900, dark=False, rate=1):
         self.folder = tempfile.mkdtemp()
         to, self.pipe_in = os.pipe()
         self.pipe_out, back = os.pipe()
@@ -32,11 +32,14 @@ class Page:
         self.number, self.rest, self.session, self.events = 0, b"", None, []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in "Page", "Runtime", "Network", "Performance":
+        for domain in "Page", "Runtime", "Network":
             self.send(f"{domain}.enable")
+        self.send("Performance.enable", timeDomain="threadTicks")  # other processes do not count
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         if dark:
             self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        if rate != 1:
+            self.send("Emulation.setCPUThrottlingRate", rate=rate)
         self.send("Page.navigate", url=url)
         self.wait("document.documentElement && document.documentElement.dataset.ready === 'yes'")
 
@@ -80,15 +83,18 @@ class Page:
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def problems(self):
-        """Errors of the script, and requests for anything but the page itself."""
+        """Errors of the script and of the console, and requests for anything but the page itself."""
         self.run("1")
         found = []
         for event in self.events:
+            told = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
-                found.append(event["params"]["exceptionDetails"]["exception"].get("description"))
-            if event.get("method") == "Network.requestWillBeSent" and not event["params"]["request"]["url"].startswith(
+                found.append(told["exceptionDetails"]["exception"].get("description"))
+            if event.get("method") == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
+                found.append(f"console: {told['args']}")
+            if event.get("method") == "Network.requestWillBeSent" and not told["request"]["url"].startswith(
                     ("file:", "about:", "data:")):
-                found.append(event["params"]["request"]["url"])
+                found.append(told["request"]["url"])
         return found
 
     def picture(self, path):

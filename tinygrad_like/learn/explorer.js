@@ -3,9 +3,9 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const HALF = 19;
-const svg = $("graph"), world = $("world"), panel = $("panel");
+const stage = $("stage"), world = $("world"), panel = $("panel");
 let view = 0, step = 0, chosen = -1, scale = 1, left = 0, top_ = 0, timer = null;
-let steps = [], drawn = new Map(), drawnEdges = new Map(), active = new Set();
+let steps = [], drawn = new Map(), active = new Set();
 
 // What a box stands for --------------------------------------------------------------------------------------------
 
@@ -13,26 +13,36 @@ const kind = (box) => box[0];
 const nodesOf = (box) => kind(box) === "group" ? data.views[box[1]].nodes : [box[1]];
 const node = (n) => data.nodes[n];
 const here = () => data.views[view];
-const latest = (box, what) => Math.max(...nodesOf(box).map((n) => node(n)[what]));
 const computed = (box) => kind(box) === "op" || kind(box) === "group";
 const title = (box) => kind(box) === "group" ? "module " + data.views[box[1]].name : node(box[1]).op;
 const opens = (box) => kind(box) === "group" ? box[1] : kind(box) === "op" ? node(box[1]).opens : -1;
 const shape = (s) => "(" + s.join(", ") + (s.length === 1 ? ",)" : ")");
-const lastNode = (box) => nodesOf(box).reduce((a, b) => node(b).f > node(a).f ? b : a);
+function facts(box) {  // its last node, when it is done in forward and in backward, and what of it is to be marked from when on
+  if (box.facts) return box.facts;
+  const nodes = nodesOf(box), latest = (what) => nodes.reduce((most, n) => Math.max(most, node(n)[what]), -1);
+  const marks = nodes.flatMap((n) => [["f", node(n).f, node(n).out], ["b", node(n).b, node(n).g]])
+    .map(([what, when, v]) => [what, when, v >= 0 ? data.values[v] : {}]).map(([what, when, v]) => [what, when, v.nan ? "NaN" : v.inf ? "inf" : v.zero ? "zero" : ""])
+    .filter(([, , said]) => said);
+  return box.facts = { last: nodes.reduce((a, b) => node(b).f > node(a).f ? b : a), f: latest("f"), b: latest("b"), marks };
+}
+function mark(box, at) {  // of what is there by now
+  const there = facts(box).marks.filter(([what, when]) => when <= at[what]).map(([, , said]) => said);
+  return ["NaN", "inf", "zero"].find((said) => there.includes(said)) || "";
+}
 
 function stepsOf(v) {
   const boxes = data.views[v].boxes.map((box, i) => ({ box, i }));
   const ops = boxes.filter((x) => computed(x.box));
-  const forward = [...ops].sort((a, b) => latest(a.box, "f") - latest(b.box, "f")).map((x) => ({ i: x.i, backward: false }));
-  const backward = [...ops, ...boxes.filter((x) => kind(x.box) === "leaf")].filter((x) => latest(x.box, "b") >= 0)
-    .sort((a, b) => latest(a.box, "b") - latest(b.box, "b")).map((x) => ({ i: x.i, backward: true }));
+  const forward = [...ops].sort((a, b) => facts(a.box).f - facts(b.box).f).map((x) => ({ i: x.i, backward: false }));
+  const backward = [...ops, ...boxes.filter((x) => kind(x.box) === "leaf")].filter((x) => facts(x.box).b >= 0)
+    .sort((a, b) => facts(a.box).b - facts(b.box).b).map((x) => ({ i: x.i, backward: true }));
   return [...forward, ...backward];
 }
 
 function now() { return steps[step] || { i: 0, backward: false }; }
 function clock() {  // up to where the two walks have come: numbers of steps of the whole graph
   const s = now(), box = here().boxes[s.i];
-  return s.backward ? { f: Infinity, b: latest(box, "b") } : { f: latest(box, "f"), b: -1 };
+  return s.backward ? { f: Infinity, b: facts(box).b } : { f: facts(box).f, b: -1 };
 }
 function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of how many]
   const terms = node(n).terms || [];
@@ -40,29 +50,35 @@ function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of 
     terms.length];
 }
 
-// Drawing: only what is in sight is in the document -----------------------------------------------------------------
+// Drawing: boxes in sight are in the document, as text; arrows are painted, thousands in a few milliseconds -------------
 
+const FAR = 0.6;  // smaller than this no text can be read: boxes too are then only painted
+const map = $("map"), pen = map.getContext("2d");
+const MOST = 60;  // boxes made for one frame; the others are painted until the next
+let colours = {}, queued = false, pointed = -1;
+
+function theme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["now", "soft", "line", "arrived", "op-line", "leaf-line", "group-line", "plus", "minus", "zero", "bad"])
+    colours[name] = style.getPropertyValue("--" + name);
+  colours.op = colours["op-line"];
+  colours.leaf = colours["leaf-line"];
+  colours.group = colours["group-line"];
+  colours.from = colours.soft;
+}
 function make(tag, attributes, parent) {
   const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const k in attributes) e.setAttribute(k, attributes[k]);
-  if (parent) parent.append(e);
+  parent.append(e);
   return e;
-}
-function badge(box, at) {  // of what is there by now
-  const values = nodesOf(box).flatMap((n) => [node(n).f <= at.f ? node(n).out : -1, node(n).b <= at.b ? node(n).g : -1])
-    .filter((v) => v >= 0).map((v) => data.values[v]);
-  if (values.some((v) => v.nan)) return "NaN";
-  if (values.some((v) => v.inf)) return "inf";
-  return values.some((v) => v.zero) ? "zero" : "";
 }
 function draw(i) {
   const box = here().boxes[i], [, , x, y, w, label] = box;
   const g = make("g", { transform: `translate(${x} ${y})`, "data-box": i }, $("boxes"));
   make("rect", { x: -w / 2, y: -HALF, width: w, height: 2 * HALF, rx: kind(box) === "leaf" ? 3 : 9 }, g);
   make("text", { y: -3 }, g).textContent = label;
-  const shown = kind(box) === "group" ? node(lastNode(box)).shape : node(box[1]).shape;
-  make("text", { y: 12, class: "shape" }, g).textContent = shape(shown);
-  make("text", { x: w / 2 - 3, y: -HALF - 3, class: "mark" }, g);
+  make("text", { y: 12, class: "shape" }, g).textContent = shape(node(facts(box).last).shape);
   drawn.set(i, g);
   paint(i);
 }
@@ -70,114 +86,130 @@ function paint(i) {
   const g = drawn.get(i);
   if (!g) return;
   const box = here().boxes[i], at = clock(), names = ["box", kind(box)];
-  if (computed(box) && latest(box, "f") > at.f) names.push("later");
+  if (computed(box) && facts(box).f > at.f) names.push("later");
   if (at.b >= 0) {
-    const [some, all] = arrivals(lastNode(box), at.b);
+    const [some, all] = arrivals(facts(box).last, at.b);
     if (some) names.push(some === all ? "arrived" : "part");
   }
   if (i === now().i) names.push("now");
   if (i === chosen && i !== now().i) names.push("chosen");
-  const mark = badge(box, at);
-  if (g.lastChild.textContent !== mark) g.lastChild.textContent = mark;
-  g.setAttribute("class", names.join(" "));
-}
-function curve(p) {  // through the points of a path, from the bottom of a box to the top of the next
-  let d = `M${p[2]} ${p[3] + HALF}`;
-  for (let k = 4; k < p.length; k += 2) {
-    const y0 = p[k - 1] + HALF, y1 = p[k + 1] - HALF, m = (y0 + y1) / 2;
-    d += ` C${p[k - 2]} ${m} ${p[k]} ${m} ${p[k]} ${y1}` + (k + 2 < p.length ? ` V${y1 + 2 * HALF}` : "");
+  if (g.getAttribute("class") !== names.join(" ")) g.setAttribute("class", names.join(" "));
+  const said = mark(box, at), there = g.querySelector(".mark");
+  if (there ? there.textContent !== said : said) {
+    if (there) there.remove();
+    if (said) make("text", { x: box[4] / 2 - 3, y: -HALF - 3, class: "mark" }, g).textContent = said;
   }
-  return d;
 }
-function drawEdge(k) {
-  const p = here().paths[k], d = curve(p), g = make("g", {}, $("edges"));
-  const s = here().boxes[p[0]], n = kind(s) === "group" ? lastNode(s) : s[1];
-  make("path", { class: "reach", d, "data-tip": `${title(s)} to ${title(here().boxes[p[1]])}: ${shape(node(n).shape)}` }, g);
-  make("path", { class: "edge" + (active.has(k) ? " active" : ""), d }, g);
-  drawnEdges.set(k, g);
+function sight(edge = 120) {
+  return [(-left - edge) / scale, (-top_ - edge) / scale, (stage.clientWidth - left + edge) / scale,
+    (stage.clientHeight - top_ + edge) / scale];
 }
-function sight() {
-  const { width, height } = svg.getBoundingClientRect(), edge = 120;
-  return [(-left - edge) / scale, (-top_ - edge) / scale, (width - left + edge) / scale, (height - top_ + edge) / scale];
-}
-let queued = false;
 function moved() {
-  world.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
-  if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; cull(); }); }
-}
-const FAR = 0.45;  // smaller than this no text can be read: boxes are then only painted, thousands in a few milliseconds
-function far() {
-  const map = $("map"), { width, height } = svg.getBoundingClientRect(), pen = map.getContext("2d");
-  const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name);
-  map.hidden = scale >= FAR;
-  if (map.hidden) return;
-  if (map.width !== Math.round(width) || map.height !== Math.round(height)) { map.width = width; map.height = height; }
-  const [x0, y0, x1, y1] = sight(), v = here();
-  pen.setTransform(1, 0, 0, 1, 0, 0);
-  pen.clearRect(0, 0, map.width, map.height);
-  pen.setTransform(scale, 0, 0, scale, left, top_);
-  pen.strokeStyle = colour("--soft");
-  pen.lineWidth = 1 / scale;
-  pen.beginPath();
-  v.spans.forEach(([a, b, c, d], k) => {
-    if (c < x0 || a > x1 || d < y0 || b > y1) return;
-    const p = v.paths[k];
-    pen.moveTo(p[2], p[3]);
-    for (let j = 4; j < p.length; j += 2) pen.lineTo(p[j], p[j + 1]);
+  if (queued) return;
+  queued = true;
+  requestAnimationFrame(() => {
+    queued = false;
+    world.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
+    cull();
+    picture();
   });
-  pen.stroke();
-  const at = clock(), inks = { op: "--op-line", leaf: "--leaf-line", group: "--group-line", from: "--soft" };
-  for (const name in inks) inks[name] = colour(inks[name]);
-  const arrived = colour("--arrived"), line = colour("--line");
-  v.boxes.forEach((box, i) => {
-    const [, , x, y, w] = box;
-    if (x + w / 2 < x0 || x - w / 2 > x1 || y + HALF < y0 || y - HALF > y1) return;
-    const [some, all] = at.b >= 0 ? arrivals(lastNode(box), at.b) : [0, 1];
-    pen.fillStyle = some && some === all ? arrived : computed(box) && latest(box, "f") > at.f ? line : inks[kind(box)];
-    pen.fillRect(x - w / 2, y - HALF, w, 2 * HALF);
-  });
-  const [, , x, y, w] = v.boxes[now().i], least = 9 / scale;
-  pen.fillStyle = colour("--now");
-  pen.fillRect(x - Math.max(w / 2, least), y - Math.max(HALF, least), Math.max(w, 2 * least), Math.max(2 * HALF, 2 * least));
 }
 function cull() {
-  far();
-  const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight(), v = here();
-  v.boxes.forEach(([, , x, y, w], i) => {
+  const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight();
+  let room = MOST;
+  here().boxes.forEach(([, , x, y, w], i) => {
     const seen = x + w / 2 > x0 && x - w / 2 < x1 && y + HALF > y0 && y - HALF < y1;
-    if (seen && !drawn.has(i)) draw(i);
+    if (seen && !drawn.has(i) && room-- > 0) draw(i);
     if (!seen && drawn.has(i)) { drawn.get(i).remove(); drawn.delete(i); }
   });
-  v.spans.forEach(([a, b, c, d], k) => {
-    const seen = c > x0 && a < x1 && d > y0 && b < y1;
-    if (seen && !drawnEdges.has(k)) drawEdge(k);
-    if (!seen && drawnEdges.has(k)) { drawnEdges.get(k).remove(); drawnEdges.delete(k); }
+  if (room < 0) moved();
+}
+function trace(p) {  // through the points of a path, from the bottom of a box to the top of the next
+  pen.moveTo(p[2], p[3] + HALF);
+  for (let k = 4; k < p.length; k += 2) {
+    const y0 = p[k - 1] + HALF, y1 = p[k + 1] - HALF, m = (y0 + y1) / 2;
+    pen.bezierCurveTo(p[k - 2], m, p[k], m, p[k], y1);
+    if (k + 2 < p.length) pen.lineTo(p[k], y1 + 2 * HALF);
+  }
+}
+function straight(p) {
+  pen.moveTo(p[2], p[3]);
+  for (let j = 4; j < p.length; j += 2) pen.lineTo(p[j], p[j + 1]);
+}
+function arrows(some, colour, width) {
+  pen.strokeStyle = pen.fillStyle = colour;
+  pen.lineWidth = width / scale;  // no wider than a pixel, if many: wider ones take ten times as long to paint
+  pen.beginPath();
+  for (const k of some) (scale < FAR ? straight : trace)(here().paths[k]);
+  pen.stroke();
+  if (scale < FAR) return;
+  pen.beginPath();
+  for (const k of some) {  // every arrow comes from above
+    const p = here().paths[k], x = p[p.length - 2], y = p[p.length - 1] - HALF;
+    pen.moveTo(x - 4, y - 8);
+    pen.lineTo(x, y);
+    pen.lineTo(x + 4, y - 8);
+  }
+  pen.fill();
+}
+function picture() {  // the canvas: arrows in sight, and the boxes that are not in the document
+  const dots = devicePixelRatio || 1, width = Math.round(stage.clientWidth * dots), height = Math.round(stage.clientHeight * dots);
+  if (map.width !== width || map.height !== height) { map.width = width; map.height = height; }
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  pen.setTransform(scale * dots, 0, 0, scale * dots, left * dots, top_ * dots);
+  const [x0, y0, x1, y1] = sight(10), v = here(), at = clock(), seen = [];
+  v.spans.forEach(([a, b, c, d], k) => { if (c > x0 && a < x1 && d > y0 && b < y1) seen.push(k); });
+  arrows(seen, colours.soft, 1);
+  arrows(seen.filter((k) => active.has(k)), colours.now, 2.6);
+  if (pointed >= 0) arrows([pointed], colours["op-line"], 2.6);
+  v.boxes.forEach((box, i) => {
+    const [, , x, y, w] = box;
+    if (drawn.has(i) || x + w / 2 < x0 || x - w / 2 > x1 || y + HALF < y0 || y - HALF > y1) return;
+    const [some, all] = at.b >= 0 ? arrivals(facts(box).last, at.b) : [0, 1];
+    pen.fillStyle = some && some === all ? colours.arrived : computed(box) && facts(box).f > at.f ? colours.line : colours[kind(box)];
+    pen.fillRect(x - w / 2, y - HALF, w, 2 * HALF);
   });
+  if (drawn.has(now().i)) return;
+  const [, , x, y, w] = v.boxes[now().i], least = 9 / scale;
+  pen.fillStyle = colours.now;
+  pen.fillRect(x - Math.max(w / 2, least), y - Math.max(HALF, least), Math.max(w, 2 * least), Math.max(2 * HALF, 2 * least));
 }
 function span(p) {
   const xs = p.filter((_, k) => k > 1 && k % 2 === 0), ys = p.filter((_, k) => k > 1 && k % 2 === 1);
   return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
 }
+function arrowAt(x, y) {  // the number of the arrow under a point of the stage, or -1
+  const near = 6, wx = (x - left) / scale, wy = (y - top_) / scale;
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.lineWidth = 2 * near / scale;
+  return here().spans.findIndex(([a, b, c, d], k) => {
+    if (wx < a - near || wx > c + near || wy < b || wy > d) return false;
+    pen.beginPath();
+    (scale < FAR ? straight : trace)(here().paths[k]);
+    return pen.isPointInStroke(wx, wy);
+  });
+}
 
 // Moving about ---------------------------------------------------------------------------------------------------------
 
 function fit() {
-  const { width, height } = svg.getBoundingClientRect(), [w, h] = here().size;
+  const { clientWidth: width, clientHeight: height } = stage, [w, h] = here().size;
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
   top_ = (height - h * scale) / 2;
-  if (scale < 0.55) { scale = 0.8; centre(now().i); }
+  if (scale < FAR) { scale = 0.8; centre(now().i); }
   moved();
 }
 function whole() {
-  const { width, height } = svg.getBoundingClientRect(), [w, h] = here().size;
+  const { clientWidth: width, clientHeight: height } = stage, [w, h] = here().size;
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
   top_ = (height - h * scale) / 2;
   moved();
 }
 function centre(i) {
-  const { width, height } = svg.getBoundingClientRect(), [, , x, y] = here().boxes[i];
+  const { clientWidth: width, clientHeight: height } = stage, [, , x, y] = here().boxes[i];
   left = width / 2 - x * scale;
   top_ = height / 2 - y * scale;
   moved();
@@ -198,9 +230,9 @@ function show(v, at) {
   here().spans = here().spans || here().paths.map(span);
   steps = stepsOf(v);
   chosen = -1;
-  for (const e of [...drawn.values(), ...drawnEdges.values()]) e.remove();
+  for (const e of drawn.values()) e.remove();
   drawn.clear();
-  drawnEdges.clear();
+  pointed = -1;
   $("slider").max = Math.max(0, steps.length - 1);
   step = Math.max(0, steps.findIndex(at || (() => true)));
   crumbs();
@@ -212,12 +244,10 @@ function go(to) {
   step = Math.max(0, Math.min(steps.length - 1, to));
   chosen = -1;
   const i = now().i;
-  for (const k of active) if (drawnEdges.has(k)) drawnEdges.get(k).lastChild.setAttribute("class", "edge");
   active = new Set(here().paths.flatMap((p, k) => p[1] === i || (now().backward && p[0] === i) ? [k] : []));
-  for (const k of active) if (drawnEdges.has(k)) drawnEdges.get(k).lastChild.setAttribute("class", "edge active");
   if (!inSight(i)) centre(i);
   for (const k of drawn.keys()) paint(k);
-  far();
+  moved();
   $("slider").value = step;
   const backward = steps.findIndex((s) => s.backward), n = steps.length;
   const box = here().boxes[i];
@@ -270,7 +300,7 @@ const KEYS = {
   ArrowRight: () => go(step + 1), ArrowDown: () => go(step + 1), ArrowLeft: () => go(step - 1), ArrowUp: () => go(step - 1),
   Home: () => go(0), End: () => go(steps.length - 1), " ": () => play(!timer), Enter: () => open(chosen >= 0 ? chosen : now().i),
   Backspace: out, "/": () => $("search").focus(), "0": whole, b: () => go(steps.findIndex((s) => s.backward)),
-  "+": () => zoom(1.25, svg.clientWidth / 2, svg.clientHeight / 2), "=": () => KEYS["+"](), "-": () => zoom(0.8, svg.clientWidth / 2, svg.clientHeight / 2),
+  "+": () => zoom(1.25, stage.clientWidth / 2, stage.clientHeight / 2), "=": () => KEYS["+"](), "-": () => zoom(0.8, stage.clientWidth / 2, stage.clientHeight / 2),
   "?": () => { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-expanded", String(!$("keys").hidden)); },
 };
 const PAN = { ArrowRight: [-60, 0], ArrowLeft: [60, 0], ArrowDown: [0, -60], ArrowUp: [0, 60] };
@@ -293,9 +323,8 @@ $("last").onclick = () => go(steps.length - 1);
 $("play").onclick = () => play(!timer);
 $("help").onclick = () => KEYS["?"]();
 $("slider").oninput = () => go(Number($("slider").value));
-$("theme").onclick = () => { const root = document.documentElement; root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; describe(chosen >= 0 ? chosen : now().i); };
+$("theme").onclick = () => { theme(document.documentElement.dataset.theme !== "dark"); moved(); describe(chosen >= 0 ? chosen : now().i); };
 let drag = null;
-const stage = $("stage");
 const boxAt = (e) => { const g = e.target.closest && e.target.closest("[data-box]"); return g ? Number(g.dataset.box) : -1; };
 stage.addEventListener("pointerdown", (e) => { drag = { x: e.clientX, y: e.clientY, left, top: top_, box: boxAt(e), far: false }; });
 addEventListener("pointermove", (e) => {
@@ -304,9 +333,16 @@ addEventListener("pointermove", (e) => {
     if (drag.far) { left = drag.left + e.clientX - drag.x; top_ = drag.top + e.clientY - drag.y; moved(); }
     return;
   }
-  const tip = e.target.dataset && e.target.dataset.tip, box = $("tooltip"), r = stage.getBoundingClientRect();
-  box.hidden = !tip;
-  if (tip) { box.textContent = tip; box.style.left = e.clientX - r.left + 14 + "px"; box.style.top = e.clientY - r.top + 10 + "px"; }
+  const box = $("tooltip"), r = stage.getBoundingClientRect(), x = e.clientX - r.left, y = e.clientY - r.top;
+  const k = stage.contains(e.target) && boxAt(e) < 0 ? arrowAt(x, y) : -1;
+  if (k !== pointed) { pointed = k; moved(); }
+  box.hidden = k < 0;
+  if (k >= 0) {
+    const [from, to] = here().paths[k].slice(0, 2).map((i) => here().boxes[i]);
+    box.textContent = `${title(from)} to ${title(to)}: ${shape(node(facts(from).last).shape)}`;
+    box.style.left = x + 14 + "px";
+    box.style.top = y + 10 + "px";
+  }
 });
 addEventListener("pointerup", () => {
   if (drag && !drag.far && drag.box >= 0) choose(drag.box);
@@ -316,7 +352,7 @@ addEventListener("pointerup", () => {
 stage.addEventListener("dblclick", (e) => { if (boxAt(e) >= 0) open(boxAt(e)); });
 stage.addEventListener("wheel", (e) => {
   e.preventDefault();
-  const r = svg.getBoundingClientRect();
+  const r = stage.getBoundingClientRect();
   zoom(Math.exp(-e.deltaY * 0.0012), e.clientX - r.left, e.clientY - r.top);
 }, { passive: false });
 addEventListener("resize", moved);
@@ -327,6 +363,9 @@ function choose(i) {
   for (const k of drawn.keys()) paint(k);
   describe(i);
 }
-if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
+theme(matchMedia("(prefers-color-scheme: dark)").matches);
 show(0);
-requestAnimationFrame(() => { document.documentElement.dataset.ready = "yes"; });  // after the first picture
+requestAnimationFrame(() => requestAnimationFrame(() => {  // after the first picture
+  performance.mark("drawn");
+  document.documentElement.dataset.ready = "yes";
+}));

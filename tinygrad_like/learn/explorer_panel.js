@@ -15,17 +15,17 @@ function link(n) {
 function heat(v) {
   const c = element("canvas", { role: "img", "aria-label": `heat map of ${v.rows} by ${v.columns} cells, from ${-v.top} to ${v.top}` });
   const size = Math.max(1, Math.floor(Math.min(290 / v.columns, 170 / v.rows, 16)));
-  c.width = v.columns * size;
-  c.height = v.rows * size;
-  const style = getComputedStyle(document.documentElement), plus = style.getPropertyValue("--plus"), minus = style.getPropertyValue("--minus");
-  const pen = c.getContext("2d"), levels = atob(v.map);
-  pen.fillStyle = style.getPropertyValue("--zero");
-  pen.fillRect(0, 0, c.width, c.height);
+  c.width = v.columns;  // a pixel is a cell, which the style enlarges
+  c.height = v.rows;
+  c.style.width = v.columns * size + "px";
+  const [plus, minus, zero, bad] = ["plus", "minus", "zero", "bad"].map((name) => colours[name].match(/\d+/g).map(Number));
+  const levels = atob(v.map), image = new ImageData(v.columns, v.rows);
   for (let k = 0; k < levels.length; k++) {
-    const level = (levels.charCodeAt(k) << 24) >> 24, x = (k % v.columns) * size, y = Math.floor(k / v.columns) * size;
-    pen.fillStyle = level === -128 ? style.getPropertyValue("--bad") : `rgba(${level < 0 ? minus : plus}, ${Math.abs(level) / 127})`;
-    pen.fillRect(x, y, size, size);
+    const level = (levels.charCodeAt(k) << 24) >> 24, part = Math.abs(level) / 127, full = level === -128 ? bad : level < 0 ? minus : plus;
+    image.data.set([0, 1, 2].map((j) => level === -128 ? full[j] : zero[j] + part * (full[j] - zero[j])), 4 * k);
+    image.data[4 * k + 3] = 255;
   }
+  c.getContext("2d").putImageData(image, 0, 0);
   return c;
 }
 function value(n, why) {
@@ -46,7 +46,8 @@ function value(n, why) {
   return told;
 }
 function numbers(v) {
-  const columns = Math.min(6, v.shape.length ? v.shape[v.shape.length - 1] : 1), table = element("table");
+  const last = v.shape.length ? v.shape[v.shape.length - 1] : 1, columns = v.shape.length > 1 && last < 9 ? last : Math.min(4, last);
+  const table = element("table");
   for (let k = 0; k < v.values.length; k += columns)
     table.append(element("tr", {}, ...v.values.slice(k, k + columns).map((x) => element("td", {}, String(x)))));
   return table;
@@ -120,7 +121,7 @@ function backwardPart(n, it, at) {
   }
 }
 function describeGroup(box, at) {
-  const v = data.views[box[1]], end = node(lastNode(box));
+  const v = data.views[box[1]], end = node(facts(box).last);
   panel.append(element("h2", {}, v.name), element("p", { class: "soft" }, `a module, ${v.nodes.length} ops`), opener(here().boxes.indexOf(box), "Open it"));
   panel.append(element("h3", {}, "What it gives"));
   panel.append(end.f > at.f ? element("p", { class: "soft" }, "not computed yet") : value(end.out));
