@@ -122,7 +122,7 @@ def ours(call, inputs, g, dtype):
             return [call(*xs).numpy()]
     y = call(*xs)
     cotangent = g(y.shape).astype(dtype)
-    return [y.numpy(), *[d.numpy() for d in y.gradient(*xs, gradient=cotangent)]]
+    return [y.detach().numpy(), *[d.numpy() for d in y.gradient(*xs, gradient=cotangent)]]
 
 
 def theirs(call, inputs, g):

@@ -31,7 +31,7 @@ def value_and_derivative(f: nn.Module, points: np.ndarray) -> tuple[np.ndarray, 
     z = Tensor(points, requires_grad=True)
     y = f(z)
     y.backward(np.ones_like(points))
-    return y.numpy(), z.grad.numpy()
+    return y.detach().numpy(), z.grad.numpy()
 
 
 def broken(points: np.ndarray, values: np.ndarray) -> np.ndarray:

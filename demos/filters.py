@@ -42,7 +42,7 @@ def feature_maps(model: nn.Module, image: np.ndarray) -> dict[str, np.ndarray]:
     handles = []
     for name in ("conv1", *model.stages):
         def store(layer: nn.Module, args: tuple, y: Tensor, name: str = name) -> None:
-            maps[name] = y.numpy()[0]
+            maps[name] = y.detach().numpy()[0]
 
         handles.append(model.get_submodule(name).register_forward_hook(store))
     try:
@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     maps = feature_maps(model, image)
     for name, values in maps.items():
         print(f"{name:8} {values.shape[0]:3d} maps of {values.shape[1]} x {values.shape[2]}")
-    print(f"picture: {draw(args.out, model.conv1.weight.numpy(), image, label, maps, args.maps)}")
+    print(f"picture: {draw(args.out, model.conv1.weight.data, image, label, maps, args.maps)}")
     return maps
 
 

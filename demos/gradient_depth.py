@@ -79,7 +79,7 @@ def measure(model: nn.Module, x: Tensor, y: Tensor) -> np.ndarray:
     variances: list[float] = []
 
     def seen(block: nn.Module, args: tuple, z: Tensor) -> None:
-        variances.append(float(z.numpy().var()))
+        variances.append(float(z.detach().numpy().var()))
 
     def note(block: nn.Module, grad_input: tuple, grad_output: tuple) -> None:
         norms.append(float(np.linalg.norm(grad_output[0].numpy())))

@@ -42,9 +42,9 @@ def build(features: int, width: int, layers: int, out: int, activation: str) -> 
 def collapsed(model: nn.MLP) -> nn.Linear:
     """One layer that computes what the Linear layers of `model` do, if there is nothing between them."""
     layers = [layer for layer in model if isinstance(layer, nn.Linear)]
-    weight, bias = layers[0].weight.numpy(), layers[0].bias.numpy()
+    weight, bias = layers[0].weight.data, layers[0].bias.data
     for layer in layers[1:]:
-        weight, bias = layer.weight.numpy() @ weight, layer.weight.numpy() @ bias + layer.bias.numpy()
+        weight, bias = layer.weight.data @ weight, layer.weight.data @ bias + layer.bias.data
     one = nn.Linear(weight.shape[1], weight.shape[0])
     one.weight.assign(weight)
     one.bias.assign(bias)

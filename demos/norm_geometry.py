@@ -64,7 +64,7 @@ def spred(strengths: np.ndarray, starts: np.ndarray, steps: int) -> np.ndarray:
         optimizer.step()
         return w
 
-    return np.stack([step().numpy() for _ in range(steps + 1)])
+    return np.stack([step().detach().numpy() for _ in range(steps + 1)])
 
 
 def make_parser() -> argparse.ArgumentParser:

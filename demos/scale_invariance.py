@@ -56,7 +56,7 @@ def measure(model: nn.Sequential, a: float, x: Tensor, y: Tensor) -> tuple[np.nd
     for layer in layers:
         for parameter in layer.parameters():
             parameter.assign(parameter / a)
-    return logits.numpy(), gradient
+    return logits.detach().numpy(), gradient
 
 
 def make_parser() -> argparse.ArgumentParser:

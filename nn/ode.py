@@ -12,6 +12,7 @@ import numpy as np
 
 from tinygrad_like import Tensor, no_grad, ops
 from tinygrad_like.autograd import Node, freed, mode, setting, tick
+from tinygrad_like.dtypes import NARROW, wide
 from tinygrad_like.tensor import wrap
 
 from .module import Module
@@ -59,13 +60,18 @@ def odeint(f: Field, x: Tensor, t: Sequence[float], steps: int = 10, method: str
         no second derivative and is not captured.
     parameters: what f contains that gets a gradient with `adjoint`; by default f.parameters(), if it is a Module.
 
-    Raises ValueError for another method, fewer than 2 times or 1 step, or an f that changes the shape.
+    Raises ValueError for another method, fewer than 2 times or 1 step, or an f that changes the shape; TypeError for an
+    f that is no function.
     """
     if method not in METHODS:
         raise ValueError(f"odeint: method must be one of {', '.join(METHODS)}, got {method!r}")
     if not isinstance(steps, int) or steps < 1 or len(t) < 2:
         raise ValueError(f"odeint: needs at least 2 times and 1 step between them, got t={list(t)} and steps={steps!r}")
+    if not callable(f):
+        raise TypeError(f"odeint: f must be a function of (x, t), such as a Module, got {type(f).__name__}")
     times = [float(time) for time in t]
+    if x.dtype in NARROW:  # a step may be smaller than what 16 bits tell apart
+        return odeint(f, x.float(), times, steps, method, adjoint, parameters).cast(x.dtype)
     if not adjoint:
         return _solve(_checked(f), x, times, steps, METHODS[method])
     if parameters is None:
@@ -139,13 +145,13 @@ class _Adjoint:
 
         g = np.asarray(g)  # it may be zeros that are not written out, but for a part
         a = g[-1]
-        gradients: tuple = tuple(np.zeros(p.shape, p.dtype) for p in wanted)
+        gradients: tuple = tuple(np.zeros(p.shape, wide(p.dtype)) for p in wanted)
         for k in range(len(times) - 1, 0, -1):
             state, h = (states[k], a, *gradients), (times[k - 1] - times[k]) / steps
             for i in range(steps):
                 state = step(slopes, state, times[k] + i * h, h)
             a, gradients = state[1] + g[k - 1], state[2:]
-        of = dict(zip(map(id, wanted), gradients, strict=True))
+        of = {id(p): c.astype(p.dtype, copy=False) for p, c in zip(wanted, gradients, strict=True)}
         found = [a, *[of.get(id(p)) for p in parameters]]
         return [None if parent is None else c for parent, c in zip(parents, found, strict=True)]
 

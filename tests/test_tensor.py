@@ -288,7 +288,7 @@ def test_copies_of_leaves_are_leaves_of_their_own(again):
         assert y.data.flags.c_contiguous == x.data.flags.c_contiguous or not x.data.flags.forc
         assert not np.shares_memory(x.data, y.data) and np.array_equal(x.data, y.data)
         loss = (y * y).sum()
-        x.assign(x.numpy() * 0)
+        x.assign(x.detach().numpy() * 0)
         y.grad = None
         loss.backward()
         assert np.array_equal(y.grad.data, 2 * y.data)

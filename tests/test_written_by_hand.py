@@ -13,9 +13,9 @@ def test_losses_and_weights_are_pytorchs(name):
     program = programs()[name]
     ours, our_inputs, our_weights = program.make("ours")
     theirs, their_inputs, their_weights = program.make("torch")
-    before = {name: w.numpy().copy() for name, w in our_weights.items()}
+    before = {name: w.detach().numpy().copy() for name, w in our_weights.items()}
     for i in range(4):
         assert ours(*our_inputs).item() == pytest.approx(theirs(*their_inputs).item(), rel=1e-4, abs=1e-5), f"step {i}"
     for name, w in our_weights.items():
-        assert (w.numpy() != before[name]).any(), f"{name} does not learn"
-        assert w.numpy() == pytest.approx(their_weights[name].detach().numpy(), rel=1e-4, abs=1e-4), name
+        assert (w.detach().numpy() != before[name]).any(), f"{name} does not learn"
+        assert w.detach().numpy() == pytest.approx(their_weights[name].detach().numpy(), rel=1e-4, abs=1e-4), name

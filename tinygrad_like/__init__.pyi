@@ -64,7 +64,7 @@ amin = Tensor.amin
 arange = Tensor.arange
 asarray: Any
 backends: Any
-bfloat16 = Tensor.bfloat16
+bfloat16: np.dtype
 binary_crossentropy = Tensor.binary_crossentropy
 binary_crossentropy_logits = Tensor.binary_crossentropy_logits
 bitwise_and = Tensor.bitwise_and

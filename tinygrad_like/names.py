@@ -287,7 +287,7 @@ _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, de
 _NAMES: dict[str, Any] = {
     "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
-    "half": np.dtype("float16"), "float16": np.dtype("float16"),
+    "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
     "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": tuple, "inf": float("inf"),
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
@@ -310,7 +310,9 @@ _NO_FUNCTIONS = {
 
 def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
-    found = _NAMES.get(name) if name != "bfloat16" else bfloat16()
+    found = _NAMES.get(name)
+    if found is bfloat16:
+        return bfloat16()
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and (name in vars(Methods) or name in vars(Names) or

@@ -5,7 +5,7 @@ raises an error if they require grad.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +104,37 @@ def _on_arrays(who: str, f: Callable, inputs: Any, options: Mapping[str, Any] = 
 
 
 class ForNumPy:
-    """The part of Tensor that NumPy's functions ask."""
+    """The part of Tensor that NumPy and other libraries ask for its values."""
+
+    if TYPE_CHECKING:
+        requires_grad: bool
+        _data: np.ndarray
+
+    def numpy(self) -> np.ndarray:
+        """The values as a read-only array, without a copy.
+
+        Raises RuntimeError if this Tensor requires grad, since what NumPy computes is off the graph: detach() it.
+        """
+        self._off_the_graph("numpy")
+        tensor._python("numpy()")
+        view = self._data.view()
+        view.flags.writeable = False
+        return view
+
+    def _off_the_graph(self, who: str) -> None:
+        if self.requires_grad:
+            raise RuntimeError(f"{who}: this Tensor requires grad, and what another library computes of it has no "
+                               "gradient; write x.detach().numpy() if none is wanted, else compute with ops")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self._off_the_graph("__dlpack__")
+        return self._data.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._data.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         op = _op_of(_UFUNCS.get(ufunc.__name__, ufunc.__name__)) if method == "__call__" and not options else None

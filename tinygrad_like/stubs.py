@@ -16,6 +16,7 @@ from typing import Any
 from . import names, ops
 from .docstrings import entries
 from .in_place import InPlace
+from .numpy_functions import ForNumPy
 from .primitive import Primitive
 from .surface import Surface
 
@@ -97,7 +98,7 @@ def _methods() -> Iterator[str]:
         if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names._MISSING:
             continue
         if isinstance(member, property):
-            kind = {"size": "names.Count", "device": "habits.device", "T": "Tensor", "mT": "Tensor"}.get(
+            kind = {"size": "names.Count", "device": "habits.device", **dict.fromkeys(("T", "mT", "mH"), "Tensor")}.get(
                 name, "Callable[..., Tensor]")
             yield f"    @property\n    def {name}(self) -> {kind}: {_sentence(member)}"
         elif not callable(getattr(member, "__func__", member)):
@@ -154,7 +155,7 @@ def package() -> str:
     lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
     known |= functions.keys()
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names._MISSING
-               and inspect.isfunction(getattr(Surface, name)) and name not in vars(InPlace)}
+               and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
     # To import a function from a package that has a file of this name would be the file to pyright.
     public, files = list(_public(ops)), _modules()
     lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
@@ -165,7 +166,7 @@ def package() -> str:
         if isinstance(value, str):
             lines.append(f"{name} = ops.{value}")
         elif name in names._NAMES:
-            lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') else 'Any'}")
+            lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') or name == 'bfloat16' else 'Any'}")
         else:
             lines.append(f"{name} = Tensor.{name}")
     exported = sorted({*known, *rest, *_public(ops), *_PACKAGES, "get_num_threads", "set_num_threads"})

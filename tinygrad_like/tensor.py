@@ -91,13 +91,6 @@ class Tensor(Surface):
     def is_floating_point(self) -> bool:
         return self._data.dtype.kind in FLOATS
 
-    def numpy(self) -> np.ndarray:
-        """The values as a read-only array, without a copy. What NumPy computes with them is off the graph."""
-        _python("numpy()")
-        view = self._data.view()
-        view.flags.writeable = False
-        return view
-
     def item(self) -> Any:
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
         if self._data.size != 1:
@@ -171,17 +164,6 @@ class Tensor(Surface):
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
-
-    # Interop --------------------------------------------------------------------------------------------------------
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._data.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._data.__dlpack_device__()
 
     # Gradients ------------------------------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ def test_linear_equals_pytorch():
     a = np.random.default_rng(0).standard_normal((2, 4, 5)).astype(np.float32)
     x, t = Tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
     y, u = ours(x), theirs(t)
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-5, atol=1e-6)
     (y * y).sum().backward()
     (u * u).sum().backward()
     for mine, other in [(x, t), (ours.weight, theirs.weight), (ours.bias, theirs.bias)]:

@@ -618,7 +618,7 @@ def test_names_orders_and_ties_are_those_of_pytorch():
     assert list(ours.state_dict()) == list(theirs.state_dict())
     ours.load_state_dict(theirs.state_dict())
     theirs.load_state_dict({n: torch.from_dlpack(t) for n, t in ours.state_dict().items()})
-    np.testing.assert_array_equal(ours.fc.weight.numpy(), theirs.fc.weight.detach().numpy())
+    np.testing.assert_array_equal(ours.fc.weight.detach().numpy(), theirs.fc.weight.detach().numpy())
 
 
 @pytest.mark.torch

@@ -11,11 +11,11 @@ from tinygrad_like.training import load_gpt2, load_weights, save_weights
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers", reason="pip install 'tinygrad-like[torch]'")
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("torchvision")]
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory):
+def theirs(tmp_path_factory, torchvision):
     """A small random GPT-2, and the folder it is saved in."""
     return made(tmp_path_factory.mktemp("gpt2"))
 

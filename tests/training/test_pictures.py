@@ -1,5 +1,6 @@
 """The learning-rate range test, and pictures of predictions."""
 
+import re
 import sys
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_pictures(tmp_path):
     titles = [axes.get_title() for part in figure.subfigs for axes in part.axes]
     losses = [float(title.rpartition("loss ")[2]) for title in titles]
     assert len(titles) == 8 and losses[:4] == sorted(losses[:4])[::-1] and losses[4:] == sorted(losses[4:])
-    assert all(title.startswith("is ") and "%" in title for title in titles)
+    assert all(re.match(r"row \d+\nis [abc]\nsays [abc] \(\d+%\)\nloss ", title) for title in titles)
     expected = nn.functional.cross_entropy(model(Tensor(images)), Tensor(np.arange(12) % 3), reduction="none").data
     assert losses[0] == pytest.approx(expected.max(), rel=0.05) and losses[4] == pytest.approx(expected.min(), rel=0.05)
 
@@ -77,6 +78,7 @@ def test_show_of_numbers(tmp_path):
     pytest.importorskip("matplotlib")
     figure = show(nn.Linear(6, 1), X, X[:, :1], count=3)
     assert len(figure.subfigs[0].axes) == 3 and "says" in figure.subfigs[0].axes[0].get_title()
+    assert [axes.get_xlabel() for axes in figure.subfigs[1].axes] == ["position", "", ""]
     show(nn.Linear(6, 2), X, X[:, :2], count=3, loss=lambda z, y: np.abs(z - y).max(1))
     show(nn.Conv2d(3, 3, 1), rng.random((4, 3, 5, 5)).astype("f"), rng.random((4, 3, 5, 5)).astype("f"), count=9)
 

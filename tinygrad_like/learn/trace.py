@@ -100,7 +100,8 @@ class Trace:
             op: Any = node.op
             out = getattr(op, "out", None)
             if out is not None and node.saved is not None:
-                known.setdefault(node, np.asarray(node.saved[out]))
+                value = node.saved[out]
+                known.setdefault(node, value.data if isinstance(value, Tensor) else np.asarray(value))
             for x in node.saved if isinstance(node.saved, tuple | list) else ():
                 if isinstance(x, Tensor) and x.node is not None:
                     known.setdefault(x.node, x.data)

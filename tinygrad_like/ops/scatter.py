@@ -99,7 +99,7 @@ def _same(a, b):
 
 def masked_select(x, mask):
     """The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
-    mask = np.asarray(mask)
+    mask = np.asarray(getattr(mask, "_data", mask))
     if mask.dtype.kind != "b":
         raise TypeError(f"masked_select: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
     try:

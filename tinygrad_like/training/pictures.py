@@ -30,10 +30,11 @@ def show(model: Module, x: Any, y: Any, path: str | os.PathLike | None = None, *
     loss: (outputs, y) -> the loss of each example (n,); by default the cross-entropy of classes, else the mean squared
         error.
 
-    Above each stands what it is, what the model says, for classes with their probability, and its loss. Needs the
-    extra `demos`. Raises ValueError if y fits neither form.
+    Above each stands its row of x, what it is, what the model says, for classes with their probability, and its loss.
+    An image is drawn from white, its lowest number, to black, its highest. Needs the extra `demos`. Raises ValueError
+    if y fits neither form.
     """
-    fig = figure("show", 1.35 * count, 4.2)
+    fig = figure("show", 1.35 * count, 4.8)
     x, y = (a.data if isinstance(a, Tensor) else np.asarray(a) for a in (x, y))
     outputs = predict(model, x)
     classes = y.ndim == 1 and y.dtype.kind in "iu" and outputs.ndim == 2
@@ -48,11 +49,11 @@ def show(model: Module, x: Any, y: Any, path: str | os.PathLike | None = None, *
     rows = fig.subfigures(2, 1, hspace=0.02)
     for part, title, chosen in ((rows[0], "Largest loss", order[:count]),
                                 (rows[1], "Smallest loss", order[::-1][:count])):
-        part.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+        part.suptitle(title + " (orange: wrong)" * classes, x=0.01, ha="left", fontsize=11, color=INK)
         for axes, i in zip(part.subplots(1, count, squeeze=False)[0], chosen, strict=True):
             text, right = _told(outputs[i], y[i], classes, names)
-            _draw(axes, x[i])
-            axes.set_title(f"{text}\nloss {losses[i]:.2g}", fontsize=8, color=COLOURS[right])
+            _draw(axes, x[i], first=i == chosen[0])
+            axes.set_title("\n".join([f"row {i}", *text, f"loss {losses[i]:.2g}"]), fontsize=8, color=COLOURS[right])
     return written(fig, path)
 
 
@@ -63,17 +64,18 @@ def _loss(classes: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def _told(output: np.ndarray, target: np.ndarray, classes: bool, names: Sequence[str] | None
-          ) -> tuple[str, bool | None]:
-    """What is said of an example, and whether the model is right, if that can be told."""
+          ) -> tuple[list[str], bool | None]:
+    """What is said of an example, in lines, and whether the model is right, if that can be told."""
     if not classes:
         shown = [f"{a.ravel()[0]:.3g}" if a.size == 1 else f"{a.size} numbers" for a in (target, output)]
-        return (f"is {shown[0]}\nsays {shown[1]}" if output.size == 1 else ""), None
+        return ([f"is {shown[0]}", f"says {shown[1]}"] if output.size == 1 else []), None
     said, p = int(output.argmax()), ops.softmax(output.astype(np.float64))
     is_, says = (str(i) if names is None else names[i] for i in (int(target), said))
-    return f"is {is_}\nsays {says} ({p[said]:.0%})", bool(said == target)
+    return [f"is {is_}", f"says {says} ({p[said]:.0%})"], bool(said == target)
 
 
-def _draw(axes: Any, example: np.ndarray) -> None:
+def _draw(axes: Any, example: np.ndarray, first: bool) -> None:
+    """An image, without axes, or a curve, whose axes are named in the first picture of a row."""
     if example.ndim == 3 and example.shape[0] in (1, 3):
         example = example[0] if len(example) == 1 else example.transpose(1, 2, 0)
     axes.set_xticks([])
@@ -84,6 +86,13 @@ def _draw(axes: Any, example: np.ndarray) -> None:
     else:
         axes.plot(example.ravel(), color=BLUE, linewidth=1)
         axes.margins(0.05)
+        axes.set_xticks([0, example.size - 1])
+        axes.set_yticks([float(example.min()), float(example.max())])
+        axes.yaxis.set_major_formatter("{x:.2g}")
+        axes.tick_params(labelsize=7, colors=MUTED, length=2, pad=1)
+        if first:
+            axes.set_xlabel("position", fontsize=8, color=INK, labelpad=1)
+            axes.set_ylabel("number", fontsize=8, color=INK, labelpad=1)
     for side in axes.spines.values():
         side.set_color("#e3e7ec")
 

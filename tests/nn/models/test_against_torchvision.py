@@ -1,8 +1,5 @@
 """ResNets of torchvision's layout: its own, and the same nets written out in PyTorch."""
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
 
@@ -15,7 +12,6 @@ files = pytest.importorskip("safetensors.torch")
 T = torch.nn
 pytestmark = pytest.mark.torch
 
-KERNELS = torch.library.Library("torchvision", "FRAGMENT")
 LAYERS = {"resnet18": [2, 2, 2, 2], "resnet50": [3, 4, 6, 3], "resnext50_32x4d": [3, 4, 6, 3]}
 
 
@@ -66,31 +62,22 @@ class Net(T.Module):
         return self.fc(x.mean((2, 3)))
 
 
-def written_out(name):
+def written_out(name, library):
     groups = (32, 4) if name.startswith("resnext") else (1, 64)
     return Net(LAYERS[name], name != "resnet18", *groups)
 
 
-def torchvisions(name):
-    pytest.importorskip("PIL")
-    if importlib.util.find_spec("torchvision") is None:
+def torchvisions(name, library):
+    if library is None:
         pytest.skip("torchvision is not installed")
-    try:
-        import torchvision.models
-    except RuntimeError:  # it was built for CUDA: its kernels cannot be loaded, and their names are unknown
-        for module in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
-            del sys.modules[module]
-        for kernel in "nms", "qnms":
-            KERNELS.define(f"{kernel}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        import torchvision.models
-    return getattr(torchvision.models, name)(weights=None)
+    return getattr(library.models, name)(weights=None)
 
 
 @pytest.mark.parametrize("source", [written_out, torchvisions])
 @pytest.mark.parametrize("name", LAYERS)
-def test_weights_load_by_name_and_give_the_same_logits(tmp_path, name, source):
+def test_weights_load_by_name_and_give_the_same_logits(tmp_path, name, source, torchvision):
     torch.manual_seed(0)
-    theirs = source(name)
+    theirs = source(name, torchvision)
     with torch.no_grad():
         for key, t in theirs.state_dict().items():  # a trained net has statistics, shifts and scales of its own
             if "bn" in key or "downsample.1" in key:

@@ -72,7 +72,7 @@ def test_equal_to_the_same_sequential_in_pytorch():
     a = np.random.default_rng(0).standard_normal((32, 20)).astype(np.float32)
     labels = np.arange(32) % 4
     y, u = ours(Tensor(a)), theirs(torch.tensor(a))
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-6)
     nn.CrossEntropyLoss()(y, Tensor(labels)).backward()
     torch.nn.CrossEntropyLoss()(u, torch.tensor(labels)).backward()
     for (name, p), (other, q) in zip(ours.named_parameters(), theirs.named_parameters(), strict=True):

@@ -201,7 +201,7 @@ def test_equal_to_pytorch(kind, training):
     theirs.train(training)
     a = np.random.default_rng(0).standard_normal((4, 3, 45, 38)).astype(np.float32)
     y, u = ours(Tensor(a)), theirs(torch.tensor(a))
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-3, atol=1e-3)
     (y * y).mean().backward()
     (u * u).mean().backward()
     for (name, p), (other, q) in zip(ours.named_parameters(), theirs.named_parameters(), strict=True):

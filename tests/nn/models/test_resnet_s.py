@@ -104,7 +104,7 @@ def test_equal_to_pytorch():
     ours.load_state_dict(theirs.state_dict())
     a = np.random.default_rng(0).standard_normal((16, 6)).astype(np.float32)
     y, u = ours(Tensor(a)), theirs(torch.tensor(a))
-    np.testing.assert_allclose(y.numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(y.detach().numpy(), u.detach().numpy(), rtol=1e-4, atol=1e-5)
     (y * y).mean().backward()
     (u * u).mean().backward()
     for (name, p), (other, q) in zip(ours.named_parameters(), theirs.named_parameters(), strict=True):
