@@ -341,6 +341,24 @@ def test_numpy_on_a_tensors_data_is_found():
     np.testing.assert_allclose(got, [6 - 1.4 * i for i in range(6)], rtol=1e-5)
 
 
+def test_an_array_beside_a_tensor_is_read_where_it_lies():
+    factor, p = np.array([1.0, 2.0, 3.0], "f"), nn.Parameter(np.ones(3, "f"))
+
+    @capture
+    def f(x):
+        p.grad = None
+        (p * factor + x * factor).sum().backward()
+        return p.grad.sum().detach()
+
+    assert repr(f).endswith("f: not yet captured")
+    with pytest.raises(ValueError, match="graph: .*f has not been captured yet"):
+        tg.graph(f)
+    for i in range(4):
+        factor[0] = i
+        assert f(Tensor([1.0, 2.0, 3.0])).item() == i + 5
+    assert f.programs and repr(f).startswith(f.name + ": ")
+
+
 def test_many_kinds_of_calls_end_in_a_warning():
     f = capture(lambda x: x * 2)
     with pytest.warns(UserWarning, match="shapes, dtypes or other arguments"):

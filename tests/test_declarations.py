@@ -124,6 +124,24 @@ def test_cotangents_are_arrays_unless_their_graph_is_wanted():
     assert kinds == [[np.ndarray] * 2, [Tensor] * 2]
 
 
+@BOTH
+def test_a_replayed_reference_gives_each_input_an_array_of_its_own(how):
+    op = Fused(lambda a, b: a + b, lambda a, b: a + b)  # whose rule hands one array to both
+    x, y = leaf(2.0), leaf(3.0)
+    given = np.array([1.0])
+    (op(x, y) + x).backward(given, **how)
+    assert x.grad.item() == 2 and y.grad.item() == 1 and given.item() == 1
+
+
+@pytest.mark.parametrize("kind", [np.array, list])
+def test_a_constant_operand_may_be_changed_after_the_call(kind):
+    x, factor = leaf(2.0, 3.0), kind([5.0, 7.0])
+    y = x * factor
+    factor[0] = 0.0
+    y.sum().backward()
+    assert y.tolist() == [10, 21] and x.grad.tolist() == [5, 7]
+
+
 def test_a_tensor_beside_integers_keeps_its_graph_in_the_gradient():
     """NumPy computes float32 with int64 in float64; what is saved is float32 all the same, and the input itself."""
     x, n = leaf(2.0, dtype="float32"), Tensor([3])

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import nn
+import optim
+from optim import lr_scheduler
 from tinygrad_like import Tensor, linalg, no_grad, ops
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
@@ -15,6 +17,11 @@ I = Tensor([0, 1, 2])  # noqa: E741
 D = Tensor(np.ones((2, 3)))  # float64
 W = Tensor(np.ones((4, 3)), dtype="float32")
 IMAGE = Tensor(np.ones((1, 2, 4, 6)), dtype="float32")
+
+
+def sgd(lr):
+    return optim.SGD([nn.Parameter([1.0])], lr=lr)
+
 
 BAD_CALLS = [
     # Data and creation
@@ -295,6 +302,42 @@ BAD_CALLS = [
      "div: rounding_mode must be None, \"trunc\" or \"floor\", got 'up'"),
     (lambda: Tensor([-1.0, 2]).multinomial(), ValueError, "multinomial: takes (n) or (rows, n) weights, none below 0 "),
     (lambda: Tensor([0.0, 2]).multinomial(2), ValueError, "multinomial: 2 samples without replacement of fewer "),
+    (lambda: Tensor.full((2,), 1j, dtype="float32"), TypeError, "full: a Tensor holds real numbers, got 1j"),
+    (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),
+    (lambda: X.narrow(1, 2, 2), IndexError, "narrow: 2 elements from 2 on do not lie in axis 1 of shape (2, 3)"),
+    # Layers
+    (lambda: nn.MultiheadAttention(4, 2, rotary=nn.RotaryEncoding(2))(*W.reshape(1, 3, 4).expand(3, 1, 3, 4)),
+     ValueError, "MultiheadAttention: rotary and cache are for self-attention"),
+    (lambda: nn.SinusoidalEncoding(4)(X), ValueError, "SinusoidalEncoding: takes (..., T, 4), got shape (2, 3)"),
+    (lambda: nn.LearnedEncoding(5, 4)(V), ValueError, "LearnedEncoding: takes (..., T, 4), got shape (3,)"),
+    (lambda: nn.LearnedEncoding(5, 4)(Tensor.ones(6, 4)), ValueError,
+     "LearnedEncoding: positions 0 to 5 of an input (6, 4) are not all in the table, which has 5 "),
+    (lambda: nn.RotaryEncoding(4)(X), ValueError, "RotaryEncoding: takes (..., T, heads, 4), got shape (2, 3)"),
+    (lambda: nn.Residual(3), TypeError, "Residual: f must be a Module or a function, got int"),
+    (lambda: nn.TransformerEncoder(3, 2), TypeError,
+     "TransformerEncoder: the layer to be copied must be a Module, got int"),
+    (lambda: nn.TransformerEncoder(nn.Identity(), -1), ValueError,
+     "TransformerEncoder: num_layers must be an integer from 0 to 9,999, got -1"),
+    (lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0), ValueError,
+     "spectral_norm: n_power_iterations=0 must be at least 1"),
+    (lambda: nn.utils.parametrize.remove_parametrizations(
+        nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), "weight", leave_parametrized=False), ValueError,
+     "remove_parametrizations: there are several originals; leave_parametrized must be True"),
+    (lambda: ops.lstm(X, V, V, V), ValueError,
+     "lstm: takes x (T, batch, 4 H) with T > 0, and weight (4 H, H), got shapes (2, 3) and (3,)"),
+    (lambda: ops.gru(*map(Tensor.ones, [(2, 1, 6), (1, 2), (6, 2), (5,)])), ValueError,
+     "gru: bias must have shape (6,), got (5,)"),
+    (lambda: ops.gru(*map(Tensor.ones, [(2, 1, 6), (2, 2), (6, 2), (6,)])), ValueError,
+     "gru: h must have shape (1, 2) for x of shape (2, 1, 6), got (2, 2)"),
+    (lambda: ops.gru(Tensor.ones(2, 1, 6), Tensor.ones(1, 2), Tensor.ones(6, 2).double(), Tensor.ones(6)), TypeError,
+     "gru: weight is float64 but x float32; cast one with .float() or .double()"),
+    # Schedulers
+    (lambda: lr_scheduler.StepLR(3, 1), TypeError, "StepLR: takes an Optimizer, got int"),
+    (lambda: lr_scheduler.StepLR(sgd(0.1), 1, last_epoch=3), ValueError,
+     "StepLR: last_epoch=3 is not supported; call load_state_dict"),
+    (lambda: lr_scheduler.LambdaLR(sgd(0.1), [abs, abs]), ValueError, "LambdaLR: 2 functions for 1 groups"),
+    (lambda: lr_scheduler.StepLR(sgd(lambda step: 0.1), 1), TypeError,
+     "StepLR: the optimizer's lr is already a schedule; give it a number"),
     (lambda: linalg.inv(X), ValueError, "inv: takes square matrices in the last two axes, got shape (2, 3)"),
     (lambda: linalg.det(V), ValueError, "det: takes square matrices in the last two axes, got shape (3,)"),
     (lambda: linalg.inv(Tensor.zeros(2, 2)), ValueError, "solve: singular matrix, in shape (2, 2) and (2, 2)"),

@@ -60,6 +60,15 @@ def test_pooling_undoes_upsampling():
         np.testing.assert_allclose(pool(nn.Upsample(scale_factor=3)(x)).numpy(), X)
 
 
+def test_pixels_and_channels_change_places_and_back():
+    x = Tensor(np.arange(2 * 8 * 3 * 5, dtype=np.float32).reshape(2, 8, 3, 5))
+    shuffled = nn.PixelShuffle(2)(x)
+    assert shuffled.shape == (2, 2, 6, 10)
+    for c, i, j in np.ndindex(2, 2, 2):
+        np.testing.assert_array_equal(shuffled.numpy()[:, c, i::2, j::2], x.numpy()[:, 4 * c + 2 * i + j])
+    np.testing.assert_array_equal(nn.PixelUnshuffle(2)(shuffled).numpy(), x.numpy())
+
+
 def test_errors():
     with pytest.raises(ValueError, match="Upsample: give either size or scale_factor, got size=None"):
         nn.Upsample()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, manual_seed, ops, random
+from tinygrad_like.ops.dropout import drop
 
 ONES = np.ones((200, 300), np.float32)
 
@@ -106,3 +107,22 @@ def test_spatial_dropout_drops_whole_channels(op, shape):
     assert abs((ratio[:, 0] == 0).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2000)
     y.backward(np.ones(shape))
     np.testing.assert_allclose(x.grad.numpy(), ratio.reshape(shape), rtol=1e-6)
+
+
+def test_noise_is_drawn_from_the_packages_generator():
+    noise = random.normal((3, 4), "float64")
+    manual_seed(0)
+    y = ops.gaussian_dropout(Tensor(2 * np.ones((3, 4))), 0.2)
+    np.testing.assert_allclose(y.numpy(), 2 * (1 + 0.5 * noise), rtol=1e-12)
+
+
+def test_arrays_give_arrays():
+    x = np.ones((2, 3, 4, 4), np.float32)
+    for op in (ops.dropout, ops.dropout2d, ops.gaussian_dropout):
+        assert type(op(x)) is np.ndarray and type(op(Tensor(x))) is Tensor
+
+
+def test_a_seed_is_an_integer():
+    for x in (ONES, np.ones(2)):
+        with pytest.raises(TypeError, match="integer"):
+            drop(x, p=0.5, seed=1.5)

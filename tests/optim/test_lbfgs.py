@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import optim
+from optim.lbfgs import _strong_wolfe
 from tinygrad_like import Tensor
 
 
@@ -72,6 +73,31 @@ def test_an_exception_changes_nothing():
     with pytest.raises(KeyboardInterrupt):
         optimizer.step(closure)
     assert np.array_equal(x.data, before) and optimizer.iterations == iterations
+
+
+CURVES = {  # along a line: the loss and its slope at t, falling at 0
+    "quadratic": lambda t: ((t - 3) ** 2, 2 * (t - 3)),
+    "steep": lambda t: ((1e4 * t - 1) ** 2, 2e4 * (1e4 * t - 1)),
+    "flat": lambda t: ((1e-4 * t - 1) ** 2, 2e-4 * (1e-4 * t - 1)),
+    "two valleys": lambda t: ((t**2 - 1) ** 2 - t, 4 * t * (t**2 - 1) - 1),
+    "waves": lambda t: (np.cos(3 * t) - 0.3 * t, -3 * np.sin(3 * t) - 0.3),
+    "an edge": lambda t: (np.hypot(t - 0.7, 1e-3), (t - 0.7) / np.hypot(t - 0.7, 1e-3)),
+    "a valley far out": lambda t: (-np.exp(-((t - 8) ** 2) / 20), (t - 8) / 10 * np.exp(-((t - 8) ** 2) / 20)),
+}
+
+
+@pytest.mark.parametrize("first", [1e-3, 0.9, 30.0])
+@pytest.mark.parametrize("curve", CURVES)
+def test_a_line_search_ends_where_the_loss_and_its_slope_are_small_enough(curve, first):
+    def at(t):
+        f, slope = CURVES[curve](float(t))
+        return f, np.array([slope])
+
+    direction = np.array([1.0])
+    f0, g0 = at(0)
+    f, g, t, calls = _strong_wolfe(at, first, direction, f0, g0, float(g0[0]), tolerance=1e-12)
+    assert (f, g) == at(t) and calls <= 25
+    assert f <= f0 + 1e-4 * t * g0[0] and abs(g[0]) <= 0.9 * abs(g0[0])
 
 
 def test_misuse():

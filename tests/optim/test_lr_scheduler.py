@@ -45,6 +45,16 @@ def test_a_plateau():
     for metric in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0):
         scheduler.step(metric)
     assert scheduler.get_last_lr() == [0.2]
+    other = lr_scheduler.ReduceLROnPlateau(optimizers(), patience=1, factor=0.5, min_lr=0.2)
+    scheduler = lr_scheduler.ReduceLROnPlateau(optimizers(), patience=1, factor=0.5, min_lr=0.2)
+    scheduler.step(1.0)
+    scheduler.step(1.0)
+    other.load_state_dict(scheduler.state_dict())
+    for metric in (2.0, 1.5, 1.2):  # the next one that is no better reduces; each counts from where it was
+        scheduler.step(metric)
+        other.step(metric)
+        assert other.get_last_lr() == scheduler.get_last_lr()
+    assert other.get_last_lr() != optimizers().param_groups[0]["lr"]
 
 
 def test_misuse():
