@@ -138,12 +138,12 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     if found is None:
         return NotImplemented
     first, last, rows = found
-    width, wrong = math.prod(x.shape[last:]), np.zeros(1, np.int64)
-    if rows.size * width < 256 and not mode.compiled:
+    outer, width, wrong = math.prod(x.shape[:first]), math.prod(x.shape[last:]), np.zeros(1, np.int64)
+    if outer * rows.size * width < 256 and not mode.compiled:
         return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:
-        _take(x, rows, math.prod(x.shape[:first]), width, 1, out, wrong)
+        _take(x, rows, outer, width, 1, out, wrong)
     elif rows.size:
         return NotImplemented
     check_again(_check_rows, wrong, rows, math.prod(x.shape[first:last]), flag=wrong, lasting=True)
