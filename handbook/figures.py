@@ -9,13 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, ops
 from tinygrad_like.autograd import setting
 from tinygrad_like.learn.measure import Point
 from tinygrad_like.primitive import Primitive
 
 _LARGEST = 40  # rows or columns of a Jacobian that can still be seen
 _WIDE, _HIGH = 340, 220  # of a diagram, in pixels
+
+
+def _real(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+# Ops whose calls in the table of gradients are too large to be seen, or which have none there.
+_SMALL: list[tuple] = [
+    *((getattr(ops, name), _real(5)) for name in ("binary_step", "ceil", "round", "trunc")),
+    (lambda x: ops.unfold(x, kernel_size=2), _real(1, 1, 3, 4)),
+    (lambda x: ops.fold(x, output_size=(3, 4), kernel_size=2), _real(1, 4, 6)),
+    (lambda x: ops.interpolate(x, scale_factor=2), _real(1, 1, 2, 2)),
+    (lambda u, x: ops.conv.conv2d_weight(u, x, shape=(1, 2, 2, 2), stride=(1, 1), margins=((0, 0), (0, 0)),
+                                         dilation=(1, 1), groups=1), _real(1, 1, 2, 2), _real(1, 2, 3, 3)),
+    (ops.lstm, _real(2, 1, 8), _real(1, 2), _real(1, 2), _real(8, 2)),
+    (lambda x: ops.self_attention(x, num_heads=2, is_causal=True), _real(1, 3, 12)),
+]
 
 
 def figures(cases: dict[str, tuple]) -> dict[str, str]:
@@ -31,7 +48,7 @@ def figures(cases: dict[str, tuple]) -> dict[str, str]:
 
     with setting("watchers", (watch,)), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for f, *inputs in cases.values():
+        for f, *inputs in [*cases.values(), *_SMALL]:
             f(*[Tensor(x, requires_grad=True) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
                 for x in inputs])
     made = {}
@@ -121,7 +138,7 @@ def _path(xs: np.ndarray, downs: np.ndarray, ys: np.ndarray, low: float, high: f
     path, before = [], None
     for x, down, y, ok in zip(xs, downs, ys, inside, strict=True):
         if ok:
-            jumps = before is None or abs(y - before) > 0.2 * (high - low)
+            jumps = before is None or abs(y - before) > 0.1 * (high - low)
             path.append(f"{'M' if jumps else 'L'}{x:.1f} {down:.1f}")
         before = y if ok else None
     return "".join(path)

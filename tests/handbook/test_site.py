@@ -16,6 +16,7 @@ from handbook.links import Places, source_page
 from handbook.mathematics import MathExtension, mathml
 from handbook.navigation import navigation
 from handbook.reference import MODULES, document, exported, found, reference
+from tests.ops.test_gradients import CASES
 from tinygrad_like import primitive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -123,6 +124,11 @@ def test_figures_show_the_op_and_its_rule():
     drawn = figures({"cube": (cube, np.array([0.5, 2.0])), "rows": (rows, np.arange(6.0).reshape(2, 3))})
     assert 'class="out"' in drawn["cube"] and 'class="slope"' in drawn["cube"]
     assert drawn["rows"].count('class="plus"') == 6 and "minus" not in drawn["rows"]
+
+
+@pytest.mark.slow
+def test_every_op_page_has_a_figure():
+    assert {p.stem for p in (ROOT / "docs" / "ops").glob("*.md")} - {"README"} == set(figures(CASES))
 
 
 def test_every_page_is_in_the_tree_once():

@@ -93,6 +93,10 @@ def top(x):
     return np.max(x)
 
 
+def capped(x, *, cap=3.0):
+    return cap * np.tanh(x / cap)
+
+
 def draw(x):
     return x * rng.random()
 
@@ -100,6 +104,7 @@ def draw(x):
 WRONG = {
     "sign": (declare(sine, x=lambda g, x: -g * ops.cos(x)), "sign", "gives minus what is right"),
     "factor": (declare(sine, x=lambda g, x: g * ops.cos(x) / 2), "factor", "gives 1/2 times what is right"),
+    "an option lost": (declare(capped, x=lambda g, x: g * (1 - ops.tanh(x) ** 2)), "factor", "'x / cap'"),
     "g": (declare(sine, x=lambda g, x: ops.cos(x)), "g", "g is not used"),
     "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
     "name": (declare(lambda x: np.exp(x), x=lambda g, x: g * x), "name", "'x' stands where 'out'"),

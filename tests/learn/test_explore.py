@@ -217,6 +217,8 @@ def test_the_command(tmp_path):
     assert done.returncode == 1 and "no recorded Tensor named `loss`" in done.stdout
     subprocess.run([*command, "--out", tmp_path / "all"], check=True, capture_output=True)
     assert {p.name for p in (tmp_path / "all").iterdir()} == {"mlp.html", "resnet_s.html", "gpt_block.html"}
+    assert all(re.search(r"/examples\.py:\d+$", n["line"]) for n in data(tmp_path / "all" / "mlp.html")["nodes"]
+               if not n.get("leaf") and "line" in n and n["view"] == 0)
 
 
 # Pictures of what is inside fused ops --------------------------------------------------------------------------------

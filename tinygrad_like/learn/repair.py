@@ -37,7 +37,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
          right: Callable[[Callable, list[str]], bool], families: Sequence[Callable], seconds: float) -> Repair | None:
     """The first change among `families` that is `right`, called with the changed rule and its parameters after g.
 
-    available: all that a rule may name; arrays: those that stand for floating arrays, which may stand for each other.
+    available: all that a rule may name; arrays: those that stand for floating numbers, which may stand for each other.
     """
     if where.tree is None:
         return None

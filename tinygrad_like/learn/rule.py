@@ -96,5 +96,6 @@ class Rule:
             return True
 
         values = self.points[0].values
-        arrays = [n for n, v in values.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+        arrays = [n for n, v in values.items()
+                  if isinstance(v, float) or (isinstance(v, np.ndarray) and v.dtype.kind == "f")]
         return repair.find(self.function, self.source, self.names, list(values), arrays, right, families, seconds)

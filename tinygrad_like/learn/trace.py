@@ -21,6 +21,7 @@ from ..tensor import Tensor
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(os.path.join(os.path.dirname(_HERE), part, "") for part in ("tinygrad_like", "nn", "optim"))
+_EXAMPLES = os.path.join(_HERE, "learn", "examples.py")  # is ours, but stands for a user's program
 Key = Node | Tensor
 
 
@@ -59,8 +60,9 @@ class Watch:
                 owner = frame.f_locals.get(frame.f_code.co_varnames[0])
                 if hasattr(type(owner), "named_modules") and (id(owner), type(owner).__name__) not in inside:
                     inside.append((id(owner), type(owner).__name__))
-            if not line and not frame.f_code.co_filename.startswith(_OURS):
-                line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            file = frame.f_code.co_filename
+            if not line and (file == _EXAMPLES or not file.startswith(_OURS)):
+                line = f"{file}:{frame.f_lineno}"
             frame = frame.f_back
         arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
         self.calls[y.node] = Called(arrays, dict(options), y.data, tuple(reversed(inside)), line)
