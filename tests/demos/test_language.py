@@ -84,7 +84,7 @@ def test_bits_are_those_of_each_token_given_what_the_window_shows(length, contex
     model = nn.LanguageModel(7, 16, 1, 2, positions="rotary")
     for parameter in model.parameters():
         if parameter.ndim > 1:
-            parameter.assign(parameter.numpy() * 20)  # else all is equally likely
+            parameter.assign(parameter.detach().numpy() * 20)  # else all is equally likely
     tokens = np.random.default_rng(0).integers(7, size=length)
     got = language.bits(model, tokens, context, batch=3)
     assert got.shape == (length - 1,)
