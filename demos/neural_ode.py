@@ -41,7 +41,7 @@ class Field(nn.Module):
 
 def path(flow: nn.NeuralODE, x: Tensor) -> list[np.ndarray]:
     """z after 0, 1, ..., steps steps."""
-    return list(nn.odeint(flow.f, x, np.linspace(0, 1, flow.steps + 1), 1, flow.method).numpy())
+    return list(nn.odeint(flow.f, x, np.linspace(0, 1, flow.steps + 1), 1, flow.method).detach().numpy())
 
 
 def make_parser() -> argparse.ArgumentParser:

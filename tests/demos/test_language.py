@@ -69,7 +69,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch,
     assert language.main([*options, *out, "--resume", "--length", "20"]) == whole
     ours, theirs = (language.load(tmp_path / run / "language.safetensors")[0].state_dict()
                     for run in ("whole", "parts"))
-    assert all(np.array_equal(ours[name].numpy(), theirs[name].numpy()) for name in ours)
+    assert all(np.array_equal(ours[name].detach().numpy(), theirs[name].detach().numpy()) for name in ours)
     capsys.readouterr()
     with pytest.raises(SystemExit, match="error: .*other settings .steps per evaluation: 4 then, 3 now"):
         language.main([*options, *out, "--resume", "--steps", "9"])
@@ -84,7 +84,7 @@ def test_bits_are_those_of_each_token_given_what_the_window_shows(length, contex
     model = nn.LanguageModel(7, 16, 1, 2, positions="rotary")
     for parameter in model.parameters():
         if parameter.ndim > 1:
-            parameter.assign(parameter.numpy() * 20)  # else all is equally likely
+            parameter.assign(parameter.detach().numpy() * 20)  # else all is equally likely
     tokens = np.random.default_rng(0).integers(7, size=length)
     got = language.bits(model, tokens, context, batch=3)
     assert got.shape == (length - 1,)
@@ -93,7 +93,7 @@ def test_bits_are_those_of_each_token_given_what_the_window_shows(length, contex
         start = 0
         while start + context < t:  # the first window that reaches so far
             start += half
-        logits = model(Tensor(tokens[None, start:t])).numpy()[0, -1]
+        logits = model(Tensor(tokens[None, start:t])).detach().numpy()[0, -1]
         assert got[t - 1] == pytest.approx(-ops.log_softmax(logits)[tokens[t]] / np.log(2), rel=1e-4)
 
 

@@ -28,5 +28,5 @@ def test_the_path_is_eulers_method():
         z = z + flow.f(z, i / 3) / 3
     found = neural_ode.path(flow, x)
     assert len(found) == 4
-    np.testing.assert_allclose(found[-1], z.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found[-1], z.detach().numpy(), rtol=1e-5, atol=1e-6)
     assert len(list(flow.parameters())) == 6, "one f for all steps"

@@ -25,12 +25,12 @@ def test_prints_a_table_and_draws_it(tmp_path, capsys):
 
 def test_a_product_starts_as_a_linear_layer_and_has_the_penalty_of_l1():
     layer = ProductLinear(5, 3)
-    weight = layer.weight.numpy()
+    weight = layer.weight.detach().numpy()
     l1 = optim.l1_penalty([layer.weight]).item()
     assert 0.5 * optim.l2_penalty([layer.a, layer.b]).item() == pytest.approx(l1, rel=1e-5)
     assert np.abs(weight).max() <= 5 ** -0.5 and np.abs(weight).max() > 0.1
     x = Tensor.randn(4, 5)
-    np.testing.assert_allclose(layer(x).numpy(), x.numpy() @ weight.T + layer.bias.numpy(), atol=1e-6)
+    np.testing.assert_allclose(layer(x).data, x.data @ weight.T + layer.bias.data, atol=1e-6)
 
 
 def test_a_product_under_l2_becomes_sparse_where_a_plain_weight_only_shrinks():
@@ -42,4 +42,4 @@ def test_a_product_under_l2_becomes_sparse_where_a_plain_weight_only_shrinks():
         optimizer.zero_grad()
         (0.5 * ((a * b - target) ** 2).sum() + 0.5 * c * optim.l2_penalty([a, b])).backward()
         optimizer.step()
-    np.testing.assert_allclose((a * b).numpy(), [0.5, 0, 0], atol=1e-4)
+    np.testing.assert_allclose((a * b).detach().numpy(), [0.5, 0, 0], atol=1e-4)

@@ -185,7 +185,7 @@ def trained(decorate, batches, accumulate=1, strict=True):
             if (i + 1) % accumulate:
                 backward(*given)
             else:
-                totals.append(step(*given, Tensor(np.float32(count))).numpy())
+                totals.append(step(*given, Tensor(np.float32(count))).detach().numpy())
     found = {key: t.data for key, t in model.state_dict().items()} | ema.averages | {"totals": np.array(totals)}
     return found, [backward, step]
 
@@ -229,7 +229,7 @@ def test_a_large_batch_norm_is_captured_as_kernels_and_reductions():
         for _ in range(4):
             x = Tensor(mine.standard_normal((4, 64, 16, 16)).astype(np.float32), requires_grad=True)
             y = step(x, Tensor(mine.standard_normal(x.shape).astype(np.float32)))
-            found += [y.numpy().copy(), *[t.grad.numpy().copy() for t in (x, norm.weight, norm.bias)]]
+            found += [y.detach().numpy().copy(), *[t.grad.numpy().copy() for t in (x, norm.weight, norm.bias)]]
         return {str(i): a for i, a in enumerate([*found, norm.running_mean.data, norm.running_var.data])}, step
 
     mine = np.random.default_rng(rank)
@@ -249,13 +249,13 @@ def test_what_cannot_be_captured_reduces_once():
         def function(x):
             y = ops.all_sum(x * 2)
             if where(rank):
-                found.append(y.numpy()[0])
+                found.append(y.detach().numpy()[0])
             (y * y).sum().backward()
             return y
 
         for i in range(4):
             x = Tensor(np.full(3, rank + i, np.float32), requires_grad=True)
-            found += [function(x).numpy(), x.grad.numpy()]
+            found += [function(x).detach().numpy(), x.grad.numpy()]
         return np.concatenate([np.atleast_1d(x) for x in found]), function
 
     for where in (lambda rank: rank == 1, lambda rank: True, lambda rank: False):
