@@ -122,6 +122,12 @@ def test_arrays_give_arrays():
         assert type(op(x)) is np.ndarray and type(op(Tensor(x))) is Tensor
 
 
+def test_a_number_is_dropped_or_not():
+    x = Tensor(3.0, requires_grad=True)
+    found = {ops.dropout(x * 1, 0.5).item() for _ in range(20)}
+    assert found == {0.0, 6.0} and ops.gaussian_dropout(x * 1).shape == ()
+
+
 def test_a_seed_is_an_integer():
     for x in (ONES, np.ones(2)):
         with pytest.raises(TypeError, match="integer"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, capture, ops
 
 LOSSES = ["mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "kl_div",
           "binary_cross_entropy_with_logits"]
@@ -110,3 +110,55 @@ def test_nll_picks_the_labels(shape, labels):
     np.testing.assert_allclose(loss(reduction="none"), losses, rtol=1e-12)
     np.testing.assert_allclose(loss(reduction="sum"), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(loss(), losses.sum() / weights.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("kind", ["labels", "no label", "probabilities"])
+def test_cross_entropy_and_its_gradient_are_their_formulas(kind, reduction, smoothing):
+    """As numbers, on the graph of the gradient, and captured; in float64, where no kernel runs."""
+    rng, n, classes = np.random.default_rng(1), 5, 3
+    x, w = rng.standard_normal((n, classes)), np.array([0.5, 2.0, 1.25])
+    g = rng.standard_normal(n if reduction == "none" else ())
+    if kind == "probabilities":
+        target = rng.dirichlet(np.ones(classes), n)
+        q, divisor = (target * (1 - smoothing) + smoothing / classes) * w, n
+    else:
+        target = np.array([2, 0, -7, 1, 1] if kind == "labels" else [-7] * n)
+        counted = target != -7
+        label = target * counted
+        q = ((1 - smoothing) * np.eye(classes)[label] + smoothing / classes) * counted[:, None]
+        q, divisor = q * w, (w[label] * counted).sum()
+    log_p = x - np.log(np.exp(x).sum(1, keepdims=True))
+    losses = -(q * log_p).sum(1)
+    dx = (np.exp(log_p) * q.sum(1, keepdims=True) - q) * (g[:, None] if reduction == "none" else g)
+    if reduction == "mean":
+        losses, dx = (losses.sum() / divisor, dx / divisor) if divisor else (np.nan, 0 * dx)
+    expected = losses if reduction == "none" else np.sum(losses)
+
+    def step(t, create_graph):
+        t = t.detach().requires_grad_()
+        loss = ops.cross_entropy(t, Tensor(target), Tensor(w), ignore_index=-7, reduction=reduction,
+                                 label_smoothing=smoothing)
+        return loss.detach(), loss.gradient(t, gradient=Tensor(g), create_graph=create_graph)[0].detach()
+
+    def close(found):
+        for y, z in zip(found, (expected, dx), strict=True):
+            np.testing.assert_allclose(y.detach().numpy(), z, rtol=1e-12, atol=1e-13)
+
+    captured = capture(step, strict=True)
+    for create_graph in (False, True):
+        close(step(Tensor(x), create_graph))
+        for _ in range(4):
+            close(captured(Tensor(x), create_graph))
+    array = ops.cross_entropy(x, target, w, ignore_index=-7, reduction=reduction, label_smoothing=smoothing)
+    np.testing.assert_allclose(array, expected, rtol=1e-12)
+    assert len(captured.programs) == 2
+
+
+def test_log_softmax_of_a_number_is_0():
+    x = Tensor(3.0, requires_grad=True, dtype="float64")
+    for op, value in ((ops.log_softmax, 0.0), (ops.softmax, 1.0)):
+        for axis in (0, -1):
+            y = op(x, axis)
+            assert y.item() == value == op(np.array(3.0), axis) and y.gradient(x)[0].item() == 0
