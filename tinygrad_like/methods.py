@@ -233,6 +233,8 @@ class Methods:
                   dilation=dilation)
     def max_pool2d(self, kernel_size=(2, 2), stride=None, dilation=1, padding=0, ceil_mode=False, return_indices=False):
         rank = _axes_of_windows(kernel_size)
+        if not isinstance(return_indices, int):
+            raise TypeError(f"max_pool2d: return_indices must be True or False, got {type(return_indices).__name__}")
         if return_indices:
             return ops.max_pool_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode, rank)
         op = {1: ops.max_pool1d, 3: ops.max_pool3d}.get(rank, ops.max_pool2d)
