@@ -94,6 +94,9 @@ class GaussianNoise(Configured):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.std == 0:
             return x
+        if not hasattr(x, "is_floating_point") or not x.is_floating_point():
+            raise TypeError(f"GaussianNoise: takes a Tensor of floats, got {getattr(x, 'dtype', type(x).__name__)}; "
+                            "cast it with .float()")
         return x + random.drawn(lambda: x.dtype.type(self.std) * random.normal(x.shape, x.dtype))
 
 

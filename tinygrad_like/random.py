@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import mode
+from .dtypes import wide
 
 generator = np.random.default_rng(0)
 
@@ -107,6 +108,8 @@ def spread(length: int, positions: int) -> int:
 
 def normal(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Standard normal noise from the package's generator; at these rows of a batch, that of the whole batch."""
+    if wide(dtype) is not dtype:
+        return normal(shape, wide(dtype)).astype(dtype)
     if rows is None or not shape or rows.count and shape[0] % rows.count:
         return generator.standard_normal(shape, dtype)
     each = shape[0] // rows.count if rows.count else shape[0]  # with no rows, `shape` is that of one which is not real

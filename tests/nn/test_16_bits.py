@@ -207,3 +207,11 @@ def test_an_ode_is_solved_in_float32(adjoint):
     y.sum().backward()
     for found in (y, x.grad, w.grad) if adjoint else (y, x.grad):  # else 1,000 gradients of w are added up
         assert found.dtype == "bfloat16" and found.item() == pytest.approx(np.e, rel=5e-3)
+
+
+@NARROW
+@pytest.mark.parametrize("make", [nn.GaussianNoise, nn.GaussianDropout])
+def test_noise_is_drawn_in_float32(make, narrow):
+    x = draw((1000,)).cast(narrow)
+    y = make(0.5)(x)
+    assert y.dtype == x.dtype and 0.1 < float((y - x).float().std()) < 2

@@ -123,6 +123,8 @@ def _(g, x, axis, keepdim, correction):
 
 def _distance(x, axis):
     """x minus its rounded mean, a new array."""
+    if x.dtype.kind == "c":
+        raise TypeError(f"var: takes real numbers, got {x.dtype}")
     return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
 
 

@@ -65,7 +65,10 @@ def multinomial(weights, *, num_samples=1, replacement=False):
 
     Raises ValueError for weights that are negative or add up to 0, or fewer of them than samples without replacement.
     """
-    rows = np.atleast_2d(weights).astype(np.float64)
+    rows = np.atleast_2d(weights)
+    if rows.dtype.kind not in "fiub":
+        raise TypeError(f"multinomial: weights must be numbers, got {rows.dtype}")
+    rows = rows.astype(np.float64)
     if weights.ndim not in (1, 2) or not (rows >= 0).all() or not (total := rows.sum(1, keepdims=True)).all():
         raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 and not all 0, got shape "
                          f"{weights.shape}")
