@@ -204,7 +204,7 @@ class Op:
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
         if (self.on_arrays is not None and type(g) is not Placed and not mode.recording and mode.tape is None
-                and not NARROW and not mode.anomaly):
+                and not mode.anomaly and (not NARROW or node.dtype not in NARROW)):
             found = self.on_arrays(self, node, g, parents)
             if found is not None:
                 return found
