@@ -103,10 +103,10 @@ def _pairs(i, j, n, m, out, task, tasks):
         out[k] = row * m + column if (row >= 0) & (row < n) & (column >= 0) & (column < m) else n * m
 
 
-_FEW = 4096  # numbers named by several arrays, below which NumPy is faster
+_FEW, _FEW_ADDED = 4096, 1536  # numbers named by several arrays, below which NumPy is faster
 
 
-def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray] | None:
+def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, np.ndarray] | None:
     """For whole slices, arrays of integers, and whole slices: how many axes come before, how many the arrays take, and
     which entries of those they name, in C order."""
     first = 0
@@ -120,7 +120,7 @@ def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray
     rows = index[first]
     if last > first + 1:
         arrays = index[first:last]
-        if max([i.size for i in arrays]) * math.prod(shape[last:]) < _FEW and not mode.compiled:
+        if max([i.size for i in arrays]) * math.prod(shape[last:]) < few and not mode.compiled:
             return None
         if any([i.shape != rows.shape for i in arrays]):
             arrays = tuple([np.ascontiguousarray(i) for i in np.broadcast_arrays(*arrays)])
@@ -134,7 +134,7 @@ def _rows_of(index: tuple, shape: tuple[int, ...]) -> tuple[int, int, np.ndarray
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
-    found = _rows_of(index, x.shape) if x.flags.c_contiguous else None
+    found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
     if found is None:
         return NotImplemented
     first, last, rows = found
@@ -267,7 +267,7 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
     """Zeros of this shape with x added at an index, if `take_at` takes what it names."""
-    found = _rows_of(index, shape)
+    found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented
     first, last, rows = found
