@@ -15,7 +15,7 @@ import nn
 import optim
 import tinygrad_like as tg
 from benchmarks import workloads
-from tinygrad_like import Tensor, capture, no_grad
+from tinygrad_like import Tensor, capture, no_grad, replay
 from tinygrad_like.tape import Refused
 
 RNG = np.random.default_rng(0)
@@ -510,6 +510,28 @@ def test_ctrl_c_leaves_a_step_done_or_not_begun():
     counts = {opt.state[p]["step"] for p in model.parameters()}
     assert stopped > 10 and counts == {opt.steps}
     assert np.isfinite(step(*given).item())
+
+
+def test_the_memory_of_a_proof_is_free_before_the_next_one(monkeypatch):
+    arenas, placed = [], replay.placed
+
+    def seen(steps, pinned):
+        assert not any(arena() is not None for arena in arenas)
+        found = placed(steps, pinned)
+        arenas.append(weakref.ref(found[1]))
+        return found
+
+    monkeypatch.setattr(replay, "placed", seen)
+    model = net()
+    gc.disable()
+    try:
+        step = capture(lambda x: model(x).tanh().sum())
+        for x, _ in batches(3):
+            with no_grad():
+                step(x)
+    finally:
+        gc.enable()
+    assert len(arenas) > 1 and step.programs
 
 
 def test_recording_keeps_no_array_that_python_has_let_go():

@@ -117,31 +117,36 @@ def _bytes(x: np.ndarray) -> np.ndarray:
 
 def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
     """The step on other arrays: moved(x) in place of each x."""
-    def new(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return moved(value)
-        if isinstance(value, Table):
-            rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
-            same = all(x is y for a, b in zip(rows, value.rows, strict=True) for x, y in zip(a, b, strict=True))
-            return value if same else Table(rows)
-        if type(value) in (tuple, list):
-            return type(value)([new(v) for v in value])
-        return {k: new(v) for k, v in value.items()} if type(value) is dict else value
-
-    def of(call: Any) -> Any:
-        if isinstance(call, Loop):
-            return Loop(call.shape, new(call.operands), call.values, tuple([(i, moved(x)) for i, x in call.stores]))
-        if isinstance(call, Copy):
-            return Copy(moved(call.source), moved(call.target))
-        if isinstance(call, Call):
-            arguments = new(call.arguments)
-            return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
-        return call
-
-    made = Step(step.name, call=of(step.call), function=step.function, arguments=new(step.arguments),
-                options=new(step.options), outputs=new(step.outputs), changes=new(step.changes))
-    made.renew, made.line, made.alone = step.renew, step.line, of(step.alone)
+    made = Step(step.name, call=_call_on(step.call, moved), function=step.function,
+                arguments=_with(step.arguments, moved), options=_with(step.options, moved),
+                outputs=_with(step.outputs, moved), changes=_with(step.changes, moved))
+    made.renew, made.line, made.alone = step.renew, step.line, _call_on(step.alone, moved)
     return made
+
+
+def _call_on(call: Any, moved: Callable) -> Any:
+    if isinstance(call, Loop):
+        return Loop(call.shape, _with(call.operands, moved), call.values,
+                    tuple([(i, moved(x)) for i, x in call.stores]))
+    if isinstance(call, Copy):
+        return Copy(moved(call.source), moved(call.target))
+    if isinstance(call, Call):
+        arguments = _with(call.arguments, moved)
+        return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
+    return call
+
+
+def _with(value: Any, moved: Callable) -> Any:
+    """A value with other arrays in it. (A function inside `repointed` would be a cycle, and keep the arena alive.)"""
+    if isinstance(value, np.ndarray):
+        return moved(value)
+    if isinstance(value, Table):
+        rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
+        same = all(x is y for a, b in zip(rows, value.rows, strict=True) for x, y in zip(a, b, strict=True))
+        return value if same else Table(rows)
+    if type(value) in (tuple, list):
+        return type(value)([_with(v, moved) for v in value])
+    return {k: _with(v, moved) for k, v in value.items()} if type(value) is dict else value
 
 
 # Loops ----------------------------------------------------------------------------------------------------------------
