@@ -214,8 +214,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     owned: an empty set, which gets the keys of the cotangents that the walk owns and the caller may keep and change.
     """
     mode.waiting = None  # see `Op.__call__`
-    table = {root: g}
-    owned = set() if owned is None else owned
+    table, owned = {root: g}, set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
     if targets:
@@ -241,8 +240,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        op = node.op
-        fresh = op.fresh
+        op, fresh = node.op, node.op.fresh
         for parent, c in zip(parents, op.pull(node, g, parents)):  # noqa: B905
             if c is None:
                 continue

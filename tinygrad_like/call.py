@@ -68,14 +68,10 @@ class Op:
     def __call__(self, *inputs, **options):
         mode.waiting = None  # Ctrl-C may have come just as a block that puts calls off was to end
         if len(inputs) != self.arity:
-            if not self.variadic:
-                inputs, options = self._bind(inputs, options)
-            elif inputs and type(inputs[0]) in (list, tuple):  # of Tensors, and then the options
-                inputs, options = inputs[0], {**options, **dict(zip(self.options, inputs[1:], strict=False))}
-        if options:
-            for value in options.values():
-                if type(value) not in _SETTINGS and isinstance(value, Tensor):
-                    return self(*inputs, **self._plain(options))
+            inputs, options = self._bind(inputs, options)
+        for value in options.values():
+            if type(value) not in _SETTINGS and isinstance(value, Tensor):
+                return self(*inputs, **self._plain(options))
         arrays, parents = [], []
         tensors = plain = differentiable = False
         for x in inputs:
@@ -117,10 +113,9 @@ class Op:
         y._data = out
         if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind in FLOATS):
             y.node = node = Node()
-            y.requires_grad = True
             node.op, node.parents, node.extra = self, parents, None
             node.saved = self.keep(inputs, out, options, residuals)
-            node.order, node.shape, node.dtype = tick(), out.shape, dtype
+            node.order, node.shape, node.dtype, y.requires_grad = tick(), out.shape, dtype, True
         if out.base is not None:
             _share_version(y, inputs)
         else:
@@ -180,7 +175,14 @@ class Op:
         return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
 
     def _bind(self, inputs, options):
-        """Inputs and options in their places: options may come by position and inputs by name."""
+        """Inputs and options in their places: options may come by position and inputs by name.
+
+        Those of an op of any number of inputs may come in a list, followed by the options.
+        """
+        if self.variadic:
+            if inputs and type(inputs[0]) in (list, tuple):
+                return inputs[0], {**options, **dict(zip(self.options, inputs[1:], strict=False))}
+            return inputs, options
         n = len(self.inputs)
         if len(inputs) > n:
             if len(inputs) > n + len(self.options):
