@@ -11,7 +11,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import random
-from .dtypes import FLOAT32, INT64, NARROW, as_array, as_dtype, checked
+from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
     try:
-        drawn = FLOAT32 if dtype in NARROW else dtype
+        drawn = wide(dtype)
         array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))
     except TypeError:
         raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
