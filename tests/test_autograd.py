@@ -26,7 +26,7 @@ from tinygrad_like import (
     primitive,
 )
 from tinygrad_like.autograd import Node, mode, setting, tick, walk
-from tinygrad_like.primitive import Primitive
+from tinygrad_like.primitive import declared
 
 # The engine alone -----------------------------------------------------------------------------------------------------
 # A leaf is any hashable object, here a string; a cotangent is anything with +, here a float.
@@ -804,15 +804,19 @@ def state_of_the_engine():
 
 
 def interrupted(monkeypatch, method, at, error):
-    """Make the call number `at` of a method of Primitive raise, once."""
-    whole, calls = getattr(Primitive, method), iter(range(10**6))
+    """Make the call number `at` of a method of ops raise, once."""
+    calls = iter(range(10**6))
 
-    def call(self, *args, **options):
-        if next(calls) == at:
-            raise error
-        return whole(self, *args, **options)
+    def instead(op):
+        def call(*args, **options):
+            if next(calls) == at:
+                raise error
+            return getattr(type(op), method)(op, *args, **options)
 
-    monkeypatch.setattr(Primitive, method, call)
+        return call
+
+    for op in declared:
+        monkeypatch.setattr(op, method, instead(op))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), ValueError("planned")], ids=repr)
@@ -849,7 +853,7 @@ def test_an_exception_in_any_forward_leaves_all_as_it_was(monkeypatch, error):
     xs = leaves_of_a_step()
     for at in range(100):
         with monkeypatch.context() as patch:
-            interrupted(patch, "__call__", at, error)
+            interrupted(patch, "general", at, error)
             try:
                 with detect_anomaly():
                     some_step(*xs)

@@ -74,9 +74,20 @@ class _Mode(threading.local):
     waiting: list | None = None  # calls of kernels that a block puts off until it ends, see `kernels.program.together`
     answer: Callable | None = None  # gives what a reduction over ranks would, see `distributed/group.py`
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
+    usual: bool | None = True  # `recording`, or None if there is more to an op than that: all in one look
 
     def __init__(self):
         self.entered = []  # the switches that are on, with what they will restore
+
+    def __setattr__(self, field, value):
+        mine = self.__dict__  # this thread's
+        mine[field] = value
+        if field in _SPECIAL:
+            special = self.anomaly or self.tape is not None or self.waiting is not None or self.watchers
+            mine["usual"] = None if special else self.recording
+
+
+_SPECIAL = frozenset({"recording", "anomaly", "tape", "waiting", "watchers"})
 
 
 mode = _Mode()  # per thread
@@ -213,7 +224,8 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     plus: how cotangents are added.
     owned: an empty set, which gets the keys of the cotangents that the walk owns and the caller may keep and change.
     """
-    mode.waiting = None  # see `Op.__call__`
+    if mode.waiting is not None:  # see `Op.general`
+        mode.waiting = None
     table, owned = {root: g}, set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
@@ -222,7 +234,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
         needed = _leading_to(root, targets, first)
     while heap:
         node = heappop(heap)[1]
-        g = table[node] if node in targets else table.pop(node)
+        g = table[node] if targets and node in targets else table.pop(node)
         owned.discard(node)
         parents = node.parents
         if needed is not None and (parents is not None or node.order == first):
@@ -240,10 +252,13 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        op, fresh = node.op, node.op.fresh
-        for parent, c in zip(parents, op.pull(node, g, parents)):  # noqa: B905
+        op = node.op
+        fresh, i = op.fresh, -1
+        for c in op.pull(node, g, parents):
+            i += 1  # zip takes longer
             if c is None:
                 continue
+            parent = parents[i]
             if parent not in table:
                 table[parent] = c
                 if fresh:

@@ -14,16 +14,16 @@ import numpy as np
 from . import habits, ops
 from .anomaly import check_finite
 from .autograd import Node, freed, mode, tick, walk
-from .dtypes import FLOAT16, FLOAT32, FLOATS, NARROW, as_array, result_dtype
+from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
-_PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
-_SETTINGS = _PLAIN | {tuple, str}  # what options mostly are
+PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
+SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
+ABSENT = object()  # in place of an input that was not given
 _MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround take "
                    "tril triu".split())  # what leaves numbers as they are
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
-_new = Tensor.__new__
 
 
 class Placed:
@@ -54,40 +54,32 @@ class Op:
     variadic: bool
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
-    on_arrays: Callable | None  # what `pull` does where no graph is wanted, compiled
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them
-    keep: Callable | None  # makes what a node saves; None for an op without rules, which is not differentiable
+    differentiable: bool  # whether it has rules
+    keep: Callable  # makes what a node saves
     fresh: bool  # whether its cotangents are arrays of their own (see `primitive.fresh`)
     saves: bool  # whether its nodes hold values, rather than shapes and options alone
 
     # Forward --------------------------------------------------------------------------------------------------------
 
     def __call__(self, *inputs, **options):
-        mode.waiting = None  # Ctrl-C may have come just as a block that puts calls off was to end
+        return self.general(inputs, options)
+
+    def general(self, inputs, options: dict):
+        """What a call does, whatever it was given and whoever watches. See unrolled.py for the usual case."""
+        if mode.waiting is not None:  # Ctrl-C may have come just as a block that puts calls off was to end
+            mode.waiting = None
         if len(inputs) != self.arity:
             inputs, options = self._bind(inputs, options)
         for value in options.values():
-            if type(value) not in _SETTINGS and isinstance(value, Tensor):
+            if type(value) not in SETTINGS and isinstance(value, Tensor):
                 return self(*inputs, **self._plain(options))
-        arrays, parents = [], []
-        tensors = plain = differentiable = False
-        for x in inputs:
-            if isinstance(x, Tensor):
-                tensors = True
-                arrays.append(x._data)
-                if x.requires_grad:
-                    differentiable = True
-                    parents.append(x.node or x)
-                    continue
-            else:
-                arrays.append(x)
-                if type(x) not in _PLAIN:
-                    plain = True
-            parents.append(None)
-        if tensors and plain:
+        arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
+        tensors = any([isinstance(x, Tensor) for x in inputs])
+        if tensors and not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):
             inputs, arrays = self._operands(inputs)
         if NARROW and tensors and (y := self._in_float32(inputs, arrays, options)) is not NotImplemented:
             return y
@@ -95,35 +87,47 @@ class Op:
             out = (mode.tape.forward(self, inputs, arrays, options) if tensors and mode.tape is not None else
                    self.forward(*arrays, **options) if options else self.forward(*arrays))
         except Exception as error:
-            if (y := habits.again(self, inputs, options)) is not NotImplemented:
-                return y
-            explain(self, error, arrays, options)
-            raise
-        out, residuals = out if type(out) is tuple else (out, _NOTHING)
-        if not tensors:
-            return out
+            if (y := self.failed(error, inputs, arrays, options)) is NotImplemented:
+                raise
+            return y
+        if tensors:
+            return self.result(inputs, arrays, options, out)
+        return out[0] if type(out) is tuple else out
+
+    def result(self, inputs, arrays, options: dict, out, residuals=_NOTHING) -> Tensor:
+        """The Tensor that shows the array `out`, with its node if one of the inputs requires grad."""
+        if type(out) is tuple:
+            out, residuals = out
         if type(out) is not np.ndarray:
             out = np.asarray(out)
         dtype = out.dtype
+        parents = [(x.node or x) if isinstance(x, Tensor) and x.requires_grad else None for x in inputs]
+        differentiable = any([p is not None for p in parents])
         if dtype is not FLOAT32:
             out, dtype, inputs = self._promoted(inputs, arrays, options, out, differentiable)
             if isinstance(out, Tensor):
                 return out
-        y = _new(Tensor)  # wrap(out), without the call
-        y._data = out
-        if differentiable and self.keep is not None and mode.recording and (dtype is FLOAT32 or dtype.kind in FLOATS):
+        y = wrap(out)
+        if differentiable and self.differentiable and mode.recording and (dtype is FLOAT32 or dtype.kind in FLOATS):
             y.node = node = Node()
             node.op, node.parents, node.extra = self, parents, None
             node.saved = self.keep(inputs, out, options, residuals)
             node.order, node.shape, node.dtype, y.requires_grad = tick(), out.shape, dtype, True
-        if out.base is not None:
-            _share_version(y, inputs)
-        else:
-            for x in arrays:
-                if x is out:
-                    _share_version(y, inputs)
+        if out.base is not None or any([x is out for x in arrays]):
+            share_version(y, inputs)
         for watch in mode.watchers:
             watch(self, inputs, options, y)
+        return y
+
+    def given(self, inputs, options: dict, others: dict):
+        """`general` for a call whose inputs and options stand in their places, or by `others`, which go by name."""
+        options = {n: value for n, value in options.items() if value is not self.options[n]}
+        return self.general(tuple([x for x in inputs if x is not ABSENT]), {**options, **others})
+
+    def failed(self, error: Exception, inputs, arrays, options: dict):
+        """What a call gives that failed only for the names of its options; NotImplemented, or a clear error, if not."""
+        if (y := habits.again(self, inputs, options)) is NotImplemented:
+            explain(self, error, arrays, options)
         return y
 
     def _promoted(self, inputs, arrays, options, out, differentiable):
@@ -168,9 +172,9 @@ class Op:
 
     def _operands(self, inputs):
         """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype."""
-        inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in _PLAIN else x for x in inputs]
+        inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
         taped = mode.tape is not None  # which knows the array, but no copy of it
-        inputs = [x if isinstance(x, Tensor) or type(x) in _PLAIN
+        inputs = [x if isinstance(x, Tensor) or type(x) in PLAIN
                   else wrap(x if taped and type(x) is np.ndarray else as_array(x, None, self.name)) for x in inputs]
         return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
 
@@ -205,11 +209,6 @@ class Op:
 
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
-        if (self.on_arrays is not None and type(g) is not Placed and not mode.recording and mode.tape is None
-                and not mode.anomaly and (not NARROW or node.dtype not in NARROW)):
-            found = self.on_arrays(self, node, g, parents)
-            if found is not None:
-                return found
         if type(g) is Placed:
             g = np.array(g)
         if NARROW and node.dtype in NARROW:  # rules compute, too
@@ -223,9 +222,9 @@ class Op:
             try:
                 fits = c.shape == parent.shape and c.dtype is parent.dtype
             except AttributeError:
-                raise TypeError(f"{self._rule(i)} gave {type(c).__name__}, which is no array") from None
+                raise TypeError(f"{self.rule_for(i)} gave {type(c).__name__}, which is no array") from None
             if not fits:
-                cotangents[i] = self._fit(c, parent, g, i)
+                cotangents[i] = self.fit(c, parent, g, i)
         if mode.anomaly:
             for c in cotangents:
                 if c is not None:
@@ -265,7 +264,7 @@ class Op:
                 else:
                     cotangents.append(rule(g, *values))
             except Exception as error:
-                blame(self._rule(i), error)
+                blame(self.rule_for(i), error)
                 raise
         return cotangents
 
@@ -301,9 +300,9 @@ class Op:
         raise RuntimeError(f"backward: {what} of {self.name} (output shape {node.shape}) was changed in place after "
                            f"{self.name} saved it; change it after backward, or compute from a clone()")
 
-    def _fit(self, c, parent, g, i):
+    def fit(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
-        where = self._rule(i)
+        where = self.rule_for(i)
         if type(c) is Placed:
             c = np.array(c)
         if c.shape != parent.shape:
@@ -314,7 +313,7 @@ class Op:
             c = ops.cast(c, dtype=parent.dtype)
         return c
 
-    def _rule(self, i) -> str:
+    def rule_for(self, i) -> str:
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
 
 
@@ -341,7 +340,7 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     return [found.get(key) for key in keys]
 
 
-def _share_version(y: Tensor, inputs) -> None:
+def share_version(y: Tensor, inputs) -> None:
     """A view has the version of the Tensor whose memory it shows, so that a change through either is seen."""
     out, node = y._data, y.node
     base = out if out.base is None else out.base

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
+from functools import cached_property, lru_cache, update_wrapper
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any
@@ -29,8 +29,7 @@ import numpy as np
 from . import ops
 from .autograd import Node, mode, setting, tick
 from .call import Op, replayed
-from .errors import blame
-from .tensor import Tensor, wrap
+from .tensor import wrap
 
 
 class Residuals(dict):
@@ -41,7 +40,7 @@ class Primitive(Op):
     """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
 
     def __init__(self, forward: Callable):
-        self.forward = forward
+        self.forward, self.family = forward, type(self)
         self.name = forward.__name__
         self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
         kinds = inspect.signature(forward).parameters.values()
@@ -54,8 +53,8 @@ class Primitive(Op):
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
         self.rules, self.joint = {}, None
-        self.array_rules, self.on_arrays = {}, None
-        self.kept, self.out, self.keep, self.fresh, self.saves = [], None, None, False, False
+        self.array_rules = {}
+        self.kept, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
         declared.add(self)
 
     def __repr__(self) -> str:
@@ -76,20 +75,37 @@ class Primitive(Op):
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
             self.rules[self.inputs.index(name)] = rule, self._uses(rule)
         self.array_rules = dict(self.rules)
-        self.keep, self.on_arrays = self._compile(), self._compile_rules()
+        self._redeclared()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
 
     def hasten(self) -> None:
         """Have the rules, where they run on arrays, call the forwards of the ops they name (see `on_arrays`)."""
         self.array_rules = {i: (on_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
-        self.on_arrays = self._compile_rules()
+        self.__class__ = self.family
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
         self.joint = rule, self._uses(rule)
-        self.keep, self.on_arrays = self._compile(), self._compile_rules()
+        self._redeclared()
         self.fresh = getattr(rule, "fresh", False)
         return rule
+
+    def _redeclared(self) -> None:
+        """What a node keeps is known anew, and what was compiled of the names holds no more."""
+        self.differentiable = True
+        self.out = self.kept.index("out") if "out" in self.kept else None
+        self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.kept)
+        self.__class__ = self.family
+        vars(self).pop("keep", None)
+
+    @cached_property
+    def keep(self) -> Callable:  # type: ignore[override]
+        return unrolled().keep(self)
+
+    def __call__(self, *inputs, **options):
+        """The first call; then the op has a class of its own."""
+        self.__class__ = unrolled().specialized(self)
+        return self.general(inputs, options)
 
     def _uses(self, rule) -> list[int]:
         """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
@@ -99,65 +115,7 @@ class Primitive(Op):
             self.kept.sort(key=self.inputs[0].__ne__)  # all the inputs, if they are kept, come first, see _saved
         return [-1 if n in ("which", "wanted") else self.kept.index(n) for n in names]
 
-    def _compile(self) -> Callable:
-        """A function `(inputs, out, options, residuals) -> tuple of what is kept`, built once from the names.
-
-        It runs on every recorded call. A compiled tuple display is several times faster than a loop over names.
-        """
-        source = {n: f"options[{n!r}] if {n!r} in options else defaults[{n!r}]" for n in self.options} | {"out": "out"}
-        for i, n in enumerate(self.inputs):
-            source[n] = "*inputs" if self.variadic else f"inputs[{i}]"
-            source[f"{n}_shape"] = "tuple(map(shape, inputs))" if self.variadic else f"shape(inputs[{i}])"
-        for n in self.kept:
-            source.setdefault(n, f"residuals[{n!r}] if {n!r} in residuals else unknown({n!r})")
-        self.out = self.kept.index("out") if "out" in self.kept else None
-        self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.kept)
-        display = "".join(source[n] + ", " for n in self.kept)
-        names = {"shape": lambda x: getattr(x, "shape", ()), "defaults": self.options, "unknown": self._unknown}
-        return eval(f"lambda inputs, out, options, residuals: ({display})", names)
-
-    def _compile_rules(self) -> Callable | None:
-        """A function `(op, node, g, parents) -> cotangents` of arrays, built once from the names, as `_compile` does.
-
-        It gives None where there is more to say, which `pull` then does. None is built for an op of any number
-        of inputs, or without a rule for each.
-        """
-        inputs = range(len(self.inputs))
-        if self.variadic or self.joint is None and len(self.rules) < len(inputs):
-            return None
-        values, cotangents = [f"v{k}" for k in range(len(self.kept))], "".join([f"c{i}, " for i in inputs])
-        lines = ["if node.saved is None: return None", *[f"{', '.join(values)}, = node.saved"][: len(values)]]
-        for value, name in zip(values, self.kept, strict=True):
-            if name in self.inputs:
-                lines += [f"if isinstance({value}, Tensor):",
-                          f"    if {value}.version is not None and {value}.version[0] > node.order: return None",
-                          f"    {value} = {value}._data"]
-        if self.out is not None:
-            lines += ["if node.extra is not None and node.extra.version is not None: return None"]
-        lines += [f"{', '.join([f'p{i}' for i in inputs])}, = parents", "try:"]
-        if self.joint is not None:
-            wanted = f"[{', '.join([f'p{i} is not None' for i in inputs])}]"
-            arguments = ["g", *[wanted if k < 0 else values[k] for k in self.joint[1]]]
-            lines += ["    where = 'the joint VJP of ' + op.name", f"    found = op.joint[0]({', '.join(arguments)})",
-                      f"    if found is NotImplemented or len(found) != {len(inputs)}: return None",
-                      f"    {cotangents} = found"]
-        else:
-            for i in inputs:
-                rule = f"op.array_rules[{i}][0]({', '.join(['g', *[values[k] for k in self.array_rules[i][1]]])})"
-                lines += [f"    where = {i}", f"    c{i} = None if p{i} is None else {rule}"]
-        lines += ["except Exception as error:",
-                  "    blame(where if isinstance(where, str) else op._rule(where), error)",
-                  "    raise", "try:"]
-        for i in inputs:
-            lines += [f"    if p{i} is None: c{i} = None",
-                      f"    elif c{i}.shape != p{i}.shape or c{i}.dtype is not p{i}.dtype:",
-                      f"        c{i} = op._fit(c{i}, p{i}, g, {i})"]
-        lines += ["except AttributeError: return None", f"return {cotangents}"]
-        names: dict[str, Any] = {"Tensor": Tensor, "blame": blame}
-        exec("def rules_on_arrays(op, node, g, parents):\n    " + "\n    ".join(lines), names)
-        return names["rules_on_arrays"]
-
-    def _unknown(self, name):
+    def unknown(self, name):
         raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
 
 
@@ -175,13 +133,13 @@ class Fused(Primitive):
         super().__init__(forward)
         self.reference = reference
         self.kept = [*self.inputs, *self.options]  # all that the reference needs
-        self.keep = self._compile()
+        self._redeclared()
         self.fresh = True  # as what is replayed is
 
     def joint_vjp_in_ops(self, rule: Callable) -> Callable:
         """Declare the joint rule that is used where its own graph is wanted: fewer ops than the reference's replay."""
         self.in_ops = rule, self._uses(rule)
-        self.keep, self.on_arrays = self._compile(), self._compile_rules()
+        self._redeclared()
         return rule
 
     def cotangents(self, node: Node, g, parents) -> list:
@@ -267,6 +225,12 @@ def _find(module: str, name: str) -> Primitive:
     if not found:
         raise AttributeError(f"the op {name} is not in {module}; a pickle finds only the ops of a module")
     return found[0]
+
+
+@lru_cache
+def unrolled():
+    """The module that compiles what an op does, which imports ops, which are declared here."""
+    return import_module(".unrolled", __package__)
 
 
 declared: WeakSet[Primitive] = WeakSet()  # every op there is, for tests that go over all of them

@@ -212,7 +212,7 @@ LOSSES = {
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_and_their_slopes(name, reduction, shape):
     function, slope = LOSSES[name]
-    forward, backward = (inspect.getclosurevars(f).nonlocals["made"](formula) for f in
+    forward, backward = (f.kernel() for f in
                          {"mse_loss": (loss._mse, loss._mse_vjp)}.get(name, (loss._bce, loss._bce_vjp)))
     x, t = random(*shape, scale=3), sigmoid(random(*shape, seed=1))
     losses, slopes = (f(x.astype(np.float64), t.astype(np.float64)) for f in (function, slope))

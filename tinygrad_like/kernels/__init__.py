@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import lru_cache, wraps
@@ -39,10 +41,12 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "normalize_channels_vjp": ("channel_norm", 0),
     "move_statistics": ("channel_norm", 0),
     **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 65536)),
-    **dict.fromkeys(("relu", "keep_positive", "leaky_relu", "relu6"), ("formula", 2048)),
-    **dict.fromkeys(("sigmoid", "tanh", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", 64)),
-    **dict.fromkeys(("exp", "expm1", "log"), ("formula", 2048)),
-    **dict.fromkeys(("celu", "selu", "softsign", "quick_gelu", "mish", "hardswish"), ("formula", 64)),
+    **dict.fromkeys(("relu", "keep_positive", "relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
+    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", 64)),
+    **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish"), ("formula", 64)),
+    **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
+    **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", 64)),
+    "softsign": ("formula", 1024),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
@@ -71,39 +75,48 @@ def accelerated(definition: Callable, name: str = "", *, made: Callable | None =
     """
     name = name or definition.__name__.lstrip("_")
     module, least = ACCELERATED[name]
-    kernel: Callable | None = None
 
-    @wraps(definition)
-    def choose(*arrays, **options):
-        nonlocal kernel
-        x = arrays[0]
-        if type(x) is np.ndarray and x.dtype is FLOAT32 and (x.size >= least or mode.compiled):
-            if kernel is None:
-                home = __getattr__(module)
-                kernel = made(home) if made else getattr(home, name)
-            result = kernel(*arrays, **options)
-            if result is not NotImplemented:
-                return result
-        return definition(*arrays, **options)
+    def kernel() -> Callable:
+        home = __getattr__(module)
+        return made(home) if made else getattr(home, name)
 
+    def first(*arguments, **options):
+        names["kernel_"] = kernel()
+        return names["kernel_"](*arguments, **options)
+
+    parameters = list(inspect.signature(definition).parameters.values())
+    names = {"definition_": definition, "kernel_": first, "mode_": mode, "FLOAT32_": FLOAT32, "array_": np.ndarray,
+             **{f"{p.name}_": p.default for p in parameters}}
+    head = [p.name if p.default is p.empty else f"{p.name}={p.name}_" for p in parameters]
+    passed = [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else f"{p.name}={p.name}" for p in parameters]
+    if named := [k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]:
+        head.insert(named[0], "*")
+    x, given = parameters[0].name, ", ".join(passed)
+    # Written out with the parameters' own names: to take whatever comes and pass it on takes as long as small arrays.
+    source = (f"def choose({', '.join(head)}):\n"
+              f"    if type({x}) is array_ and ({x}.size >= {least} or mode_.compiled) and {x}.dtype is FLOAT32_:\n"
+              f"        result_ = kernel_({given})\n"
+              f"        if result_ is not NotImplemented: return result_\n"
+              f"    return definition_({given})\n")
+    exec(compile(source, os.path.join(os.path.dirname(__file__), f"<{name}>"), "exec"), names)
+    choose = wraps(definition)(names["choose"])
+    choose.kernel = kernel  # type: ignore[attr-defined]
     return choose
 
 
 def accelerated_arithmetic(definition: Callable) -> Callable:
     """The same for a function of two arrays or numbers, of which either may be the large array."""
-    name = definition.__name__
+    name, array = definition.__name__, np.ndarray
     module, least = ACCELERATED[name]
     kernel: Callable | None = None
 
     @wraps(definition)
     def choose(a, b):
         nonlocal kernel
-        if (type(a) is np.ndarray and a.size >= least and a.dtype is FLOAT32
-                or type(b) is np.ndarray and b.size >= least and b.dtype is FLOAT32):
-            if kernel is None:
+        if type(a) is array and a.size >= least or type(b) is array and b.size >= least:
+            if kernel is None and FLOAT32 in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
                 kernel = getattr(__getattr__(module), name)
-            result = kernel(a, b)
-            if result is not NotImplemented:
+            if kernel is not None and (result := kernel(a, b)) is not NotImplemented:
                 return result
         return definition(a, b)
 

@@ -47,7 +47,7 @@ def check(points: Sequence[Point]) -> list[Finding]:
     if not points:
         return []
     op: Any = points[0].op
-    if op.keep is None:
+    if not op.differentiable:
         inputs = ", ".join(f"{n}=lambda g, {n}: ..." for n in op.inputs)
         return [_finding(op, "", "no rule", "", f"{op.name} has no rules, so no gradient passes it; "
                          f"add {op.name}.vjp({inputs})", None)]

@@ -19,7 +19,7 @@ from functools import update_wrapper
 
 import numpy as np
 
-from ..kernels import accelerated
+from ..kernels import ACCELERATED, accelerated
 from ..primitive import Primitive, fresh, on_arrays
 
 
@@ -34,8 +34,14 @@ class Pointwise(Primitive):
     def vjp(self, **rules: Callable) -> None:
         super().vjp(**{x: self._differentiable(rule) for x, rule in rules.items()})
 
+    def hasten(self) -> None:
+        super().hasten()
+        self.array_rules = {i: (rule.of_arrays, uses)  # type: ignore[attr-defined]
+                            for i, (rule, uses) in self.rules.items()}
+
     def _of_arrays(self, formula: Callable, name: str) -> Callable:
-        return accelerated(on_arrays(formula), self.name, made=lambda home: home.pointwise(formula, name, self.options))
+        kernel = name if name in ACCELERATED else self.name
+        return accelerated(on_arrays(formula), kernel, made=lambda home: home.pointwise(formula, name, self.options))
 
     def _differentiable(self, formula: Callable) -> Callable:
         of_arrays = self._of_arrays(formula, f"{self.name}_vjp")
@@ -43,6 +49,7 @@ class Pointwise(Primitive):
         def rule(g, *saved):
             return of_arrays(g, *saved) if isinstance(g, np.ndarray | np.generic) else formula(g, *saved)
 
+        rule.of_arrays = of_arrays  # type: ignore[attr-defined]
         return fresh(update_wrapper(rule, formula))
 
 

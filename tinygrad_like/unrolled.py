@@ -1,0 +1,191 @@
+"""What every call of an op does, and what every pull of a cotangent through it does, written out for that op.
+
+`Op.general` and `Op.pull` of call.py say what is to be done. They loop over inputs and look at all that may be special,
+which takes longer than the arithmetic of a small array. Nearly always nothing is special. Then one of the functions
+below does the same without loops, with the names that the op was declared with; as soon as there is more to say it
+hands over. They are methods of a class of which the op is the only instance, so nothing stands between a call and them.
+
+To read those of an op that has been called: `print(inspect.getsource(type(ops.mul).pull))`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Callable
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from .autograd import Node, mode, tick
+from .call import ABSENT, PLAIN, SETTINGS, Op, Placed, share_version
+from .dtypes import FLOAT32, NARROW
+from .errors import blame
+from .tensor import Tensor
+
+# Names in the templates end in _, or begin with it and a digit, as no name of an op does.
+_NAMES: dict[str, Any] = {
+    "ABSENT_": ABSENT, "FLOAT32_": FLOAT32, "NARROW_": NARROW, "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN,
+    "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor, "array_": np.ndarray, "blame_": blame, "mode_": mode,
+    "new_": Tensor.__new__, "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version,
+    "tick_": tick,
+}
+_TAKEN = {"isinstance", "self", "type"}  # an option of these names makes an op be called in the general way
+
+_CALL = Template('''\
+def __call__(self, $inputs_or_absent, *rest_, $options_or_default **named_):
+    usual_ = mode_.usual
+    if usual_ is None or rest_ or named_ or NARROW_ $or_an_option_is_a_tensor:
+        return self.given(($inputs *rest_), {$options}, named_)
+$each_input\
+    if $all_are_numbers:
+        return self.given(($inputs), {$options}, named_)
+    try:
+        out_, residuals_ = self.forward($arrays $passed), NOTHING_
+    except Exception as error_:
+        y_ = self.failed(error_, ($inputs), ($arrays), {$options})
+        if y_ is NotImplemented: raise
+        return y_
+    $take_residuals
+    if type(out_) is not array_ or out_.dtype is not FLOAT32_:
+        return self.result(($inputs), ($arrays), {$options}, out_, residuals_)
+    y_ = new_(Tensor_)
+    y_._data = out_
+    if usual_ and ($one_requires_grad):
+        y_.node = node_ = Node_()
+        node_.op, node_.parents, node_.extra, node_.saved = self, ($parents), None, ($kept)
+        node_.order, node_.shape, node_.dtype, y_.requires_grad = tick_(), out_.shape, FLOAT32_, True
+    if out_.base is not None or $out_is_an_input:
+        share_version_(y_, ($inputs))
+    return y_
+''')
+
+_INPUT = Template('''\
+    if isinstance(_$i, Tensor_):
+        x_$i = _$i._data
+        p_$i = (_$i.node or _$i) if _$i.requires_grad else None
+    elif type(_$i) in PLAIN_: x_$i, p_$i = _$i, None
+    elif $optional and _$i is ABSENT_: _$i = x_$i = p_$i = None
+    else: return self.given(($inputs), {$options}, named_)
+''')
+
+_PULL = Template('''\
+def pull(self, node, g, parents):
+    if mode_.usual is not False or type(g) is Placed_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
+        return general_(self, node, g, parents)
+    ($saved) = node.saved
+    ($parents) = parents
+$each_saved_input\
+    if $saves_out and node.extra is not None and node.extra.version is not None:
+        return general_(self, node, g, parents)
+    try:
+$the_rules\
+    except Exception as error:
+        blame_(where if isinstance(where, str) else self.rule_for(where), error)
+        raise
+    try:
+$each_cotangent\
+    except AttributeError:
+        return general_(self, node, g, parents)
+    return ($cotangents)
+''')
+
+_SAVED_INPUT = Template('''\
+    if isinstance(s_$k, Tensor_):
+        if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
+        s_$k = s_$k._data
+''')
+
+_RULE = Template('''\
+        where = $i
+        c_$i = None if p_$i is None else rule_$i(g, $values)
+''')
+
+_JOINT_RULE = Template('''\
+        where = 'the joint VJP of ' + self.name
+        found = self.joint[0](g, $values)
+        if found is NotImplemented or len(found) != $count: return general_(self, node, g, parents)
+        ($cotangents) = found
+''')
+
+_COTANGENT = Template('''\
+        if p_$i is None: c_$i = None
+        elif c_$i.shape != p_$i.shape or c_$i.dtype is not p_$i.dtype: c_$i = self.fit(c_$i, p_$i, g, $i)
+''')
+
+
+def specialized(op: Any) -> type:
+    """A class for the op alone, with what is written out for it in place of what its family has."""
+    made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
+    if not op.variadic and _TAKEN.isdisjoint(op.options):
+        made["__call__"] = call(op)
+    if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
+        made["pull"] = pull(op)
+    return type(op.family.__name__, (op.family,), made)
+
+
+def keep(op: Any) -> Callable:
+    """A function `(inputs, out, options, residuals) -> what a node keeps`, for `Op.general`."""
+    sources = {n: f"options[{n!r}] if {n!r} in options else defaults_[{n!r}]" for n in op.options} | {"out": "out"}
+    for i, n in enumerate(op.inputs):
+        sources[n] = "*inputs" if op.variadic else f"inputs[{i}]"
+        sources[f"{n}_shape"] = "tuple(map(shape_, inputs))" if op.variadic else f"shape_(inputs[{i}])"
+    return _define(op, "keep", f"def keep(inputs, out, options, residuals_): return ({_kept(op, sources)})",
+                   defaults_=op.options)
+
+
+def call(op: Any) -> Callable:
+    """`__call__` for inputs that are Tensors or numbers, if the result is float32 and nobody watches."""
+    count = range(len(op.inputs))
+    sources = {n: n for n in op.options} | {"out": "out_"}
+    for i, n in enumerate(op.inputs):
+        sources |= {n: f"_{i}", f"{n}_shape": f"shape_(x_{i})"}
+    words = {"inputs": "".join([f"_{i}, " for i in count]), "options": ", ".join([f"{n!r}: {n}" for n in op.options])}
+    text = _CALL.substitute(
+        words, arrays="".join([f"x_{i}, " for i in count]), parents="".join([f"p_{i}, " for i in count]),
+        inputs_or_absent=", ".join([f"_{i}=ABSENT_" for i in count]),
+        options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
+        or_an_option_is_a_tensor="".join(
+            [f" or type({n}) not in SETTINGS_ and isinstance({n}, Tensor_)" for n in op.options]),
+        each_input="".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]),
+        all_are_numbers=" and ".join([f"x_{i} is _{i}" for i in count]),
+        passed=", ".join([f"{n}={n}" for n in op.options]),
+        take_residuals="" if sources.keys() >= set(op.kept) else "if type(out_) is tuple: out_, residuals_ = out_",
+        one_requires_grad=" or ".join([f"p_{i} is not None" for i in count]) if op.differentiable else "False",
+        out_is_an_input=" or ".join([f"out_ is x_{i}" for i in count]), kept=_kept(op, sources))
+    return _define(op, "__call__", text, defaults_=op.options)
+
+
+def pull(op: Any) -> Callable:
+    """`pull` where no graph is wanted and nobody watches: the rules, one after another, on arrays."""
+    count = range(len(op.inputs))
+    cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.kept))]
+    names = {f"rule_{i}": rule for i, (rule, _) in op.array_rules.items()} | {"general_": op.family.pull}
+    if op.joint is not None:
+        wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
+        rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
+                                       count=len(count), cotangents=cotangents)
+    else:
+        rules = "".join([_RULE.substitute(i=i, values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
+                         for i, (_, uses) in sorted(op.array_rules.items())])
+    return _define(op, "pull", _PULL.substitute(
+        saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]), cotangents=cotangents,
+        each_saved_input="".join([_SAVED_INPUT.substitute(k=k) for k, n in enumerate(op.kept) if n in op.inputs]),
+        saves_out=op.out is not None, the_rules=rules,
+        each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count])), **names)
+
+
+def _kept(op: Any, sources: dict[str, str]) -> str:
+    """A row of what a node keeps, each from the source of its name; what has none is a residual."""
+    return "".join([sources.get(n, f"residuals_[{n!r}] if {n!r} in residuals_ else unknown_({n!r})") + ", "
+                    for n in op.kept])
+
+
+def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
+    """The function of this text. Tracebacks show its lines, as those of a file of this package."""
+    file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name}>")
+    names |= {**_NAMES, "unknown_": op.unknown}
+    exec(compile(text, file, "exec"), names)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    return names[name]
