@@ -12,6 +12,7 @@ from . import axes as axes
 from . import collective as collective
 from . import compare as compare
 from . import conv as conv
+from . import cotangents as cotangents
 from . import elementwise as elementwise
 from . import functions as functions
 from . import index as index
@@ -27,6 +28,7 @@ from . import scan as scan
 from . import shape as shape
 from . import statistics as statistics
 from . import trigonometry as trigonometry
+from . import ufunc as ufunc
 from . import unpool as unpool
 from . import volume as volume
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dtypes import as_dtype
 from ..primitive import primitive
-from .pointwise import ufunc
+from .ufunc import ufunc
 
 # Without a gradient ---------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 """Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
 Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input. `ufunc`
-makes an op of a function of NumPy's (pointwise.py).
+makes an op of a function of NumPy's (ufunc.py).
 
-Outside an op's domain, and of NaN, the output is NaN. Of the gradient each rule decides there as PyTorch's: it is the
-formula of the slope, which is NaN as well, or what the formula still gives, as the logarithms' 1 / x; and an op that
-picks one of its inputs (maximum, relu, max ...) counts NaN as picked. Where this differs, the docstring says so.
+Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, what the formula of the
+slope gives: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs (maximum, relu, max
+...) counts NaN as picked. Where this differs, the docstring says so.
 """
 
 from __future__ import annotations
@@ -15,54 +15,18 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..call import Placed
 from ..dtypes import BOOL, FLOAT32, FLOAT64
 from ..kernels import accelerated
 from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
-from .pointwise import pointwise, ufunc
+from .pointwise import pointwise
+from .ufunc import ufunc
 
 # Sums and products --------------------------------------------------------------------------------------------------
 
 add = ufunc("add", "a + b.", lambda a, b: np.add(a, b))
 add.vjp(a=lambda g: g,
         b=lambda g: g)
-
-
-def plus(total, c, owned: bool):
-    """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
-    if type(total) is Placed:
-        total, c, owned = c, total, False
-    if type(c) is Placed:
-        # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
-        total = total if owned and isinstance(total, np.ndarray) else np.array(total)
-        part = total[c.index]
-        if type(part) is np.ndarray:
-            part += c.value  # a view: to write it back as well would take as long again
-        else:
-            total[c.index] += c.value
-        return total
-    if owned and type(total) is np.ndarray:
-        return accumulate(total, c)
-    if type(total) is np.ndarray is type(c):
-        return add.forward(total, c)
-    y = total + c
-    if getattr(y, "dtype", None) is getattr(total, "dtype", None):
-        return y
-    return cast(y, dtype=total.dtype)  # of float16 it is float32
-
-
-@accelerated
-def copied(x):
-    """A copy of x in C order."""
-    return np.array(x, order="C")
-
-
-@accelerated
-def accumulate(total, c):
-    """total += c."""
-    total += c
-    return total
 
 sub = ufunc("sub", "a - b.", lambda a, b: np.subtract(a, b))
 sub.vjp(a=lambda g: g,

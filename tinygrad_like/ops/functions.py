@@ -11,8 +11,8 @@ from ..dtypes import as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
 from .elementwise import abs, div, floordiv, neg, where
-from .pointwise import ufunc
 from .reduce import all
+from .ufunc import ufunc
 
 logaddexp = ufunc("logaddexp", "log(e^a + e^b), without overflow.", lambda a, b: np.logaddexp(a, b))
 logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),

@@ -19,7 +19,7 @@ from functools import update_wrapper
 
 import numpy as np
 
-from ..kernels import ACCELERATED, accelerated, accelerated_arithmetic
+from ..kernels import accelerated
 from ..primitive import Primitive, fresh, on_arrays
 
 
@@ -47,14 +47,3 @@ class Pointwise(Primitive):
 
 
 pointwise = Pointwise
-
-
-def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
-    """The op that a function of NumPy's is, element by element; its rules follow with `.vjp(...)`."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = meaning
-    if name not in ACCELERATED:
-        return Primitive(function)
-    if function.__code__.co_argcount == 2:
-        return Primitive(accelerated_arithmetic(function))
-    return Primitive(accelerated(function, made=lambda home: home.pointwise(function, name)))

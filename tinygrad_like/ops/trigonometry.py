@@ -9,7 +9,7 @@ import numpy as np
 
 from .compare import eq
 from .elementwise import rsqrt, where
-from .pointwise import ufunc
+from .ufunc import ufunc
 
 sin = ufunc("sin", "sin x.", lambda x: np.sin(x))
 sin.vjp(x=lambda g, x: g * cos(x))
