@@ -12,6 +12,8 @@ from .elementwise import add
 
 def plus(total, c, owned: bool):
     """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
+    if type(total) is np.ndarray is type(c):
+        return accumulate(total, c) if owned else add.forward(total, c)
     if type(total) is Placed:
         total, c, owned = c, total, False
     if type(c) is Placed:
@@ -23,10 +25,6 @@ def plus(total, c, owned: bool):
         else:
             total[c.index] += c.value
         return total
-    if owned and type(total) is np.ndarray:
-        return accumulate(total, c)
-    if type(total) is np.ndarray is type(c):
-        return add.forward(total, c)
     y = total + c
     if getattr(y, "dtype", None) is getattr(total, "dtype", None):
         return y
