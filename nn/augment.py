@@ -8,6 +8,7 @@ import numpy as np
 
 from tinygrad_like import Tensor, random
 from tinygrad_like.autograd import mode
+from tinygrad_like.noting import noted
 
 from .module import Configured, described
 
@@ -35,11 +36,9 @@ class Augment(Configured):
             raise ValueError("Augment: no gradient passes through it, but its input requires grad; put it first, or "
                              "use x.detach()")
         seed = random.drawn(lambda: int(random.generator.integers(2**63)))
-        run = self._run if mode.tape is None else lambda *arrays, **options: mode.tape.unit(
-            "Augment", self._run, arrays, options)
-        return Tensor.from_numpy(run(x._data, seed=seed))
+        return Tensor.from_numpy(noted(self._augmented)(x._data, seed=seed))
 
-    def _run(self, images: np.ndarray, seed: int) -> np.ndarray:
+    def _augmented(self, images: np.ndarray, seed: int) -> np.ndarray:
         rows, generator = random.rows, np.random.default_rng(seed)
         if rows is None or not getattr(self.transform, "takes_rows", False):
             return np.asarray(self.transform(images, generator), images.dtype)

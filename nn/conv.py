@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops.axes import each
 from tinygrad_like.ops.conv import margins_of
 
 from . import init
@@ -32,22 +33,15 @@ class _Conv(Module):
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"{who}: padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = self._sizes("kernel_size", kernel_size, 1)
-        self.stride, self.dilation = self._sizes("stride", stride, 1), self._sizes("dilation", dilation, 1)
-        self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, 0)
+        self.kernel_size = each(who, "kernel_size", kernel_size, self.axes, 1)
+        self.stride = each(who, "stride", stride, self.axes, 1)
+        self.dilation = each(who, "dilation", dilation, self.axes, 1)
+        self.padding = padding if isinstance(padding, str) else each(who, "padding", padding, self.axes, 0)
         self.padding_mode = padding_mode
         channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(Tensor.empty(channels[0], channels[1] // groups, *self.kernel_size))
         self.bias = Parameter(Tensor.empty(out_channels)) if bias else None
         self.reset_parameters()
-
-    def _sizes(self, name: str, value: Any, least: int) -> tuple[int, ...]:
-        """A number for all axes, or one for each."""
-        sizes = tuple(value) if isinstance(value, tuple | list) else (value,) * self.axes
-        if len(sizes) != self.axes or not all(isinstance(n, int) and n >= least for n in sizes):
-            raise ValueError(f"{type(self).__name__}: {name} must be an integer of at least {least}"
-                             f"{', or a pair of them' if self.axes == 2 else ''}, got {value!r}")
-        return sizes
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniformly from [-1/sqrt(fan in), 1/sqrt(fan in)) as in PyTorch."""
@@ -120,7 +114,7 @@ class _ConvTranspose(_Conv):
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
                  output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
-        self.output_padding = self._sizes("output_padding", output_padding, 0)
+        self.output_padding = each(type(self).__name__, "output_padding", output_padding, self.axes, 0)
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.autograd import mode
+from tinygrad_like.noting import noted
 from tinygrad_like.ops import normalization
 
 from . import init
@@ -315,12 +316,12 @@ class _InstanceNorm(_ChannelNorm):
             return ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
         y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
         if self.running_mean is not None:
-            tape = mode.tape
-            mean, var = _moments(x._data) if tape is None else tape.unit("statistics", _moments, [x._data])
+            mean, var = _moments(x._data)
             self._track(mean, var, x.size // (x.shape[0] * x.shape[1]))
         return y
 
 
+@noted
 def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of each channel of one example, on average over the examples."""
     each = x.reshape(*x.shape[:2], -1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, distributed, ops
-from tinygrad_like.autograd import mode
+from tinygrad_like.noting import change
 from tinygrad_like.ops import normalization
 
 from .module import Module
@@ -48,10 +48,7 @@ class SyncBatchNorm(BatchNorm):
         y = ops.sync_batch_norm(x, self.weight, self.bias, eps=self.eps, shift=self.running_mean._data, stats=stats)
         moved = [self.running_mean, self.running_var, self.num_batches_tracked]
         arrays = [t._data for t in moved]
-        if mode.tape is None:
-            _move(arrays, stats, self.momentum)
-        else:
-            mode.tape.python("move_statistics", _move, arrays, stats, self.momentum, changes=arrays)
+        change("move_statistics", _move, arrays, stats, self.momentum, changes=arrays)
         for t in moved:
             t.touch()
         return y

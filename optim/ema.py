@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
-from tinygrad_like.autograd import mode
 from tinygrad_like.dtypes import FLOATS, wide
+from tinygrad_like.noting import change
 
 
 class EMA:
@@ -44,10 +44,7 @@ class EMA:
     def update(self) -> None:
         """Move the averages towards the model's current weights."""
         self._check()
-        if mode.tape is None:
-            self._move()
-        else:
-            mode.tape.python("EMA.update", self._move, changes=list(self.averages.values()))
+        change("EMA.update", self._move, changes=list(self.averages.values()))
 
     def _move(self) -> None:
         n = self.updates

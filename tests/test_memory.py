@@ -335,7 +335,7 @@ def count_allocations(monkeypatch):
         monkeypatch.setattr(op, "rules", {i: (Allocating(rule), uses) for i, (rule, uses) in op.rules.items()})
         if op.joint:
             monkeypatch.setattr(op, "joint", (Allocating(op.joint[0]), op.joint[1]))
-    monkeypatch.setattr(ops.elementwise, "plus", Allocating(ops.elementwise.plus))
+    monkeypatch.setattr(ops.cotangents, "plus", Allocating(ops.cotangents.plus))
     for name in "sgd", "adam":
         monkeypatch.setattr(kernels.optim, name, Allocating(getattr(kernels.optim, name)))
 

@@ -42,10 +42,10 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """The packages `nn`, `optim`, `training`, and the size of the kernels' thread pool: imported when first named."""
+    """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name in ("distributions", "training"):
+    if name in ("distributed", "distributions", "training"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)

@@ -333,7 +333,7 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     Each is an array of its own, so an op that replays is fresh.
     """
     owned: set = set()
-    found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.elementwise.plus, owned=owned)
+    found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.cotangents.plus, owned=owned)
     if not mode.recording:
         copied = np.array if mode.tape is None else ops.clone
         found = {key: c if key in owned else copied(c) for key, c in found.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from . import ops
@@ -19,7 +19,7 @@ from .tensor import Tensor
 
 def entries() -> Iterator[tuple[str, str, str, str]]:
     """(name, sentence or "", example, its result): a method of Tensor, or a function, as "ops.glu"."""
-    for line in files(__package__).joinpath("docstrings.txt").read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name("docstrings.txt").read_text(encoding="utf-8").splitlines():
         if line and line[0] != "#":
             name, sentence, example, result = (part.strip() for part in line.split(" | "))
             yield name, sentence, example, result

@@ -122,8 +122,9 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     options = [p.arg for p in (*a.args[1:], *a.kwonlyargs)]
     if node.decorator_list or a.kwarg or _TARGETS.isdisjoint({*options, a.vararg.arg if a.vararg else ""}):
         return False
-    a.defaults = [ast.Constant(None)] * (len(a.args) - 1 - len(a.defaults)) + a.defaults
-    a.kwarg = ast.arg("by_other_names")
+    none = ast.copy_location(ast.Constant(None), node)
+    a.defaults = [none] * (len(a.args) - 1 - len(a.defaults)) + a.defaults
+    a.kwarg = ast.copy_location(ast.arg("by_other_names"), node)
     inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
     given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
     defaults = {n: ast.unparse(value) for n, value in zip(options, [*a.defaults, *a.kw_defaults], strict=True) if value}
@@ -134,7 +135,6 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     line = ast.parse("if by_other_names:\n" + "".join(taken) + " if by_other_names:\n  from .habits import called\n"
                      f"  return called({cls.__name__}.{node.name}, {inputs}, {given}, by_other_names)").body[0]
     node.body.insert(bool(ast.get_docstring(node)), line)
-    ast.fix_missing_locations(node)
     return True
 
 

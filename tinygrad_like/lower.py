@@ -228,7 +228,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     "reshape": _reshape, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
     "stack": _stack, "roll": _roll, "surround": _surround, "tril": _triangle(True), "triu": _triangle(False),
-    "share": _shared, **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
+    "tie_weight": _shared, **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
 }
 
 

@@ -34,7 +34,8 @@ _OPERATORS = [f"__{side}{name}__" for name in
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]
 
 
-_PACKAGES = {"nn": "", "optim": "", "training": "from . ", "distributions": "from . ", "autograd": "from . "}
+_PACKAGES = {"nn": "", "optim": "",
+             **dict.fromkeys(("training", "distributed", "distributions", "autograd"), "from . ")}
 
 
 def _sentence(f: Any) -> str:

@@ -90,7 +90,7 @@ class Surface(ForNumPy):
     def asinh(self) -> Tensor: r"""The number whose sinh is x. Example: `Tensor([0.0, 1.0]).asinh()`"""
     def asinh_(self) -> Self: r"""`asinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).asinh_()`"""
     def atan(self) -> Tensor: r"""The angle in (-pi/2, pi/2) whose tangent is x. Example: `Tensor([0.0, 1.0]).atan()`"""
-    def atan2(self, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
+    def atan2(self, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
     def atan2_(self, b: Any, **by_other_names: Any) -> Self: r"""`atan2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan2_(Tensor([1.0, 0.0]))`"""
     def atan_(self) -> Self: r"""`atan`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).atan_()`"""
     def atanh(self) -> Tensor: r"""The number whose tanh is x. Example: `Tensor([0.0, 0.5]).atanh()`"""

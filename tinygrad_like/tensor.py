@@ -195,7 +195,7 @@ class Tensor(Surface):
             retain = retain_graph or create_graph
             owned: set = set()
             found = []
-            table = walk(self.node or self, g, retain=retain, plus=ops.elementwise.plus, owned=owned)
+            table = walk(self.node or self, g, retain=retain, plus=ops.cotangents.plus, owned=owned)
             while table:  # emptied, so that what is copied is freed one by one
                 leaf, c = table.popitem()
                 if not leaf.requires_grad:  # any more
@@ -235,7 +235,7 @@ class Tensor(Surface):
         with setting("recording", create_graph), setting("filling", False):
             retain = create_graph if retain_graph is None else retain_graph
             owned: set = set()
-            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.elementwise.plus, owned=owned)
+            table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.cotangents.plus, owned=owned)
             found: list[Tensor] = []
             first: dict[Any, Tensor] = {}
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
@@ -398,7 +398,7 @@ def _own(c: Any, owned: bool) -> Tensor:
     alone = owned and array is not None and array.flags.c_contiguous and (array.base is None or fills(array))
     if isinstance(c, Tensor):
         return c if alone and not mode.recording else ops.clone(c)
-    return wrap(np.array(c) if array is None else array if alone else ops.elementwise.copied(array))
+    return wrap(np.array(c) if array is None else array if alone else ops.cotangents.copied(array))
 
 
 def _write(array: np.ndarray, index: Any, value: Any) -> None:

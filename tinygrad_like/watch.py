@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 import types
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,6 @@ import numpy as np
 from .tensor import Tensor
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OTHERS = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
-           *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
 _MISSING = object()
 
@@ -149,4 +147,13 @@ def _ours(thing: Any) -> bool:
     """Whether a function or a module is not of the user's program: ours, Python's or an installed package's."""
     code = getattr(thing, "__code__", None)
     file = code.co_filename if code else getattr(thing, "__file__", None)
-    return file is None or os.path.abspath(file).startswith(_OTHERS)
+    return file is None or os.path.abspath(file).startswith(_others())
+
+
+@lru_cache
+def _others() -> tuple[str, ...]:
+    """Where the files of this package and of Python lie."""
+    import sysconfig  # which takes long
+
+    return (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
+            *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})

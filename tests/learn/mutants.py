@@ -90,7 +90,7 @@ def calls(node):
         yield "mean for sum", {"mean"}, ast.Call(name("_mean"), node.args, node.keywords)
     if f in ("transpose", "permute", "flip", "roll", "cumsum"):
         yield "reordering lost", {"transposed", "order", "sum"}, node.args[0]
-    if f in ("transpose", "batched_matmul", "share") and len(node.args) > 1:
+    if f in ("transpose", "batched_matmul", "tie_weight") and len(node.args) > 1:
         swapped = [node.args[1], node.args[0], *node.args[2:]]
         if f != "transpose":
             yield "order", {"order", "name", "transposed"}, ast.Call(node.func, swapped, node.keywords)

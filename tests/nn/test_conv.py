@@ -61,7 +61,7 @@ def test_a_convolution_learns_a_filter():
 
 
 def test_errors():
-    for arguments, text in [((3, 4, 0), "Conv2d: kernel_size must be an integer of at least 1"),
+    for arguments, text in [((3, 4, 0), "Conv2d: kernel_size must be a number or a pair of numbers, at least 1"),
                             ((0, 4, 3), "Conv2d: in_channels must be a positive integer, got 0"),
                             ((3, 4, 3, -1), "Conv2d: stride"), ((3, 4, (3, 3, 3)), "Conv2d: kernel_size")]:
         with pytest.raises(ValueError, match=text):

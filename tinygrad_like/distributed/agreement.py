@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..tensor import Tensor
@@ -61,6 +60,8 @@ def layout(tensors: Mapping[str, Tensor]) -> str:
 
 def code_version() -> str:
     """A hash of this package's files, and the versions of what computes for it."""
+    import numba  # which takes longer than to import all else
+
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for folder in ("tinygrad_like", "nn", "optim"):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..autograd import mode, setting
 from ..dtypes import wide
-from ..kernels import threads
 
 # What launchers tell their processes: MPICH, Intel MPI and Slurm's PMI; Open MPI; Slurm's PMIx.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
@@ -76,17 +76,17 @@ def _joined() -> Group:
         return Group()
     share = _share_of_cores(comm)
     if "NUMBA_NUM_THREADS" not in os.environ:
-        threads.set_num_threads(max(1, int(share)))
+        kernels.threads.set_num_threads(max(1, int(share)))
     return Group(comm.rank, comm.size, Communicator(comm, crowded=bool(comm.allreduce(share < 1, MPI.LOR))))
 
 
 def _share_of_cores(comm: Any) -> float:
     """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
-    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(threads.count))
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(kernels.threads.count))
     hosts = comm.allgather((socket.gethostname(), sorted(mine)))
     here = [cores for host, cores in hosts if host == socket.gethostname()]
     share = sum(1 / sum(core in cores for cores in here) for core in mine)
-    return min(1.0, threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
+    return min(1.0, kernels.threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
 
 
 # Reductions, of which captured functions may be made ------------------------------------------------------------------

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from .. import ops
 from .files import changes, check_file
 from .pages import pages, plain
+from .source import source
 
 Tree = Any
 
@@ -195,8 +196,12 @@ def _lines(puzzle: Puzzle, first: int, last: int) -> str:
 
 
 def _forward(puzzle: Puzzle) -> str:
-    f = _function(puzzle, puzzle.name)
-    return "@primitive\n" + _lines(puzzle, f.lineno, f.end_lineno)
+    op = getattr(ops, puzzle.name)
+    tree = source(op.forward).tree
+    if isinstance(tree, ast.Lambda):  # declared by ufunc
+        return (f'@primitive\ndef {op.name}({ast.unparse(tree.args)}):\n    """{op.__doc__}"""\n'
+                f"    return {ast.unparse(tree.body)}")
+    return "@primitive\n" + _lines(puzzle, tree.lineno, tree.end_lineno)
 
 
 def _statement(puzzle: Puzzle) -> Tree:

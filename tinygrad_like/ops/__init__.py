@@ -47,7 +47,7 @@ from .scatter import scatter, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
 from .unpool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
-from . import linalg
+from . import cotangents, linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru

@@ -12,6 +12,7 @@ from . import axes as axes
 from . import collective as collective
 from . import compare as compare
 from . import conv as conv
+from . import cotangents as cotangents
 from . import elementwise as elementwise
 from . import functions as functions
 from . import index as index
@@ -27,6 +28,7 @@ from . import scan as scan
 from . import shape as shape
 from . import statistics as statistics
 from . import trigonometry as trigonometry
+from . import ufunc as ufunc
 from . import unpool as unpool
 from . import volume as volume
 
@@ -74,7 +76,7 @@ def asinh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose sinh is
 def acosh(x: Any, **by_other_names: Any) -> Tensor: r"""The number not below 0 whose cosh is x. Example: `Tensor([1.0, 2.0]).acosh()`"""
 def atanh(x: Any, **by_other_names: Any) -> Tensor: r"""The number whose tanh is x. Example: `Tensor([0.0, 0.5]).atanh()`"""
 def hypot(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0. Example: `Tensor([3.0, 5.0]).hypot(Tensor([4.0, 12.0]))`"""
-def atan2(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] of the point (b, a), as seen from the first axis; at (0, 0) both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
+def atan2(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0. Example: `Tensor([0.0, 1.0]).atan2(Tensor([1.0, 0.0]))`"""
 def eq(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a == b. Example: `Tensor([1, 2]).eq(Tensor([1, 3]))`"""
 def ne(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))`"""
 def lt(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)`"""

@@ -1,8 +1,10 @@
-"""Axis arguments: one place that normalises them and explains what is wrong with them."""
+"""Arguments that name axes, or hold a number for each: one place that normalises them and says what is wrong."""
 
 from __future__ import annotations
 
 import operator
+
+import numpy as np
 
 
 def one_axis(who: str, axis, ndim: int, scalar: bool = False) -> int:
@@ -39,3 +41,17 @@ def axes(who: str, axis, ndim: int) -> tuple[int, ...]:
     if len(found) > 1 and len(set(found)) != len(found):
         raise ValueError(f"{who}: axis {tuple(axis)} names an axis twice")
     return found if ndim else ()
+
+
+def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
+    """A number for each of `rank` spatial axes; one number stands for all. Raises TypeError or ValueError."""
+    values = tuple(value) if isinstance(value, tuple | list | np.ndarray) else (value,) * rank
+    try:
+        numbers = tuple([operator.index(v) for v in values])
+    except TypeError:
+        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}") from None
+    if len(numbers) != rank or min(numbers) < least or max(numbers) >= 1 << 31:
+        wanted = ("a number", "a number or a pair of numbers", "a number or three numbers")[rank - 1]
+        limit = " and below 2^31" if max(numbers, default=0) >= 1 << 31 else ""
+        raise ValueError(f"{who}: {name} must be {wanted}, at least {least}{limit}, got {value!r}")
+    return numbers

@@ -6,86 +6,24 @@ import numpy as np
 
 from ..dtypes import as_dtype
 from ..primitive import primitive
+from .ufunc import ufunc
 
 # Without a gradient ---------------------------------------------------------------------------------------------------
 
-
-@primitive
-def eq(a, b):
-    """a == b."""
-    return np.equal(a, b)
-
-
-@primitive
-def ne(a, b):
-    """a != b."""
-    return np.not_equal(a, b)
-
-
-@primitive
-def lt(a, b):
-    """a < b."""
-    return np.less(a, b)
-
-
-@primitive
-def le(a, b):
-    """a <= b."""
-    return np.less_equal(a, b)
-
-
-@primitive
-def gt(a, b):
-    """a > b."""
-    return np.greater(a, b)
-
-
-@primitive
-def ge(a, b):
-    """a >= b."""
-    return np.greater_equal(a, b)
-
-
-@primitive
-def logical_and(a, b):
-    """a and b of booleans; bit by bit for integers."""
-    return np.bitwise_and(a, b)
-
-
-@primitive
-def logical_or(a, b):
-    """a or b of booleans; bit by bit for integers."""
-    return np.bitwise_or(a, b)
-
-
-@primitive
-def logical_xor(a, b):
-    """Either a or b of booleans, not both; bit by bit for integers."""
-    return np.bitwise_xor(a, b)
-
-
-@primitive
-def logical_not(x):
-    """not x of booleans; bit by bit for integers."""
-    return np.bitwise_not(x)
-
-
-@primitive
-def isnan(x):
-    """Where x is NaN."""
-    return np.isnan(x)
-
-
-@primitive
-def isinf(x):
-    """Where x is infinite."""
-    return np.isinf(x)
-
-
-@primitive
-def isfinite(x):
-    """Where x is neither infinite nor NaN."""
-    return np.isfinite(x)
+eq = ufunc("eq", "a == b.", lambda a, b: np.equal(a, b))
+ne = ufunc("ne", "a != b.", lambda a, b: np.not_equal(a, b))
+lt = ufunc("lt", "a < b.", lambda a, b: np.less(a, b))
+le = ufunc("le", "a <= b.", lambda a, b: np.less_equal(a, b))
+gt = ufunc("gt", "a > b.", lambda a, b: np.greater(a, b))
+ge = ufunc("ge", "a >= b.", lambda a, b: np.greater_equal(a, b))
+logical_and = ufunc("logical_and", "a and b of booleans; bit by bit for integers.", lambda a, b: np.bitwise_and(a, b))
+logical_or = ufunc("logical_or", "a or b of booleans; bit by bit for integers.", lambda a, b: np.bitwise_or(a, b))
+logical_xor = ufunc("logical_xor", "Either a or b of booleans, not both; bit by bit for integers.",
+                    lambda a, b: np.bitwise_xor(a, b))
+logical_not = ufunc("logical_not", "not x of booleans; bit by bit for integers.", lambda x: np.bitwise_not(x))
+isnan = ufunc("isnan", "Where x is NaN.", lambda x: np.isnan(x))
+isinf = ufunc("isinf", "Where x is infinite.", lambda x: np.isinf(x))
+isfinite = ufunc("isfinite", "Where x is neither infinite nor NaN.", lambda x: np.isfinite(x))
 
 # Type and copies ------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ references below say so and define the ops; the kernels compute the same without
 from __future__ import annotations
 
 import math
-import operator
 
 import numpy as np
 
 from .. import kernels
 from ..primitive import fresh, fused, primitive
+from .axes import each
 from .elementwise import add
 from .index import put
 from .matmul import matmul
@@ -23,18 +23,7 @@ from .shape import expand, reshape, transpose
 # Geometry -------------------------------------------------------------------------------------------------------------
 
 
-def _pair(who: str, name: str, value, least: int) -> tuple[int, int]:
-    """A number for both axes, or one for each; at least `least`."""
-    try:
-        pair = (operator.index(value),) * 2 if np.ndim(value) == 0 else tuple(operator.index(v) for v in value)
-    except (TypeError, ValueError):  # NumPy's, of a ragged list
-        raise TypeError(f"{who}: {name} must be an integer or a pair of them, got {value!r}") from None
-    if len(pair) != 2 or min(pair) < least:
-        raise ValueError(f"{who}: {name} must be an integer or a pair of them, at least {least}, got {value!r}")
-    return pair
-
-
-def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, int], ...]:
+def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, ...], ...]:
     """(top, bottom), (left, right) for a padding that is a number, a pair, "valid" or "same", or these margins."""
     if padding == "valid":
         return ((0, 0),) * len(kernel)
@@ -46,15 +35,15 @@ def margins_of(who: str, padding, kernel, stride, dilation) -> tuple[tuple[int, 
     if isinstance(padding, str):
         raise ValueError(f'{who}: padding must be numbers, "same" or "valid", got {padding!r}')
     if np.ndim(padding) == 2:
-        return tuple(_pair(who, "padding", axis, 0) for axis in padding)
-    h, w = _pair(who, "padding", padding, 0)
+        return tuple([each(who, "padding", margins, 2, 0) for margins in padding])
+    h, w = each(who, "padding", padding, 2, 0)
     return (h, h), (w, w)
 
 
 def _geometry(who: str, size, kernel, stride, padding, dilation):
     """Kernel, stride, margins and dilation in full, and the output size, for images of this size."""
-    kernel, stride = _pair(who, "kernel_size", kernel, 1), _pair(who, "stride", stride, 1)
-    dilation = _pair(who, "dilation", dilation, 1)
+    kernel, stride = each(who, "kernel_size", kernel, 2, 1), each(who, "stride", stride, 2, 1)
+    dilation = each(who, "dilation", dilation, 2, 1)
     margins = margins_of(who, padding, kernel, stride, dilation)
     if min(out := _output_size(size, kernel, stride, margins, dilation)) < 1:
         padded = [n + sum(m) for n, m in zip(size, margins, strict=True)]
@@ -101,7 +90,7 @@ def fold(x, *, output_size, kernel_size, dilation=1, padding=0, stride=1):
     x (batch, channels * kh * kw, patches) -> (batch, channels, *output_size). Raises ValueError if x has not as many
     rows and patches as the sizes say.
     """
-    size = _pair("fold", "output_size", output_size, 0)
+    size = each("fold", "output_size", output_size, 2, 0)
     kernel, stride, margins, dilation, out = _geometry("fold", size, kernel_size, stride, padding, dilation)
     taps = math.prod(kernel)
     if x.ndim != 3 or x.shape[1] % taps or x.shape[2] != math.prod(out):
@@ -236,21 +225,15 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         raise ValueError("conv1d: takes x (batch, channels, length) and weight (out, in / groups, k), "
                          f"got shapes {x.shape} and {weight.shape}")
     if not isinstance(padding, str):
-        padding = (0, _single("conv1d", "padding", padding))
-    y = conv2d(_row(x), _row(weight), bias, stride=(1, _single("conv1d", "stride", stride)), padding=padding,
-               dilation=(1, _single("conv1d", "dilation", dilation)), groups=groups)  # fmt: skip
+        padding = (0, *each("conv1d", "padding", padding, 1, 0))
+    y = conv2d(_row(x), _row(weight), bias, stride=(1, *each("conv1d", "stride", stride, 1, 1)), padding=padding,
+               dilation=(1, *each("conv1d", "dilation", dilation, 1, 1)), groups=groups)  # fmt: skip
     return reshape(y, shape=(*y.shape[:2], y.shape[3]))
 
 
 def _row(x):
     """(a, b, length) as images of one row."""
     return reshape(x, shape=(*x.shape[:2], 1, x.shape[2]))
-
-
-def _single(who: str, name: str, value) -> int:
-    if np.size(value) != 1:
-        raise ValueError(f"{who}: {name} must be one integer, got {value!r}")
-    return value[0] if isinstance(value, tuple | list) else value
 
 
 def conv_matrix(weight, length: int):
@@ -312,7 +295,7 @@ def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0
     if x.ndim != 3 or weight.ndim != 3:
         raise ValueError("conv_transpose1d: takes x (batch, channels, length) and weight (in, out / groups, k), "
                          f"got shapes {x.shape} and {weight.shape}")
-    one = {name: (axis, _single("conv_transpose1d", name, value)) for name, value, axis in
+    one = {name: (least, *each("conv_transpose1d", name, value, 1, least)) for name, value, least in
            (("stride", stride, 1), ("padding", padding, 0), ("output_padding", output_padding, 0),
             ("dilation", dilation, 1))}  # fmt: skip
     y = conv_transpose2d(_row(x), _row(weight), bias, groups=groups, **one)
@@ -346,8 +329,8 @@ def _check_transposed(x, weight, bias, stride, padding, output_padding, groups, 
     _check_bias(who, weight, bias, weight.shape[1] * groups)
     if 0 in x.shape[2:] or 0 in weight.shape[2:]:
         raise ValueError(f"{who}: the input {x.shape} and the weight {weight.shape} must have pixels")
-    stride, dilation = _pair(who, "stride", stride, 1), _pair(who, "dilation", dilation, 1)
-    extra, kernel = _pair(who, "output_padding", output_padding, 0), weight.shape[2:]
+    stride, dilation = each(who, "stride", stride, 2, 1), each(who, "dilation", dilation, 2, 1)
+    extra, kernel = each(who, "output_padding", output_padding, 2, 0), weight.shape[2:]
     if any(e >= s for e, s in zip(extra, stride, strict=True)):  # conv2d would map the output to a larger image than x
         raise ValueError(f"{who}: output_padding {extra} must be less than stride {stride}")
     margins = margins_of(who, padding, kernel, stride, dilation)

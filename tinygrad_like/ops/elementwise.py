@@ -1,10 +1,11 @@
 """Elementwise ops, in rising difficulty. Inputs broadcast as in NumPy; the engine undoes that for every rule.
 
-Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input.
+Each op stands with its VJP: `g` is the cotangent of the output, and a rule gives the cotangent of one input. `ufunc`
+makes an op of a function of NumPy's (ufunc.py).
 
-Outside an op's domain, and of NaN, the output is NaN. Of the gradient each rule decides there as PyTorch's: it is the
-formula of the slope, which is NaN as well, or what the formula still gives, as the logarithms' 1 / x; and an op that
-picks one of its inputs (maximum, relu, max ...) counts NaN as picked. Where this differs, the docstring says so.
+Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, what the formula of the
+slope gives: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs (maximum, relu, max
+...) counts NaN as picked. Where this differs, the docstring says so.
 """
 
 from __future__ import annotations
@@ -14,191 +15,61 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..call import Placed
 from ..dtypes import BOOL, FLOAT32, FLOAT64
-from ..kernels import accelerated, accelerated_arithmetic
+from ..kernels import accelerated
 from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
+from .ufunc import ufunc
 
 # Sums and products --------------------------------------------------------------------------------------------------
 
-
-@primitive
-@accelerated_arithmetic
-def add(a, b):
-    """a + b."""
-    return np.add(a, b)
-
-
+add = ufunc("add", "a + b.", lambda a, b: np.add(a, b))
 add.vjp(a=lambda g: g,
         b=lambda g: g)
 
-
-def plus(total, c, owned: bool):
-    """total + c for the backward walk; if the buffer of total is owned, it may be written to."""
-    if type(total) is np.ndarray is type(c):
-        return accumulate(total, c) if owned else add.forward(total, c)
-    if type(total) is Placed:
-        total, c, owned = c, total, False
-    if type(c) is Placed:
-        # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
-        total = total if owned and isinstance(total, np.ndarray) else np.array(total)
-        part = total[c.index]
-        if type(part) is np.ndarray:
-            part += c.value  # a view: to write it back as well would take as long again
-        else:
-            total[c.index] += c.value
-        return total
-    y = total + c
-    if getattr(y, "dtype", None) is getattr(total, "dtype", None):
-        return y
-    return cast(y, dtype=total.dtype)  # of float16 it is float32
-
-
-@accelerated
-def copied(x):
-    """A copy of x in C order."""
-    return np.array(x, order="C")
-
-
-@accelerated
-def accumulate(total, c):
-    """total += c."""
-    total += c
-    return total
-
-
-@primitive
-@accelerated_arithmetic
-def sub(a, b):
-    """a - b."""
-    return np.subtract(a, b)
-
-
+sub = ufunc("sub", "a - b.", lambda a, b: np.subtract(a, b))
 sub.vjp(a=lambda g: g,
         b=lambda g: -g)
 
-
-@primitive
-@accelerated_arithmetic
-def mul(a, b):
-    """a b, element by element."""
-    return np.multiply(a, b)
-
-
+mul = ufunc("mul", "a b, element by element.", lambda a, b: np.multiply(a, b))
 mul.vjp(a=lambda g, b: g * b,
         b=lambda g, a: g * a)
 
-
-@primitive
-@accelerated_arithmetic
-def div(a, b):
-    """a / b."""
-    return np.true_divide(a, b)
-
-
+div = ufunc("div", "a / b.", lambda a, b: np.true_divide(a, b))
 div.vjp(a=lambda g, b: g / b,
         b=lambda g, b, out: -g * out / b)
 
-
-@primitive
-def neg(x):
-    """-x."""
-    return np.negative(x)
-
-
+neg = ufunc("neg", "-x.", lambda x: np.negative(x))
 neg.vjp(x=lambda g: -g)
 
-
-@primitive
-def square(x):
-    """x^2."""
-    return np.square(x)
-
-
+square = ufunc("square", "x^2.", lambda x: np.square(x))
 square.vjp(x=lambda g, x: g * (2 * x))
 
-
-@primitive
-def reciprocal(x):
-    """1 / x."""
-    return np.true_divide(1, x)
-
-
+reciprocal = ufunc("reciprocal", "1 / x.", lambda x: np.true_divide(1, x))
 reciprocal.vjp(x=lambda g, out: -g * out * out)
 
 # Exponentials and logarithms ----------------------------------------------------------------------------------------
 
-
-def _by_number(function):
-    """A function of arrays, of float32 by compiled code of kernels/vectormath.py."""
-    return accelerated(function, made=lambda home: home.pointwise(function, function.__name__))
-
-
-@primitive
-@_by_number
-def exp(x):
-    """e^x."""
-    return np.exp(x)
-
-
+exp = ufunc("exp", "e^x.", lambda x: np.exp(x))
 exp.vjp(x=lambda g, out: g * out)
 
-
-@primitive
-def exp2(x):
-    """2^x."""
-    return np.exp2(x)
-
-
+exp2 = ufunc("exp2", "2^x.", lambda x: np.exp2(x))
 exp2.vjp(x=lambda g, out: g * (out * math.log(2)))
 
-
-@primitive
-@_by_number
-def expm1(x):
-    """e^x - 1, accurate for small x."""
-    return np.expm1(x)
-
-
+expm1 = ufunc("expm1", "e^x - 1, accurate for small x.", lambda x: np.expm1(x))
 expm1.vjp(x=lambda g, x: g * exp(x))  # out + 1 would have lost what is left of e^x far below 0
 
-
-@primitive
-@_by_number
-def log(x):
-    """The natural logarithm."""
-    return np.log(x)
-
-
+log = ufunc("log", "The natural logarithm.", lambda x: np.log(x))
 log.vjp(x=lambda g, x: g / x)
 
-
-@primitive
-def log2(x):
-    """The logarithm to base 2."""
-    return np.log2(x)
-
-
+log2 = ufunc("log2", "The logarithm to base 2.", lambda x: np.log2(x))
 log2.vjp(x=lambda g, x: g / (x * math.log(2)))
 
-
-@primitive
-def log10(x):
-    """The logarithm to base 10."""
-    return np.log10(x)
-
-
+log10 = ufunc("log10", "The logarithm to base 10.", lambda x: np.log10(x))
 log10.vjp(x=lambda g, x: g / (x * math.log(10)))
 
-
-@primitive
-def log1p(x):
-    """log(1 + x), accurate for small x."""
-    return np.log1p(x)
-
-
+log1p = ufunc("log1p", "log(1 + x), accurate for small x.", lambda x: np.log1p(x))
 log1p.vjp(x=lambda g, x: g / (1 + x))
 
 
@@ -229,13 +100,7 @@ def sqrt(x):
 # Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
 sqrt.vjp(x=lambda g, out: where(eq(out, 0), 0.0, g * 0.5 / where(eq(out, 0), 1.0, out)))
 
-
-@primitive
-def rsqrt(x):
-    """1 / sqrt(x)."""
-    return np.true_divide(1, np.sqrt(x))
-
-
+rsqrt = ufunc("rsqrt", "1 / sqrt(x).", lambda x: np.true_divide(1, np.sqrt(x)))
 rsqrt.vjp(x=lambda g, out: g * (-0.5 * out * (out * out)))  # out^3 would overflow first
 
 
@@ -276,38 +141,26 @@ def _log_base(a, b):
     return log(where(logical_and(eq(a, 0), ge(b, 0)), 1.0, a))
 
 
-@primitive
-def abs(x):
-    """|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0)."""
-    return np.absolute(x)
-
-
+abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))
 abs.vjp(x=lambda g, x: g * sign(x))
 
-
-@primitive
-def maximum(a, b):
-    """The larger of a and b; where they are equal each gets half of the cotangent."""
-    return np.maximum(a, b)
-
-
-@primitive
-def minimum(a, b):
-    """The smaller of a and b; where they are equal each gets half of the cotangent."""
-    return np.minimum(a, b)
+maximum = ufunc("maximum", "The larger of a and b; where they are equal each gets half of the cotangent.",
+                lambda a, b: np.maximum(a, b))
+minimum = ufunc("minimum", "The smaller of a and b; where they are equal each gets half of the cotangent.",
+                lambda a, b: np.minimum(a, b))
 
 
 @primitive
-def share(a, b, extreme):
+def tie_weight(a, b, extreme):
     """How much of the cotangent belongs to a: 1/2 where a and b are equal, 0 where only b is the extreme, else 1."""
     # Of two where one is NaN neither equals the other nor the extreme, NaN: both get all of it, as in PyTorch.
     return np.where(np.equal(a, b), 0.5, np.not_equal(b, extreme)).astype(np.result_type(a, b))
 
 
-maximum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
-            b=lambda g, a, b, out: g * share(b, a, out))
-minimum.vjp(a=lambda g, a, b, out: g * share(a, b, out),
-            b=lambda g, a, b, out: g * share(b, a, out))
+maximum.vjp(a=lambda g, a, b, out: g * tie_weight(a, b, out),
+            b=lambda g, a, b, out: g * tie_weight(b, a, out))
+minimum.vjp(a=lambda g, a, b, out: g * tie_weight(a, b, out),
+            b=lambda g, a, b, out: g * tie_weight(b, a, out))
 
 
 @primitive
@@ -353,52 +206,16 @@ def _same_type(a, b):
 
 # Steps: the gradient is 0 wherever it exists --------------------------------------------------------------------------
 
-
-@primitive
-def sign(x):
-    """-1, 0 or 1; the gradient is 0."""
-    return np.sign(x)
-
-
-@primitive
-def floor(x):
-    """The largest whole number not above x; the gradient is 0."""
-    return np.floor(x)
-
-
-@primitive
-def ceil(x):
-    """The smallest whole number not below x; the gradient is 0."""
-    return np.ceil(x)
-
-
-@primitive
-def round(x):
-    """The nearest whole number, halves to even; the gradient is 0."""
-    return np.round(x)
-
-
-@primitive
-def trunc(x):
-    """x without its fraction; the gradient is 0."""
-    return np.trunc(x)
-
-
+sign = ufunc("sign", "-1, 0 or 1; the gradient is 0.", lambda x: np.sign(x))
+floor = ufunc("floor", "The largest whole number not above x; the gradient is 0.", lambda x: np.floor(x))
+ceil = ufunc("ceil", "The smallest whole number not below x; the gradient is 0.", lambda x: np.ceil(x))
+round = ufunc("round", "The nearest whole number, halves to even; the gradient is 0.", lambda x: np.round(x))
+trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: np.trunc(x))
 for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=lambda g: g * 0.0)
 
+floordiv = ufunc("floordiv", "floor(a / b), without a gradient.", lambda a, b: np.floor_divide(a, b))
 
-@primitive
-def floordiv(a, b):
-    """floor(a / b), without a gradient."""
-    return np.floor_divide(a, b)
-
-
-@primitive
-def mod(a, b):
-    """a - b floor(a / b), with the sign of b."""
-    return np.mod(a, b)
-
-
+mod = ufunc("mod", "a - b floor(a / b), with the sign of b.", lambda a, b: np.mod(a, b))
 mod.vjp(a=lambda g: g,
         b=lambda g, a, b: -g * floordiv(a, b))

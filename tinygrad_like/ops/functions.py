@@ -12,22 +12,13 @@ from ..primitive import primitive
 from .activation import sigmoid
 from .elementwise import abs, div, floordiv, neg, where
 from .reduce import all
+from .ufunc import ufunc
 
-
-@primitive
-def logaddexp(a, b):
-    """log(e^a + e^b), without overflow."""
-    return np.logaddexp(a, b)
-
-
+logaddexp = ufunc("logaddexp", "log(e^a + e^b), without overflow.", lambda a, b: np.logaddexp(a, b))
 logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
               b=lambda g, a, b: g * sigmoid(b - a))
 
-
-@primitive
-def signbit(x):
-    """Where x is below 0, or -0."""
-    return np.signbit(x)
+signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x))
 
 
 def copysign(a, b):
@@ -35,13 +26,7 @@ def copysign(a, b):
     size = abs(a)
     return where(signbit(b), neg(size), size)
 
-
-@primitive
-def fmod(a, b):
-    """a - b trunc(a / b), with the sign of a."""
-    return np.fmod(a, b)
-
-
+fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a.", lambda a, b: np.fmod(a, b))
 fmod.vjp(a=lambda g: g,
          b=lambda g, a, b: -g * truncdiv(a, b))
 
@@ -72,17 +57,9 @@ def clamp(x, low=None, high=None):
 
 # Bits, and closeness --------------------------------------------------------------------------------------------------
 
+lshift = ufunc("lshift", "a 2^b, for integers.", lambda a, b: np.left_shift(a, b))
 
-@primitive
-def lshift(a, b):
-    """a 2^b, for integers."""
-    return np.left_shift(a, b)
-
-
-@primitive
-def rshift(a, b):
-    """floor(a / 2^b), for integers."""
-    return np.right_shift(a, b)
+rshift = ufunc("rshift", "floor(a / 2^b), for integers.", lambda a, b: np.right_shift(a, b))
 
 
 @primitive

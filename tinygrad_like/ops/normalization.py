@@ -21,8 +21,8 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..autograd import mode
 from ..dtypes import FLOATS
+from ..noting import change
 from ..primitive import Residuals, fresh, fused
 from .activation import relu
 from .elementwise import rsqrt, square
@@ -326,11 +326,11 @@ def move_statistics(mean, var, new_mean, new_var, n, momentum, count=None):
 
     count: how many batches there were, to which one is added. momentum: None for 1 / count.
     """
-    if mode.tape is not None and not mode.tape.inside:
-        changed = [x for x in (mean, var, count) if x is not None]
-        mode.tape.python("move_statistics", move_statistics, mean, var, new_mean, new_var, n, momentum, count,
-                         changes=changed)
-        return
+    change("move_statistics", _move, mean, var, new_mean, new_var, n, momentum, count,
+           changes=[x for x in (mean, var, count) if x is not None])
+
+
+def _move(mean, var, new_mean, new_var, n, momentum, count):
     if count is not None:
         count += 1
     momentum = 1 / count if momentum is None else momentum

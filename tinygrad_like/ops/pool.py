@@ -7,7 +7,6 @@ over the taps (a, b) of a window. For one tap, the elements that all windows see
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from ..dtypes import FLOATS
 from ..kernels import accelerated
 from ..primitive import Residuals, primitive
+from .axes import each
 from .elementwise import mul
 from .index import take
 from .matmul import matmul
@@ -321,20 +321,6 @@ def _image(x):
 def _signal(x):
     """Images of height 1 as signals."""
     return reshape(x, shape=(*x.shape[:-2], x.shape[-1]))
-
-
-def each(who: str, name: str, value, rank: int, least: int) -> tuple[int, ...]:
-    """A number for each spatial axis; one number stands for all."""
-    values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
-    try:
-        numbers = tuple(operator.index(v) for v in values)
-    except TypeError:
-        raise TypeError(f"{who}: {name} must be made of integers, got {value!r}") from None
-    if len(numbers) != rank or min(numbers) < least or max(numbers) >= 1 << 31:
-        wanted = ("a number", "a number or a pair of numbers", "a number or three numbers")[rank - 1]
-        limit = " and below 2^31" if max(numbers, default=0) >= 1 << 31 else ""
-        raise ValueError(f"{who}: {name} must be {wanted}, at least {least}{limit}, got {value!r}")
-    return numbers
 
 
 def check_spatial(who: str, x) -> int:

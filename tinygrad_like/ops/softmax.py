@@ -7,6 +7,7 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import FLOATS
 from ..kernels import accelerated
+from ..noting import noted
 from ..primitive import Residuals, fresh, fused, primitive
 from ..tensor import wrap
 from .axes import axes, one_axis
@@ -129,6 +130,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return reshape(out, shape=input.shape[:axis] + input.shape[axis + 1 :]) if reduction == "none" else out
 
 
+@noted
 def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
     """The weighted, smoothed distribution q (rows, classes) of labels given as indices, and what a mean divides by."""
     valid = target != ignore_index
@@ -162,13 +164,14 @@ def reduced(losses, reduction, divisor, sum):
     if mode.tape is not None and isinstance(divisor, np.ndarray) and not mode.tape.inside:
         if reduction == "sum":
             return sum(losses)
-        scale, shift = mode.tape.unit("mean", _scale_and_shift, [divisor, losses.dtype])
+        scale, shift = _scale_and_shift(divisor, losses.dtype)
         return sum(losses) * wrap(scale) + wrap(shift)
     if reduction == "mean" and not divisor:
         return sum(losses) + float("nan")  # a mean over no label at all is NaN and its gradient 0, as in PyTorch
     return sum(losses) * (1.0 if reduction == "sum" else 1.0 / float(divisor))
 
 
+@noted
 def _scale_and_shift(divisor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """What `reduced` multiplies with and adds."""
     scale = 1 / float(divisor) if divisor else 0.0
@@ -204,8 +207,7 @@ def _distribution(input, target, weight, ignore_index, label_smoothing):
     """What log_softmax is weighed with, (rows, classes), and what a mean divides by; on arrays or on Tensors."""
     n, classes = input.shape
     if target.dtype.kind not in FLOATS:
-        given = _plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype
-        return _soft_labels(*given) if mode.tape is None else mode.tape.unit("soft labels", _soft_labels, given)
+        return _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
     q = target * (1 - label_smoothing) + label_smoothing / classes
     return (q if weight is None else q * weight), n
 
