@@ -20,44 +20,45 @@ import numpy as np
 
 from .autograd import Node, mode, tick
 from .call import ABSENT, PLAIN, SETTINGS, Op, Placed, share_version
-from .dtypes import FLOAT32, NARROW
+from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from .errors import blame
 from .tensor import Tensor
 
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
 _NAMES: dict[str, Any] = {
-    "ABSENT_": ABSENT, "FLOAT32_": FLOAT32, "NARROW_": NARROW, "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN,
-    "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor, "array_": np.ndarray, "blame_": blame, "mode_": mode,
-    "new_": Tensor.__new__, "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version,
-    "tick_": tick,
+    "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
+    "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor,
+    "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "dtype_of_": lambda x: getattr(x, "dtype", None),
+    "mode_": mode, "new_": Tensor.__new__, "number_": np.float32, "shape_": lambda x: getattr(x, "shape", ()),
+    "share_version_": share_version, "tick_": tick,
 }
-_TAKEN = {"isinstance", "self", "type"}  # an option of these names makes an op be called in the general way
+_TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}  # an option of these names makes an op be called in the general way
 
 _CALL = Template('''\
-def __call__(self, $inputs_or_absent, *rest_, $options_or_default **named_):
+def __call__(self, $head, $options_or_default **named_):
     usual_ = mode_.usual
-    if usual_ is None or rest_ or named_ or NARROW_ $or_an_option_is_a_tensor:
-        return self.given(($inputs *rest_), {$options}, named_)
+    if usual_ is None or named_ or NARROW_ $or_an_option_is_a_tensor:
+        return self.given($given, {$options}, named_)
 $each_input\
-    if $all_are_numbers:
-        return self.given(($inputs), {$options}, named_)
     try:
         out_, residuals_ = self.forward($arrays $passed), NOTHING_
     except Exception as error_:
-        y_ = self.failed(error_, ($inputs), ($arrays), {$options})
+        y_ = self.failed(error_, $inputs, ($arrays), {$options})
         if y_ is NotImplemented: raise
         return y_
     $take_residuals
-    if type(out_) is not array_ or out_.dtype is not FLOAT32_:
-        return self.result(($inputs), ($arrays), {$options}, out_, residuals_)
+    if type(out_) is number_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
+    if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
+            dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and FLOAT64_ in map(dtype_of_, ($arrays))):
+        return self.result($inputs, ($arrays), {$options}, out_, residuals_)
     y_ = new_(Tensor_)
     y_._data = out_
-    if usual_ and ($one_requires_grad):
+    if usual_ and ($one_requires_grad) and (dtype_ is FLOAT32_ or dtype_ is FLOAT64_):
         y_.node = node_ = Node_()
-        node_.op, node_.parents, node_.extra, node_.saved = self, ($parents), None, ($kept)
-        node_.order, node_.shape, node_.dtype, y_.requires_grad = tick_(), out_.shape, FLOAT32_, True
+        node_.op, node_.parents, node_.extra, node_.saved = self, $parents, None, ($kept)
+        node_.order, node_.shape, node_.dtype, y_.requires_grad = tick_(), out_.shape, dtype_, True
     if out_.base is not None or $out_is_an_input:
-        share_version_(y_, ($inputs))
+        share_version_(y_, $inputs)
     return y_
 ''')
 
@@ -67,7 +68,21 @@ _INPUT = Template('''\
         p_$i = (_$i.node or _$i) if _$i.requires_grad else None
     elif type(_$i) in PLAIN_: x_$i, p_$i = _$i, None
     elif $optional and _$i is ABSENT_: _$i = x_$i = p_$i = None
-    else: return self.given(($inputs), {$options}, named_)
+    else: return self.given($given, {$options}, named_)
+''')
+
+_ENOUGH = Template('''\
+    if rest_ or $all_are_numbers:
+        return self.given($given, {$options}, named_)
+''')
+
+_ANY_INPUTS = Template('''\
+    if len(inputs_) == 1 and type(inputs_[0]) in (list, tuple): inputs_ = tuple(inputs_[0])
+    arrays_, parents_ = [], []
+    for x_ in inputs_:
+        if not isinstance(x_, Tensor_): return self.given(inputs_, {$options}, named_)
+        arrays_.append(x_._data)
+        parents_.append((x_.node or x_) if x_.requires_grad else None)
 ''')
 
 _PULL = Template('''\
@@ -118,7 +133,7 @@ _COTANGENT = Template('''\
 def specialized(op: Any) -> type:
     """A class for the op alone, with what is written out for it in place of what its family has."""
     made: dict[str, Any] = {"__module__": op.family.__module__, "__call__": Op.__call__}
-    if not op.variadic and _TAKEN.isdisjoint(op.options):
+    if _TAKEN.isdisjoint(op.options):
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
         made["pull"] = pull(op)
@@ -136,24 +151,37 @@ def keep(op: Any) -> Callable:
 
 
 def call(op: Any) -> Callable:
-    """`__call__` for inputs that are Tensors or numbers, if the result is float32 and nobody watches."""
-    count = range(len(op.inputs))
-    sources = {n: n for n in op.options} | {"out": "out_"}
-    for i, n in enumerate(op.inputs):
-        sources |= {n: f"_{i}", f"{n}_shape": f"shape_(x_{i})"}
-    words = {"inputs": "".join([f"_{i}, " for i in count]), "options": ", ".join([f"{n!r}: {n}" for n in op.options])}
+    """`__call__` for inputs that are Tensors or numbers, if the result is of their dtype and nobody watches."""
+    count, sources = range(len(op.inputs)), {n: n for n in op.options} | {"out": "out_"}
+    words = {"options": ", ".join([f"{n!r}: {n}" for n in op.options])}
+    if op.variadic:
+        name = op.inputs[0]
+        sources |= {name: "*inputs_", f"{name}_shape": "tuple(map(shape_, inputs_))"}
+        words |= {"head": "*inputs_", "given": "inputs_", "inputs": "inputs_", "arrays": "*arrays_, ",
+                  "parents": "parents_", "one_requires_grad": "any([p_ is not None for p_ in parents_])",
+                  "out_is_an_input": "any([out_ is x_ for x_ in arrays_])"}
+        words["each_input"] = _ANY_INPUTS.substitute(words)
+    else:
+        for i, n in enumerate(op.inputs):
+            sources |= {n: f"_{i}", f"{n}_shape": f"shape_(x_{i})"}
+        inputs = "".join([f"_{i}, " for i in count])
+        words |= {"head": ", ".join([f"_{i}=ABSENT_" for i in count]) + ", *rest_", "given": f"({inputs} *rest_)",
+                  "inputs": f"({inputs})", "arrays": "".join([f"x_{i}, " for i in count]),
+                  "parents": f"({''.join([f'p_{i}, ' for i in count])})",
+                  "one_requires_grad": " or ".join([f"p_{i} is not None" for i in count]),
+                  "out_is_an_input": " or ".join([f"out_ is x_{i}" for i in count])}
+        numbers = " and ".join([f"x_{i} is _{i}" for i in count])
+        words["each_input"] = "".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]
+                                      + [_ENOUGH.substitute(words, all_are_numbers=numbers)])
+    if not op.differentiable:
+        words["one_requires_grad"] = "False"
     text = _CALL.substitute(
-        words, arrays="".join([f"x_{i}, " for i in count]), parents="".join([f"p_{i}, " for i in count]),
-        inputs_or_absent=", ".join([f"_{i}=ABSENT_" for i in count]),
-        options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
+        words, options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
         or_an_option_is_a_tensor="".join(
             [f" or type({n}) not in SETTINGS_ and isinstance({n}, Tensor_)" for n in op.options]),
-        each_input="".join([_INPUT.substitute(words, i=i, optional=i >= op.required) for i in count]),
-        all_are_numbers=" and ".join([f"x_{i} is _{i}" for i in count]),
         passed=", ".join([f"{n}={n}" for n in op.options]),
         take_residuals="" if sources.keys() >= set(op.kept) else "if type(out_) is tuple: out_, residuals_ = out_",
-        one_requires_grad=" or ".join([f"p_{i} is not None" for i in count]) if op.differentiable else "False",
-        out_is_an_input=" or ".join([f"out_ is x_{i}" for i in count]), kept=_kept(op, sources))
+        kept=_kept(op, sources))
     return _define(op, "__call__", text, defaults_=op.options)
 
 

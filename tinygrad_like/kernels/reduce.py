@@ -179,8 +179,9 @@ def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """np.sum(x, axis, keepdims=keepdim), for x of any strides; to some 1e-7 of the sum of |x|."""
     small = x.size < 2048 and not mode.compiled
-    if not axis or small and axis[-1] == x.ndim - 1 and x.flags.c_contiguous:
-        return NotImplemented  # NumPy adds up numbers that lie one after another in pairs
+    if not axis or small and x.flags.c_contiguous and (
+            axis[-1] == x.ndim - 1 or axis == (0,) and x.shape[0] <= 2 * LOW):
+        return NotImplemented  # NumPy adds up numbers that lie one after another in pairs, and a few in any way
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
         y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)

@@ -36,7 +36,8 @@ def spread(x, *, shape, axis=None, keepdim=False, divisor=1):
 @accelerated
 def spread_over(x, shape, axis, keepdim, divisor):
     out = np.empty(shape, x.dtype)
-    out[...] = (x if keepdim or not x.ndim else np.expand_dims(x, axis)) / np.asarray(divisor, x.dtype)
+    x = x if divisor == 1 else x / np.asarray(divisor, x.dtype)
+    out[...] = x if keepdim or not x.ndim else x.reshape([1 if a in axis else n for a, n in enumerate(shape)])
     return out
 
 
@@ -47,13 +48,13 @@ spread.vjp(x=lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim
 def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
     """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
     extra = x.ndim - len(shape)
-    axis = tuple(range(extra))
-    if extra <= 0 or x.shape[extra:] != shape:  # not just axes in front, as of a bias
-        if extra < 0 or builtins.any(n != m and n != 1 for n, m in zip(shape, x.shape[extra:], strict=True)):
-            raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
-        axis += tuple([i for i, n in enumerate(shape, extra) if n == 1 != x.shape[i]])
-    x = sum_over(x, axis, False) if type(x) is np.ndarray else sum(x, axis=axis)
-    return x if x.shape == shape else reshape(x, shape=shape)
+    if extra > 0 and x.shape[extra:] == shape:  # just axes in front, as of a bias
+        return sum_over(x, tuple(range(extra)), False) if type(x) is np.ndarray else sum(x, axis=tuple(range(extra)))
+    axis = tuple([i for i, n in enumerate(x.shape) if i < extra or extra >= 0 and shape[i - extra] == 1 != n])
+    y = sum_over(x, axis, True) if type(x) is np.ndarray else sum(x, axis=axis, keepdim=True)
+    if extra < 0 or y.shape[extra:] != shape:
+        raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
+    return y.reshape(shape) if extra else y
 
 
 def _count(shape, axis) -> int:
