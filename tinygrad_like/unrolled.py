@@ -32,7 +32,8 @@ _NAMES: dict[str, Any] = {
     "mode_": mode, "new_": Tensor.__new__, "number_": np.float32, "shape_": lambda x: getattr(x, "shape", ()),
     "share_version_": share_version, "tick_": tick,
 }
-_TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}  # an option of these names makes an op be called in the general way
+# An op with an option of such a name is called in the general way.
+_TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
 
 _CALL = Template('''\
 def __call__(self, $head, $options_or_default **named_):

@@ -57,6 +57,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
     **dict.fromkeys(("lstm_steps", "gru_steps"), ("recurrent", 0)),
+    **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 64),

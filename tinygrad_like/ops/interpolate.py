@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from .elementwise import mul
+from ..kernels import accelerated
+from ..primitive import primitive
 from .index import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
@@ -51,7 +53,8 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
         return whole
     for axis, (n, m, scale) in enumerate(zip(spatial, size, scales, strict=True), 2):
         if (n, scale) != (m, None) or mode == "area":
-            x = _along(x, axis, _neighbours(n, m, scale, mode, align_corners))
+            x = _nearest(x, axis, m, scale, mode) if mode.startswith("nearest") else resample(
+                x, axis=axis, taps=_neighbours(n, m, scale, mode, align_corners))
     return x
 
 
@@ -63,24 +66,32 @@ def _factors(scale_factor, rank: int) -> tuple[float, ...]:
     return factors
 
 
+def _nearest(x, axis: int, m: int, scale: float | None, mode: str):
+    at = (np.arange(m) + (0.5 if mode == "nearest-exact" else 0)) * (1 / scale if scale else x.shape[axis] / m)
+    return take(x, index=(*(slice(None),) * axis, np.floor(at).astype(np.int64)))
+
+
 @functools.lru_cache
-def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: bool) -> list[tuple]:
-    """For each of m elements the positions among n that it is made of, and their weights: pairs of arrays (m)."""
+def _neighbours(n: int, m: int, scale: float | None, mode: str, align_corners: bool) -> Taps:
+    """For each of m elements the positions among n that it is made of, and their weights."""
     step: float = 1 / scale if scale else n / m
     i = np.arange(m)
     if mode == "area":
         starts, stops = i * n // m, -(-(i + 1) * n // m)
         share, longest = 1 / (stops - starts), int((stops - starts).max())
-        return [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0)) for k in range(longest)]
-    if mode.startswith("nearest"):
-        half = 0.5 if mode == "nearest-exact" else 0
-        return [(np.floor((i + half) * step).astype(np.int64), None)]
+        return _taps(n, [(np.minimum(starts + k, n - 1), np.where(starts + k < stops, share, 0))
+                         for k in range(longest)])
     at = i * ((n - 1) / (m - 1) if m > 1 else 0) if align_corners else (i + 0.5) * step - 0.5
     at = at if mode == "bicubic" else np.maximum(at, 0)
     low = np.floor(at).astype(np.int64)
     if mode != "bicubic":
-        return [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)]
-    return [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)]
+        return _taps(n, [(low, 1 - (at - low)), (np.minimum(low + 1, n - 1), at - low)])
+    return _taps(n, [(np.clip(low + k, 0, n - 1), _cubic(np.abs(at - low - k))) for k in (-1, 0, 1, 2)])
+
+
+def _taps(n: int, pairs: list[tuple]) -> Taps:
+    index, weight = (np.stack(parts, 1) for parts in zip(*pairs, strict=True))
+    return Taps(n, index, weight)
 
 
 def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
@@ -89,11 +100,43 @@ def _cubic(distance: np.ndarray, a: float = -0.75) -> np.ndarray:
     return np.where(distance <= 1, near, far)
 
 
-def _along(x, axis: int, neighbours):
-    front, y = (slice(None),) * axis, None
-    for index, weight in neighbours:
-        part = take(x, index=(*front, index))
-        if weight is not None:
-            part = mul(part, weight.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1)))
-        y = part if y is None else y + part
-    return y
+class Taps(NamedTuple):
+    """Which places of an axis make up each place of a new one."""
+
+    size: int  # of the axis
+    places: np.ndarray  # (new, taps) on it
+    weight: np.ndarray  # (new, taps)
+
+
+@primitive
+def resample(x, *, axis, taps):
+    """Along an axis, each element a weighted sum of some of x: out[j] = sum_t weight[j, t] x[index[j, t]]."""
+    return resampled(x, axis, taps)
+
+
+@primitive
+def resample_back(g, *, axis, taps):
+    """The adjoint of `resample`: g[j], times the weights, is added to the elements that out[j] was made of."""
+    return resampled_vjp(g, axis, taps)
+
+
+resample.vjp(x=lambda g, axis, taps: resample_back(g, axis=axis, taps=taps))
+resample_back.vjp(g=lambda g, axis, taps: resample(g, axis=axis, taps=taps))
+
+
+@accelerated
+def resampled(x, axis, taps):
+    pairs = zip(taps.places.T, taps.weight.T, strict=True)
+    return functools.reduce(np.add, [np.take(x, index, axis) * _beside(weight, x, axis) for index, weight in pairs])
+
+
+@accelerated
+def resampled_vjp(g, axis, taps):
+    out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
+    for index, weight in zip(taps.places.T, taps.weight.T, strict=True):
+        np.add.at(out, (*(slice(None),) * axis, index), g * _beside(weight, g, axis))
+    return out
+
+
+def _beside(weight, x, axis):
+    return weight.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
