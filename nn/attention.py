@@ -92,8 +92,8 @@ class MultiheadAttention(Module):
         """Output and attention weights.
 
         key_padding_mask: (batch, S), True for padding keys, which are hidden; or numbers added to the scores.
-        attn_mask: (L, S) or (batch * num_heads, L, S), likewise. Here True means *hidden*, as in PyTorch's layer; in
-            `scaled_dot_product_attention` it means allowed, also as in PyTorch.
+        attn_mask: (L, S) or (batch * num_heads, L, S), of the same kinds. Here True means *hidden*, as in
+            PyTorch's layer; in `scaled_dot_product_attention` it means allowed, also as in PyTorch.
         is_causal: position i sees positions up to i; unlike PyTorch, this needs no mask.
         need_weights: whether to return the weights before dropout too, (batch, L, S), the mean over heads, or with
             average_attn_weights=False (batch, heads, L, S). They take O(L S) memory, which the output alone does not.

@@ -81,15 +81,15 @@ def pooled_batch_norm(model: Module, batches: Iterable, sweeps: int = 1) -> Iter
             for x, y in parts:
                 (criterion(model(x), y) / len(parts)).backward()
 
-    batches: inputs of the model, or tuples that begin with one, in the order in which they come inside.
+    batches: inputs of the model, or tuples that begin with one, in the order used inside.
 
     With M, S the pooled mean and deviation, m, s those of a micro-batch, a BatchNorm computes
     weight (r (x - m) / s + d) + bias, r = s / S and d = (m - M) / S being constants for backward: so backward takes its
     two means over the micro-batch, an estimate of those over the whole batch, for which all of it would be needed at
     once (Ioffe, Batch renormalization, 2017). Memory stays that of one micro-batch.
     sweeps: how often the model runs over `batches` before, without gradients, each time normalising by the statistics
-        found so far; those of the n-th BatchNorm in a row are exact after n sweeps. Random numbers, as of dropout, are
-        the same as inside.
+        found so far; those of the n-th BatchNorm in a row are exact after n sweeps. Random numbers, such as
+        dropout's, are the same as inside.
 
     At the end the running statistics are moved once, by those of the whole batch. Raises ValueError if there are no
     batches, or no BatchNorm with running statistics that trains.

@@ -37,7 +37,7 @@ def _rk4(f: Callable, x: Any, t: float, h: float) -> Any:
 
 
 def _moved(x: Any, h: float, slope: Any) -> Any:
-    """x + h slope, also of tuples."""
+    """x + h slope, for tuples too."""
     return tuple(map(_moved, x, [h] * len(x), slope)) if isinstance(x, tuple) else x + slope * h
 
 
@@ -133,7 +133,7 @@ class _Adjoint:
         wanted = [p for p in parameters if p.requires_grad]
 
         def slopes(state: tuple, t: float) -> tuple:
-            """Of x, of a, and of the gradients of the parameters."""
+            """The slopes of x, of a, and of the parameters' gradients."""
             with setting("recording", True):
                 x = Tensor.from_numpy(state[0])
                 x.requires_grad = True

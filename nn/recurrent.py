@@ -1,7 +1,7 @@
 """Recurrent layers: a state is carried along a sequence, h_t = f(x_t, h_(t-1)).
 
-One matmul projects the inputs of all steps; what depends on the state is a loop over time, which backward walks in
-reverse: backpropagation through time. Of an LSTM and a GRU the whole loop is one op (ops/recurrent.py).
+One matmul projects the inputs of all steps. What depends on the state is a loop over time, which backward walks in
+reverse: backpropagation through time. For LSTM and GRU the whole loop is one op (ops/recurrent.py).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Recurrent(Module):
 
 
 def _in_float32(tensors: Iterable[Tensor | None]) -> tuple:
-    """Those that are of 16 bits as float32, the others as they are."""
+    """Tensors of 16 bits as float32, the others as they are."""
     return tuple([t.float() if t is not None and t.dtype in NARROW else t for t in tensors])
 
 
@@ -97,16 +97,16 @@ class _Layers(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """The last layer's h of every step, and the states after the last step."""
-        who, alone = type(self).__name__, input.ndim == 2
+        who, unbatched = type(self).__name__, input.ndim == 2
         if input.ndim not in (2, 3) or input.shape[-1] != self.input_size:
             order = "batch, length" if self.batch_first else "length, batch"
             raise ValueError(f"{who}: takes ({order}, {self.input_size}) or (length, {self.input_size}), got shape "
                              f"{input.shape}")
-        x = input.unsqueeze(1) if alone else input.transpose(0, 1) if self.batch_first else input
+        x = input.unsqueeze(1) if unbatched else input.transpose(0, 1) if self.batch_first else input
         if not len(x):
             raise ValueError(f"{who}: the sequence is empty: shape {input.shape}")
         cells = self.num_layers * len(self._suffixes)
-        if hx is not None and alone:
+        if hx is not None and unbatched:
             hx = hx.unsqueeze(1) if self.states == 1 else tuple(s.unsqueeze(1) for s in hx)
         first = [s.unbind(0) for s in self._states(hx, (cells, x.shape[1], self.hidden_size), x)]
         last: list[State] = []
@@ -120,7 +120,7 @@ class _Layers(_Recurrent):
                 last.append(state)
             x = outputs[0] if len(outputs) == 1 else ops.cat(*outputs, axis=-1)
         states = tuple(ops.stack(*parts, axis=0) for parts in zip(*last, strict=True))
-        if alone:
+        if unbatched:
             return x.squeeze(1), self._returned(tuple(s.squeeze(1) for s in states))
         return x.transpose(0, 1) if self.batch_first else x, self._returned(states)
 
@@ -133,7 +133,7 @@ class _Layers(_Recurrent):
         y, state = self._steps(_in_float32((x,))[0], _in_float32(weights), _in_float32(state), reverse)
         if len(dtypes) > 1:
             return y, state
-        dtype = dtypes.pop()  # to which what all steps gave is rounded, rather than each step
+        dtype = dtypes.pop()  # rounded once, after all steps, instead of at each
         return y.cast(dtype), tuple(s.cast(dtype) for s in state)
 
     def _steps(self, x: Tensor, weights: Iterable[Any], state: State, reverse: bool) -> tuple[Tensor, State]:

@@ -25,7 +25,7 @@ class LBFGS(Optimizer):
     lr: the length of a step, in units of d; at the first iteration of all min(1, 1 / |g|_1) of it.
     line_search_fn: "strong_wolfe" looks for the length that satisfies the strong Wolfe conditions instead.
     max_eval: how often the closure is called at most, by default 1.25 max_iter times.
-    tolerance_grad, tolerance_change: stop once all |g| or, of a step, all changes or that of the loss, are smaller.
+    tolerance_grad, tolerance_change: stop once all |g| are smaller; or once a step changes x, or the loss, by less.
 
     Sources: Liu and Nocedal 1989; Nocedal and Wright, Numerical Optimization, chapters 3 and 7, in PyTorch's form.
     """

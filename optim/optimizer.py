@@ -163,7 +163,7 @@ class Optimizer:
         return master
 
     def _checked(self, p: Tensor, state: State) -> np.ndarray:
-        """A parameter's gradient, in the dtype to compute in and in C order; its state is converted likewise.
+        """A parameter's gradient, in the dtype to compute in and in C order; its state is converted in the same way.
 
         Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """

@@ -33,7 +33,7 @@ class SGD(Optimizer):
                      "used with momentum > 0 and dampening=0")
 
     def update(self, x, g, state, lr, group):
-        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign, keep) = self.arguments(x, g, state, lr, group)
+        (x, g, b), (lr, momentum, fresh, decay, nesterov, sign, retained) = self.arguments(x, g, state, lr, group)
         g = sign * g
         if decay:
             g = g + decay * x
@@ -41,7 +41,7 @@ class SGD(Optimizer):
             b *= momentum
             b += fresh * g
             g = g + momentum * b if nesterov else b
-        x *= keep
+        x *= retained
         x -= lr * g
 
     def arguments(self, x, g, state, lr, group):
@@ -51,8 +51,8 @@ class SGD(Optimizer):
                 fresh = 1.0 - group["dampening"]
             b = state["momentum_buffer"]
         sign, decay = -1.0 if group["maximize"] else 1.0, group["weight_decay"]
-        decay, keep = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
-        return (x, g, b), (lr, momentum, fresh, decay, group["nesterov"], sign, keep)
+        decay, retained = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
+        return (x, g, b), (lr, momentum, fresh, decay, group["nesterov"], sign, retained)
 
 
 class SGDW(SGD):

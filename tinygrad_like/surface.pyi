@@ -115,7 +115,7 @@ class Surface(ForNumPy):
     def ceil_(self) -> Self: r"""`ceil`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5, 1.5]).ceil_()`"""
     def celu(self, alpha: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else alpha (e^(x / alpha) - 1): an elu whose slope at 0 is 1 for every alpha (Barron 2017). Example: `Tensor([-1.0, 2.0]).celu(alpha=2.0)`"""
     def celu_(self, alpha: Number = ..., **by_other_names: Any) -> Self: r"""`celu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).celu_(alpha=2.0)`"""
-    def cholesky(self, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""L, lower triangular, with L L^T = x, of symmetric positive definite matrices, of which the lower half is read. Example: `Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()`"""
+    def cholesky(self, upper: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read. Example: `Tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()`"""
     def chunk(self, chunks: Any = ..., axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""`chunks` parts of equal size along `axis` (the last smaller, or fewer parts, if it does not divide). A tuple. Example: `Tensor([1, 2, 3, 4]).chunk(2)`"""
     def clamp(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast. Example: `Tensor([-2.0, 0.5, 3.0]).clip(0, 1)`"""
     def clamp_(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Self: r"""`clamp`, in place: of a leaf that requires grad under no_grad() only."""
@@ -376,7 +376,7 @@ class Surface(ForNumPy):
     def sinh_(self) -> Self: r"""`sinh`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).sinh_()`"""
     @property
     def size(self) -> names.Count: r"""The number of elements, `x.size` as in NumPy; and `x.size()`, the shape, `x.size(dim)` as in PyTorch. Example: `Tensor([[1, 2, 3]]).size(1)`"""
-    def slogdet(self) -> tuple[Tensor, ...]: r"""The sign of the determinant, and the logarithm of its absolute value: det x = sign e^logabsdet. Example: `Tensor([[2.0, 0.0], [0.0, -4.0]]).slogdet()`"""
+    def slogdet(self) -> tuple[Tensor, ...]: r"""The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet. Example: `Tensor([[2.0, 0.0], [0.0, -4.0]]).slogdet()`"""
     def softmax(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""p_i = e^(x_i) / sum_j e^(x_j) along `axis`. Example: `Tensor([0.0, 1.0]).softmax()`"""
     def softmax_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`softmax`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).softmax_()`"""
     def softmin(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""softmax(-x). Example: `Tensor([0.0, 1.0]).softmin()`"""

@@ -26,7 +26,7 @@ class CNN(Sequential):
     layers: the number of convolutions in each stage; every stage but the first halves the image with its first one.
     widths: the channels of each stage. It is the plain network to which He et al. (2016) compare residual ones:
         CNN([6, 6, 6], (16, 32, 64)) has the convolutions of a ResNet-20 but the first.
-    norm, activation, dropout: as of `ResNet`; channels are dropped after each activation but the first.
+    norm, activation, dropout: as in `ResNet`; channels are dropped after each activation but the first.
 
     Convolutions start from He et al.'s normal distribution with fan_out. Raises ValueError if layers and widths differ
     in length.

@@ -53,7 +53,7 @@ from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
-# The ops composed of others are plain functions: their unforeseen errors are named as those of primitives are.
+# Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.
 import types as _types
 from ..errors import named as _named
 from ..primitive import declared as _declared

@@ -23,7 +23,7 @@ def relu(x):
     return maximum(x, 0)
 
 
-# Of out, which is needed anyway. Not maximum's rule, which would pass half of g at x = 0.
+# Names out, which the next layer keeps anyway. The rule of maximum would pass half of g at x = 0.
 relu.vjp(x=lambda g, out: where(out <= 0, 0.0, g))
 
 
@@ -100,7 +100,7 @@ def normal(x):
 
 def gelu_slope(x):
     """Phi(x) + x Phi'(x). Compiled code has a shorter formula for it, a ratio of polynomials."""
-    x = clip(x, min=-40, max=40)  # where the slope is 0 or 1 already, and x^2 does not overflow
+    x = clip(x, min=-40, max=40)  # beyond, the slope is 0 or 1, and x^2 might overflow
     return normal(x) + x * (exp(-0.5 * (x * x)) * DENSITY_AT_0)
 
 
@@ -138,7 +138,7 @@ def gelu(x, approximate="none"):
 
 
 def log1p_unit(x):
-    """log(1 + x) for 0 <= x <= 1: for such, compiled code has a short formula."""
+    """log(1 + x) for 0 <= x <= 1, where compiled code has a shorter formula."""
     return log1p(x)
 
 

@@ -111,7 +111,7 @@ def _noise(dropout_p, queries) -> dict:
 
 def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=1.0, seed=0, spread=0):
     weights = attention_weights(q, k, attn_mask, is_causal, scale)
-    if dropout_p:  # of the output's heads, each of which has a mask of its own also where only v has several
+    if dropout_p:  # every head of the output has its own mask, even if only v has several
         heads = np.broadcast_shapes(weights.shape[:-2], v.shape[:-2])
         factors = kernels.scores.dropout_factors((*heads, *weights.shape[-2:]), dropout_p, seed, spread)
         weights = mul(weights, factors.astype(q.dtype))
@@ -134,7 +134,7 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
         return scores  # there are none
     if allowed is None:
         return softmax(scores)
-    sees = allowed.any(-1, keepdims=True)  # softmax of nothing is NaN, here and in the gradient
+    sees = allowed.any(-1, keepdims=True)  # the softmax of nothing is NaN, here and in the gradient
     scores = where(allowed, scores, np.where(sees, -np.inf, 0).astype(scores.dtype))
     return where(sees, softmax(scores), 0.0)
 

@@ -1,6 +1,6 @@
 """Ops in which all ranks of an MPI job take part: each must call them, and their backward, in the same order.
 
-Of the losses of all ranks, what is differentiated is the sum.
+What is differentiated is the sum of the losses of all ranks.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def sync_batch_norm_reference(x, weight=None, bias=None, eps=1e-5, shift=None, s
 def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=None):
     """`batch_norm` with the mean and variance of each channel over all ranks' parts x of a batch.
 
-    x (batch, channels, ...), all others (channels,). While `random.rows` says that this rank has no row of the batch, x
-    does not count.
+    x (batch, channels, ...), all others (channels,). If `random.rows` says that this rank has no row of the batch,
+    x does not count.
     shift: numbers near the means, alike on all ranks: they make the sums of squares, and so the rounding, small.
     stats: an array (3, channels) that receives mean, (biased) variance and the count of numbers they are of.
 
@@ -75,7 +75,7 @@ def _real(x):
 
 
 def _between(name, function, *arguments, changes):
-    """Do function(*arguments), also whenever a captured function is played, between the kernels of the op it is in."""
+    """Do function(*arguments) between two kernels of an op, and again whenever a captured function is played."""
     if mode.tape is None:
         function(*arguments)
     else:

@@ -118,7 +118,7 @@ fold.vjp(x=lambda g, kernel_size, dilation, padding, stride: unfold(
 
 @kernels.accelerated
 def correlation(x, weight, bias, stride, margins, dilation, groups):
-    """Patches as columns, times the weights of each output channel as a row, in every group of channels."""
+    """The weights of each output channel as a row, times the patches as columns, for every group of channels."""
     out = _output_size(x.shape[2:], weight.shape[2:], stride, margins, dilation)
     columns = unfold(x, kernel_size=weight.shape[2:], dilation=dilation, padding=margins, stride=stride)
     taps = math.prod(weight.shape[1:])
@@ -161,7 +161,7 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     x (batch, in, height, width), weight (out, in / groups, kh, kw), bias (out) -> (batch, out, height', width') with
     height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004).
 
-    stride, dilation: a number, or one for each axis. padding: so too, or "valid" (none), or "same" (for stride 1).
+    stride, dilation, padding: a number, or one for each axis; padding also "valid" (none) or "same" (for stride 1).
     groups: output channels see only the input channels of their group; groups = in is a depthwise convolution.
 
     Raises ValueError if channels, groups and shapes do not fit, or the kernel is larger than the padded input.

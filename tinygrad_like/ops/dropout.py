@@ -17,7 +17,7 @@ from .elementwise import mul, where
 def drop(x, *, p, seed, spread=0):
     """x / (1 - p), and 0 with probability p < 1, as decided by a hash of the seed and the position.
 
-    spread: which positions, if not all that follow one another (`random.spread`).
+    spread: which positions, if they do not just follow one another (`random.spread`).
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
     operator.index(seed)  # which raises for what is no integer
@@ -74,7 +74,7 @@ def _channels(who, names, x, p, training):
 
 
 def gaussian_dropout(x, p=0.5, training=True):
-    """y = x n with normal noise n of mean 1 and variance p / (1 - p): mean and variance as of dropout with that p.
+    """y = x n with normal noise n of mean 1 and variance p / (1 - p), as dropout with that p has.
 
     Raises ValueError for p outside [0, 1), TypeError for integers. (Srivastava et al. 2014, section 10)
     """
@@ -88,7 +88,7 @@ def gaussian_dropout(x, p=0.5, training=True):
 
 def _noise(x) -> dict:
     """Options that say what is dropped."""
-    # A parameter has no rows.
+    # A parameter has no examples as rows.
     apart = x.ndim == 0 or getattr(x, "requires_grad", False) and x.node is None
     length, size = (0, 0) if apart else (x.shape[0], x.size)
 

@@ -114,7 +114,7 @@ def pow(a, b):
     return np.power(a, b)
 
 
-# At which NumPy's power is slow.
+# Powers for which np.power is slow.
 _PRODUCTS = {2: np.square, 3: lambda a: np.square(a) * a, 4: lambda a: np.square(np.square(a)), -1: np.reciprocal,
              0.5: np.sqrt}
 
@@ -130,12 +130,12 @@ def _power_slope(a, b):
 
 
 def _less_one(b):
-    """b - 1; of small integers or booleans as float32, since of int64 it would make float64 of the power."""
+    """b - 1. Integers and booleans become float32 first: int64 would turn the power into float64."""
     return (cast(b, dtype=FLOAT32) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
 
 
 def _log_base(a, b):
-    """log a, but 0 where 0^b is constant. Of a number it is a number, which leaves out's dtype as it is."""
+    """log a, but 0 where 0^b is constant. For a Python number it is one too, which does not change out's dtype."""
     if isinstance(a, int | float) and a != 0:
         return math.log(a) if a > 0 else math.nan
     return log(where(logical_and(eq(a, 0), ge(b, 0)), 1.0, a))
@@ -153,7 +153,7 @@ minimum = ufunc("minimum", "The smaller of a and b; where they are equal each ge
 @primitive
 def tie_weight(a, b, extreme):
     """How much of the cotangent belongs to a: 1/2 where a and b are equal, 0 where only b is the extreme, else 1."""
-    # Of two where one is NaN neither equals the other nor the extreme, NaN: both get all of it, as in PyTorch.
+    # NaN equals nothing, not even the extreme, so where either is NaN both get all of the cotangent, as in PyTorch.
     return np.where(np.equal(a, b), 0.5, np.not_equal(b, extreme)).astype(np.result_type(a, b))
 
 
@@ -189,7 +189,7 @@ def where(condition, a, b):
 
 @accelerated
 def select(like, condition, a, b):
-    """For a kernel, `like` is the larger of a and b."""
+    """np.where. The kernel looks at its first argument: `like` is a or b, whichever is an array."""
     return np.where(condition, *_same_type(a, b))
 
 
@@ -198,7 +198,7 @@ where.vjp(a=lambda g, condition: where(condition, g, 0.0),
 
 
 def _same_type(a, b):
-    """np.where alone would make float64 of a float32 array and a Python scalar."""
+    """a and b as arrays of one dtype. np.where would turn a float32 array and a Python number into float64."""
     dtype = np.result_type(a, b)
     if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
         dtype = FLOAT32

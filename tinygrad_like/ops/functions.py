@@ -1,6 +1,4 @@
-"""More functions element by element, most of two numbers.
-
-Inputs broadcast, and outside an op's domain holds what elementwise.py says.
+"""More elementwise functions, most of them of two numbers. Outside their domains they behave as elementwise.py says.
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ def bitcast(x, *, dtype):
     """The bits of x as numbers of another dtype; if its size differs, so does the last axis."""
     dtype = as_dtype(dtype, "bitcast")
     if not x.ndim and dtype.itemsize != x.itemsize:
-        raise ValueError(f"bitcast: a 0-d Tensor of {x.dtype} has not the size of {dtype}")
+        raise ValueError(f"bitcast: a 0-d Tensor of {x.dtype} does not have the size of {dtype}")
     return np.ascontiguousarray(x).view(dtype) if x.ndim else x.view(dtype)
 
 

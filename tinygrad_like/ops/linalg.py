@@ -1,7 +1,7 @@
-"""Linear algebra of matrices in the last two axes, by LAPACK as NumPy has it; the axes before them are batches.
+"""Linear algebra of matrices in the last two axes, by NumPy's LAPACK; the axes before them are batches.
 
-Rules follow Giles (2008) and Seeger et al. (2017). Decompositions have several results; an op gives one array, so
-theirs is all of them in a row, of which `_parts` are taken.
+Rules follow Giles (2008) and Seeger et al. (2017). Decompositions have several results, but an op gives one
+array: it holds them side by side, and `_parts` takes them apart.
 
 Raises ValueError for a matrix that is singular, or not positive definite, or for which LAPACK does not converge.
 """
@@ -135,7 +135,7 @@ def _sign_of_det(x):
 
 
 def slogdet(x):
-    """The sign of the determinant, and the logarithm of its absolute value: det x = sign e^logabsdet."""
+    """The sign of the determinant and the logarithm of its absolute value: det x = sign e^logabsdet."""
     return _sign_of_det(_matrices("slogdet", x, square=True)), logabsdet(x)
 
 
@@ -166,7 +166,7 @@ _cholesky.vjp(x=_cholesky_vjp)
 
 
 def cholesky(x, upper=False):
-    """L, lower triangular, with L L^T = x, of symmetric positive definite matrices, of which the lower half is read.
+    """L, lower triangular, with L L^T = x, for symmetric positive definite matrices; only the lower half is read.
 
     L^T if upper. The gradient is symmetric. Raises ValueError for other matrices.
     """
@@ -224,7 +224,7 @@ def _eigh(x):
 def _eigh_vjp(g, x_shape, out):
     n = x_shape[-1]
     (w, v), (gw, gv) = (_parts(y, (1, n), (n, n)) for y in (out, g))
-    turned = matmul(_t(v), gv)  # of which only a rotation counts: vectors stay orthonormal
+    turned = matmul(_t(v), gv)  # only its rotation counts: vectors stay orthonormal
     inner = _off_diagonal((turned - _t(turned)) * 0.5, w - _t(w)) + mul(gw, _eye(v))
     return matmul(matmul(v, inner), _t(v))
 
@@ -241,8 +241,8 @@ _eigh.vjp(x=_eigh_vjp)
 def eigh(x, UPLO="L"):
     """Eigenvalues, in rising order, and eigenvectors as columns, of symmetric matrices: (..., n), (..., n, n).
 
-    The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ,
-    and one that means something only for functions that their signs do not change.
+    The lower half is read, or the upper one, with UPLO="U". Vectors have a gradient only where all eigenvalues differ;
+    it is meaningful only for functions that do not depend on their signs.
     """
     n = _matrices("eigh", x, square=True).shape[-1]
     if UPLO not in ("L", "U"):
@@ -331,10 +331,10 @@ def vector_norm(x, ord=2, axis=None, keepdim=False):
 
 
 def norm(x, ord=None, axis=None, keepdim=False):
-    """That of vectors along an axis, or of matrices in two axes; without either, of all numbers as one vector.
+    """The norm of vectors along one axis or of matrices in two axes; without both axis and ord, of all numbers.
 
-    ord: as of `vector_norm` or `matrix_norm`; if it is given without an axis, x is a vector or a matrix. Else raises
-    ValueError.
+    ord: see `vector_norm` and `matrix_norm`. Raises ValueError if it is given without an axis and x is neither a vector
+    nor a matrix.
     """
     if ord is None:
         return euclidean(x, axis=axis, keepdim=keepdim)

@@ -35,7 +35,7 @@ def _(g, a, b, wanted):
 
 @accelerated
 def batched_matmul_vjp(g, a, b, wanted):
-    """The same for arrays. If all matrices a meet one b, their rows count as those of one: its cotangent is summed."""
+    """The same for arrays. If b is a single matrix, the rows of all matrices a count as one, and db is their sum."""
     left, right = (a, g) if a.ndim == 2 or b.ndim > 2 else (_rows(a), _rows(g))
     return [batched_matmul.forward(g, b.swapaxes(-1, -2)) if wanted[0] else None,
             np.matmul(left.swapaxes(-1, -2), right) if wanted[1] else None]
@@ -145,9 +145,9 @@ def _linear_vjp(g, y, x, weight, wanted, *options):
 def affine_vjp(g, y, x, weight, wanted, skip=None, out=None):
     """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
 
-    y: None, or the output of a ReLU; of g, then, what meets a y <= 0 does not count.
-    skip: None, or what reaches x on another way, which is added to dL/dx.
-    out: None, or an array to write dL/dx to, if it has the shape of x; it may be skip.
+    y: None, or the output of a ReLU: then g counts as 0 where y <= 0.
+    skip: None, or the cotangent that reaches x another way, which is added to dL/dx.
+    out: None, or an array of the shape of x to write dL/dx to; it may be skip.
     """
     g = g if y is None else np.where(y <= 0, 0, g)
     dx = g @ weight if wanted[0] else None
@@ -156,8 +156,8 @@ def affine_vjp(g, y, x, weight, wanted, skip=None, out=None):
 
 
 # Layers in a row ------------------------------------------------------------------------------------------------------
-# One op for several layers, since between two products Python takes longer than it seems: its code is no longer in the
-# cache, and the threads have to be called together again.
+# Several layers are one op, since Python between two products costs more than it seems: its code has left the cache,
+# and the threads must be called together again.
 
 
 def linear_relu_reference(*inputs, last=True):
@@ -174,7 +174,7 @@ def linear_relu(*inputs, last=True):
     """Layers of (7.22) in a row, each max(x W^T + b, 0): `linear_relu(x, weight1, bias1, weight2, bias2, ...)`.
 
     x (..., in_1), weights (out_l, in_l), in_l = out_(l-1), biases (out_l) or None -> (..., out_last).
-    last: whether there is a maximum after the last layer too; if not, this is the MLP of (7.22-7.23).
+    last: whether the last layer has a maximum too; if not, this is the MLP of (7.22-7.23).
     """
     y, given = inputs[0], []
     with kernels.together(y):
@@ -234,17 +234,17 @@ def res_relu(*inputs):
 @fresh
 def _(g, inputs, saved, wanted):
     cotangents, first = [None] * len(inputs), wanted.index(True)
-    through = own = None
+    dhidden = buffer = None
     with kernels.together(g):
         for i in reversed(_layers("res_relu", inputs, 4)):
             if first < i + 4:
                 z, hidden, update = saved[i // 4]
                 # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
-                through, *cotangents[i + 2 : i + 4] = _linear_vjp(
-                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), None, through)
+                dhidden, *cotangents[i + 2 : i + 4] = _linear_vjp(
+                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), None, dhidden)
                 g, *cotangents[i : i + 2] = _linear_vjp(
-                    through, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), g, own)
-                own = g  # made here, so the next may be written over it, unlike what came from outside
+                    dhidden, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), g, buffer)
+                buffer = g  # made here, so the next may be written over it, unlike the first g
     cotangents[0] = g
     return cotangents
 
@@ -258,7 +258,7 @@ def _layers(name, inputs, count):
 
 
 def _rows(x):
-    """x as a matrix, all leading axes in one; -1 could not be worked out for an empty x."""
+    """x as a matrix, with all leading axes in one. (reshape could not work out -1 for an empty x.)"""
     if not isinstance(x, np.ndarray) or x.ndim == 2:
         return x
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])

@@ -10,8 +10,8 @@ Every y = weight * xhat + bias, with xhat = (x - mean) / sqrt(var + eps), has th
 
     dx = (w g - mean(w g) - xhat mean(w g xhat)) / sqrt(var + eps),
 
-means being taken over what is normalised together: w g without its part that is constant and its part along xhat, for
-y changes with neither a shift nor, but for eps, a scale of x (7.43).
+means being taken over what is normalised together: w g without its constant part and its part along xhat, since
+neither a shift nor, apart from eps, a scale of x changes y (7.43).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _affine(x, weight, bias):
 
 
 def _across(wg, xhat, axis, centred=True):
-    """w g without its part that is constant over `axis`, if the mean was taken off, and its part along xhat."""
+    """w g without its part along xhat and, if the mean was subtracted, the part that is constant over `axis`."""
     level = wg.mean(axis, keepdims=True) if centred else 0
     return wg - level - xhat * (wg * xhat).mean(axis, keepdims=True)
 
@@ -77,8 +77,8 @@ def layer_norm_reference(x, weight=None, bias=None, normalized_shape=None, eps=1
 def layer_norm(x, weight=None, bias=None, *, normalized_shape=None, eps=1e-5):
     """y = weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes of x (7.41).
 
-    normalized_shape: the shape of these axes, as weight and bias have it; if left out that of the weight, or the last
-        axis. (channels, height, width) is variant A of 002, (channels,) with channels last variant B.
+    normalized_shape: the shape of these axes, and of weight and bias; by default the weight's, or else the last axis.
+        (channels, height, width) is variant A of 002, (channels,) with channels last variant B.
     Raises ValueError if the shapes do not fit, TypeError if the dtypes differ.
     """
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
@@ -104,7 +104,7 @@ def rms_norm_reference(x, weight=None, normalized_shape=None, eps=None):
 def rms_norm(x, weight=None, *, normalized_shape=None, eps=None):
     """y = weight * x / sqrt(mean(x^2) + eps) over the trailing axes of x (002; 003); see `layer_norm`.
 
-    eps: the distance from 1 to the next number of x's dtype, if left out.
+    eps: by default the distance from 1 to the next number of x's dtype.
     """
     shape = _trailing("rms_norm", x, weight, None, normalized_shape)
     y, stats = normalize_rows(x, weight, None, length := math.prod(shape), _rms_eps(x, eps), centred=False)
@@ -158,7 +158,7 @@ def _per_channel(p, x):
 def _grouped(x, groups):
     """x as (batch, groups, channels of a group, pixels), with the axes over which it is normalised.
 
-    Without groups each channel is one, of all the batch.
+    Without groups, each channel is normalised over the whole batch.
     """
     n, channels = x.shape[:2]
     axis = (2, 3) if groups else (0, 2, 3)
@@ -186,7 +186,7 @@ def normalize_channels(x, weight, bias, eps, groups=0, rectify=False, skip=None,
 def normalize_channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
     """dx as above, or rstd w g if the statistics were `given`; dw = sum g xhat and db = sum g of each channel; dskip.
 
-    y: the output, if it was rectified: of g, what meets a y <= 0 does not count.
+    y: the output, if it was rectified: then g counts as 0 where y <= 0.
     """
     g = g if y is None else np.where(y <= 0, 0, g)
     z, axis = _grouped(x, groups)
@@ -294,9 +294,9 @@ def batch_norm_relu_reference(x, weight=None, bias=None, running_mean=None, runn
 @fused(reference=batch_norm_relu_reference)
 def batch_norm_relu(x, weight=None, bias=None, running_mean=None, running_var=None, skip=None, *, eps=1e-5,
                     stats=None):
-    """max(batch_norm(x) + skip, 0), the end of a residual block, with a single array for what are three ops.
+    """max(batch_norm(x) + skip, 0), the end of a residual block: three ops that write a single array.
 
-    skip: of x's shape, or left out; all else as in `batch_norm`.
+    skip: of x's shape, or left out; the rest as in `batch_norm`.
     """
     _check_skip(x, skip)
     return _batch_norm("batch_norm_relu", x, weight, bias, running_mean, running_var, eps, stats, True, skip)

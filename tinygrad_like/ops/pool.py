@@ -43,7 +43,7 @@ class Axis(NamedTuple):
         return slice(start, start + (self.number - 1) * self.stride + 1, self.stride)
 
     def inside(self, n: int) -> slice:
-        """Where the part of an axis of n elements lies that windows reach, counted likewise."""
+        """Where the elements that windows reach lie, of an axis of n, counted from the same position."""
         return slice(self.padding, min(self.padding + n, self.extent))
 
     def lengths(self, start: int, stop: int) -> np.ndarray:
@@ -110,7 +110,7 @@ def max_windows(x, *, windows):
     first_rows, first_columns = _first_taps(rows), _first_taps(columns)
     taps = rows.kernel * columns.kernel
     y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
-    # Where all elements are -inf none is larger than what y starts with: it is the first, but never the padding.
+    # If all elements are -inf, none is larger than what y starts with: then the first counts, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
     index[...] = first_rows[:, None].astype(index.dtype) * columns.kernel + first_columns
     for tap, values in _taps(_framed(x, windows, -np.inf), windows):

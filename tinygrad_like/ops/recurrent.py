@@ -1,6 +1,6 @@
 """Recurrent layers over a whole sequence as one op (Hochreiter and Schmidhuber 1997; Cho et al. 2014).
 
-The inputs' share of the gates is computed before, for all steps at once: it is a `linear`. What is left is a loop over
+The inputs' part of the gates is computed first, for all steps at once: it is a `linear`. What is left is a loop over
 time, h_t = f(x_t, h_(t-1)), and backward walks it in reverse: backpropagation through time.
 """
 
@@ -14,7 +14,7 @@ from .shape import stack
 
 
 def lstm_step(x, state, weight, bias=None):
-    """(h, c) after a step, from x (batch, 4 H), the inputs' share of the gates i, f, g and o, and (h, c) before it."""
+    """(h, c) after a step, from x (batch, 4 H), the inputs' part of the gates i, f, g and o, and (h, c) before it."""
     h, c = state
     i, f, g, o = _gates(x + linear(h, weight, bias), 4)
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
@@ -22,7 +22,7 @@ def lstm_step(x, state, weight, bias=None):
 
 
 def gru_step(x, state, weight, bias=None):
-    """(h,) after a step, from x (batch, 3 H), the inputs' share of the gates r, z and n, and (h,) before it."""
+    """(h,) after a step, from x (batch, 3 H), the inputs' part of the gates r, z and n, and (h,) before it."""
     (h,) = state
     xr, xz, xn = _gates(x, 3)
     hr, hz, hn = _gates(linear(h, weight, bias), 3)
@@ -61,7 +61,7 @@ def lstm_steps(x, h, c, weight, reverse):
 def lstm(x, h, c, weight, *, reverse=False):
     """i, f, o = sigmoid(x_t + h U^T), g = tanh(x_t + h U^T), each with its rows; c <- f c + i g; h <- o tanh(c).
 
-    x (T, batch, 4 H): the inputs' share of i, f, g and o, biases included; h, c (batch, H): the state before the first
+    x (T, batch, 4 H): the inputs' part of i, f, g and o, biases included; h, c (batch, H): the state before the first
     step; weight U (4 H, H) -> (T + 1, batch, H): h after every step, and in the last place c after the last step.
 
     reverse: from the last step to the first; outputs stay in the order of x.
@@ -97,10 +97,10 @@ def gru_steps(x, h, weight, bias, reverse):
 def gru(x, h, weight, bias=None, *, reverse=False):
     """r, z = sigmoid(x_t + h U^T + d), n = tanh(x_t + r (h U^T + d)), each with its rows; h <- (1 - z) n + z h.
 
-    x (T, batch, 3 H): the inputs' share of r, z and n; h (batch, H): the state before the first step; weight U (3 H, H)
+    x (T, batch, 3 H): the inputs' part of r, z and n; h (batch, H): the state before the first step; weight U (3 H, H)
     and bias d (3 H,) -> (T, batch, H): h after every step.
 
-    reverse, and errors: as of `lstm`.
+    reverse and errors are those of `lstm`.
     """
     _check("gru", 3, x, weight, bias, h=h)
     out, gates = gru_steps(x, h, weight, bias, reverse)

@@ -92,7 +92,7 @@ def _var_count(shape, axis, correction) -> int:
 
 
 def _centred(x, axis):
-    """x minus its mean over `axis`; in two steps, for next to a large mean its rounding is as large as the result."""
+    """x minus its mean over `axis`, twice: if the mean is large, its rounding error may be as large as the result."""
     x = x - mean(x, axis=axis, keepdim=True)
     return x - mean(x, axis=axis, keepdim=True)
 
@@ -107,7 +107,7 @@ def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     n, axis = _var_count(x.shape, axis, correction), axes("var", axis, x.ndim)
     d = _distance(x, axis)
-    off = sum_over(d, axis, keepdim)  # 0 but for the rounding of the mean
+    off = sum_over(d, axis, keepdim)  # 0 apart from rounding
     return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)
 
 
@@ -231,7 +231,7 @@ def prod(x, *, axis=None, keepdim=False):
 
 @prod.joint_vjp
 def _(g, x, axis, keepdim):
-    # The product of all the others: of those before (a running product from the front) and after (from the back).
+    # The product of all other factors: those before (a running product from the front) and after (from the back).
     axis = axes("prod", axis, x.ndim)
     rest = tuple(a for a in range(x.ndim) if a not in axis)
     order = (*axis, *rest)

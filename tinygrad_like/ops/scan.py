@@ -2,8 +2,8 @@
 
     s[i] = x[i] + decay[i] s[i - 1]
 
-is linear in x, and its adjoint is the same recurrence from the back: cotangents of a running product or a running
-logsumexp are of that form too, and so are those of the recurrence itself. Nothing is divided, so zeros are exact.
+is linear in x, and its adjoint is the same recurrence from the back. The cotangents of a running product and of a
+running logsumexp have that form too. Nothing is divided, so zeros are exact.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     return out
 
 
-# t[i] = g[i] + decay[i + 1] t[i + 1] is what all the sums from i on owe to x[i].
+# t[i] = g[i] + decay[i + 1] t[i + 1] collects the cotangents of all sums that contain x[i].
 recurrence.vjp(x=lambda g, decay, axis, reverse: _sums_owed(g, decay, axis, reverse),
                decay=lambda g, decay, out, axis, reverse: mul(_sums_owed(g, decay, axis, reverse),
                                                               _before(out, axis, reverse)))
@@ -90,7 +90,7 @@ def _ratio(a, b):
 def cummax(x, axis=0):
     """The largest value so far along `axis`, and where it stands, the last place of several: (values, indices).
 
-    From the first NaN on the value is NaN.
+    The value is NaN from the first NaN on.
     """
     return _extreme("cummax", np.maximum, x, axis)
 

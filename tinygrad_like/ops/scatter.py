@@ -18,8 +18,8 @@ REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """x with src reduced into it at index: for axis=1, out[i, index[i, j]] = reduce of x there and all src[i, j].
 
-    reduce: "sum", "prod", "mean", "amax" or "amin". Without include_self what was in x does not count, where anything
-    comes to it. Of extremes that tie each gets an equal part of the cotangent; products are exact with zeros.
+    reduce: "sum", "prod", "mean", "amax" or "amin". Without include_self, x does not count where anything is
+    reduced into it. Extremes that tie share the cotangent evenly; products are exact with zeros.
 
     Raises ValueError for another reduce, or an index that does not fit.
     """

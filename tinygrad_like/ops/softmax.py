@@ -43,9 +43,9 @@ def log_softmax(x, *, axis=-1):
 
 def _top(who, x, axis):
     if x.shape[axis] == 0:
-        raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, and there is nothing to share out")
+        raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, so there is nothing to normalise")
     top = x.max(axis, keepdims=True)
-    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # beside an inf, which gives NaN, all others get 0
+    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # an inf gives NaN, and all beside it 0
 
 
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))
@@ -149,7 +149,7 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
 def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     log_p = log_softmax(input, axis=-1)
-    # Where q is 0 the loss is 0, also if the logit is -inf, as of a masked class.
+    # Where q is 0 the loss is 0, even if the logit is -inf, as for a masked class.
     losses = -sum(mul(q, where(logical_or(q != 0, isfinite(log_p)), log_p, 0.0)), axis=-1)
     return reduced(losses, reduction, divisor, sum)
 

@@ -1,6 +1,6 @@
 """Trigonometric and hyperbolic functions, their inverses, and the two sides of a triangle.
 
-Inputs broadcast, and outside an op's domain holds what elementwise.py says.
+Outside their domains they behave as elementwise.py says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ tan = ufunc("tan", "tan x.", lambda x: np.tan(x))
 tan.vjp(x=lambda g, out: g * (1 + out * out))
 
 asin = ufunc("asin", "The angle in [-pi/2, pi/2] whose sine is x.", lambda x: np.arcsin(x))
-asin.vjp(x=lambda g, x: g * rsqrt((1 - x) * (1 + x)))  # of 1 - x * x little is left near 1, mostly rounding
+asin.vjp(x=lambda g, x: g * rsqrt((1 - x) * (1 + x)))  # near 1, 1 - x * x would be mostly rounding error
 
 acos = ufunc("acos", "The angle in [0, pi] whose cosine is x.", lambda x: np.arccos(x))
 acos.vjp(x=lambda g, x: -g * rsqrt((1 - x) * (1 + x)))
@@ -44,7 +44,7 @@ acosh.vjp(x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)))
 atanh = ufunc("atanh", "The number whose tanh is x.", lambda x: np.arctanh(x))
 atanh.vjp(x=lambda g, x: g / ((1 - x) * (1 + x)))
 
-# Of the sides of a triangle -------------------------------------------------------------------------------------------
+# The sides of a triangle ----------------------------------------------------------------------------------------------
 
 hypot = ufunc("hypot", "sqrt(a^2 + b^2), without overflow; at (0, 0) both gradients are 0.",
               lambda a, b: np.hypot(a, b))
