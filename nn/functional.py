@@ -108,7 +108,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
     if not training:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
-    stats = np.empty((2, input.shape[1]))
+    stats = np.empty((2, *input.shape[1:2]))
     y = ops.batch_norm(input, weight, bias, eps=eps, stats=stats)
     if running_mean is not None and running_var is not None:
         move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)
