@@ -574,8 +574,12 @@ BAD_CALLS = [
     (lambda: (X * 2).assign(X), RuntimeError,
      "assign: this Tensor was computed by mul; assign to a leaf, or to a clone()"),
     (lambda: X.__setitem__(0, 1.0), RuntimeError,
-     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
-     "masked_fill, or change x.detach()"),
+     "setitem: a leaf that requires grad cannot be changed in place while ops are recorded; do it in a block of "
+     "no_grad(), or build the result with where, cat or scatter for a new Tensor"),
+    (lambda: (X * 2).__setitem__(0, V[:2]), ValueError,
+     "setitem: a value of shape (2,) does not broadcast to (3,), the shape of x[index]"),
+    (lambda: Tensor([1, 2]).__setitem__(0, X.sum()), TypeError,
+     "setitem: x is int64, through which no gradient reaches the value; cast x with .float()"),
     (lambda: D.__setitem__(5, 1.0), IndexError,
      "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: D.__setitem__(0, [1.0, 2.0]), ValueError,
@@ -585,9 +589,6 @@ BAD_CALLS = [
      "arrays are; change a clone()"),
     (lambda: V.expand(2, 3).assign(D), ValueError,
      "assign: this Tensor of shape (2, 3) shows memory that must not be written"),
-    (lambda: D.__setitem__(0, X[0]), RuntimeError,
-     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
-     "masked_fill, or change x.detach()"),
     (lambda: D.__setitem__(0, "a"), TypeError, "setitem: cannot hold str data of dtype <U1; cast to one of"),
     (lambda: V.register_hook(print), RuntimeError, "register_hook: this Tensor does not require grad"),
     (lambda: V.retain_grad(), RuntimeError, "retain_grad: this Tensor does not require grad"),
