@@ -265,3 +265,9 @@ def test_index_add():
     y = x.index_add(0, Tensor([2, 0, 2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), alpha=2)
     assert y.tolist() == [[7, 9], [1, 1], [13, 17]] and x.index_add_(-1, Tensor([1]), Tensor.ones(3, 1)) is x
     assert x.tolist() == [[1, 2]] * 3
+
+
+def test_a_grid_of_a_list():
+    xs = [tg.arange(2), tg.arange(3)]
+    for a, b in zip(tg.meshgrid(xs, indexing="xy"), tg.meshgrid(*xs, indexing="xy"), strict=True):
+        assert a.shape == (3, 2) and a.tolist() == b.tolist()
