@@ -12,8 +12,8 @@ from tinygrad_like.errors import named
 
 from . import functional, init, models, utils
 from .activation import (
-    ELU, GELU, GLU, BinaryStep, LeakyReLU, LogSigmoid, LogSoftmax, PReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus,
-    SwiGLU, Tanh)
+    CELU, ELU, GELU, GLU, SELU, BinaryStep, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish,
+    PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Softsign, SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .augment import Augment
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
@@ -32,8 +32,9 @@ from .module import Configured, Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
 from .pool import (
-    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, MaxPool1d,
-    MaxPool2d, PixelShuffle, PixelUnshuffle, Upsample)
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, CircularPad1d,
+    CircularPad2d, MaxPool1d, MaxPool2d, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
+    ReplicationPad1d, ReplicationPad2d, Upsample, ZeroPad1d, ZeroPad2d)
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .residual import Res, Residual
@@ -53,12 +54,15 @@ __all__ = [
     "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
-    "Softmax", "LogSoftmax", "GLU", "SwiGLU",
+    "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",
+    "Hardtanh",
     # normalisation
     "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
     "InstanceNorm2d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm",
     "pooled_batch_norm", "reestimate_batch_norm",
-    # pooling
+    # padding and pooling
+    "ZeroPad1d", "ZeroPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
+    "CircularPad1d", "CircularPad2d",
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "Upsample", "PixelShuffle", "PixelUnshuffle",
     # dropout, noise, augmentation

@@ -117,6 +117,62 @@ class Softplus(Configured):
         return ops.softplus(x, beta=self.beta)
 
 
+class CELU(Configured):
+    """x if x > 0, else alpha (e^(x / alpha) - 1)."""
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.celu(x, self.alpha)
+
+
+class SELU(Configured):
+    """ELU, scaled so that means 0 and variances 1 stay (Klambauer et al. 2017)."""
+
+    forward = staticmethod(ops.selu)
+
+
+class Mish(Configured):
+    """x tanh(log(1 + e^x))."""
+
+    forward = staticmethod(ops.mish)
+
+
+class Softsign(Configured):
+    """x / (1 + |x|)."""
+
+    forward = staticmethod(ops.softsign)
+
+
+class ReLU6(Configured):
+    """min(max(x, 0), 6)."""
+
+    forward = staticmethod(ops.relu6)
+
+
+class Hardsigmoid(Configured):
+    """min(max(x / 6 + 1/2, 0), 1)."""
+
+    forward = staticmethod(ops.hardsigmoid)
+
+
+class Hardswish(Configured):
+    """x min(max(x / 6 + 1/2, 0), 1)."""
+
+    forward = staticmethod(ops.hardswish)
+
+
+class Hardtanh(Configured):
+    """min(max(x, min_val), max_val)."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0):
+        self.min_val, self.max_val = min_val, max_val
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ops.hardtanh(x, min_val=self.min_val, max_val=self.max_val)
+
+
 class _AlongAxis(Configured):
     op: Callable
 

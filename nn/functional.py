@@ -17,10 +17,11 @@ from tinygrad_like.errors import named
 from tinygrad_like.numpy_functions import norm
 from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d, avg_pool2d,
-    binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, conv1d, conv2d, conv_transpose1d,
+    binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv_transpose1d,
     conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
-    huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid, max_pool1d, max_pool2d, mse_loss,
-    nll_loss, one_hot, relu, scaled_dot_product_attention, sigmoid, silu, smooth_l1_loss, softplus, tanh, unfold)
+    hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
+    max_pool1d, max_pool2d, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
+    silu, smooth_l1_loss, softplus, softsign, tanh, unfold)
 
 from .activation import prelu
 from .norm import move_statistics
@@ -35,7 +36,8 @@ __all__ = [
     "logsigmoid", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm",
     "scaled_dot_product_attention", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold",
+    "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign", "relu6",
+    "hardsigmoid", "hardswish", "hardtanh",
 ]
 
 
@@ -108,7 +110,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Normalise per channel (axis 1); training uses the batch's statistics and moves the running ones towards them."""
     if not training:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)
-    stats = np.empty((2, input.shape[1]))
+    stats = np.empty((2, *input.shape[1:2]))
     y = ops.batch_norm(input, weight, bias, eps=eps, stats=stats)
     if running_mean is not None and running_var is not None:
         move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)

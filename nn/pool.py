@@ -1,4 +1,4 @@
-"""Pooling, upsampling and pixel shuffling: layers without parameters, which hold the arguments of functions."""
+"""Pooling, padding, upsampling and pixel shuffling: layers without parameters, which hold a function's arguments."""
 
 from __future__ import annotations
 
@@ -105,23 +105,48 @@ class AdaptiveMaxPool2d(_Adaptive):
     op = staticmethod(ops.adaptive_max_pool2d)
 
 
-class Upsample(Configured):
-    """A signal or an image enlarged by repeating its elements, to a size or by a whole number of times.
+class _Pad(Configured):
+    """The last axes of x with `padding` elements more on each side; or (left, right), (left, right, top, bottom)."""
 
-    (batch, channels, *spatial) -> (batch, channels, *size); see `ops.interpolate`. Raises ValueError for a mode other
-    than "nearest", or if not exactly one of size and scale_factor is given.
+    axes: int
+    mode: str
+
+    def __init__(self, padding: Size):
+        self.padding = padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        padding = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
+        if len(padding) != 2 * self.axes:
+            raise ValueError(f"{type(self).__name__}: padding must be an integer or {2 * self.axes} of them, "
+                             f"got {padding}")
+        return ops.pad(x, padding=padding, mode=self.mode)
+
+
+_PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),
+         "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "what is at the other side")}
+(ZeroPad1d, ZeroPad2d, ReflectionPad1d, ReflectionPad2d, ReplicationPad1d, ReplicationPad2d, CircularPad1d,
+ CircularPad2d) = [
+    type(f"{name}Pad{axes}d", (_Pad,), {"axes": axes, "mode": mode, "__module__": __name__,
+                                        "__doc__": f"{str(_Pad.__doc__)[:-1]}: {what}."})
+    for name, (mode, what) in _PADS.items() for axes in (1, 2)]
+
+
+class Upsample(Configured):
+    """A signal or an image of another size, or of another size by a factor.
+
+    (batch, channels, *spatial) -> (batch, channels, *size); see `ops.interpolate`, also for the modes. Raises
+    ValueError if not exactly one of size and scale_factor is given, and for a mode that does not fit.
     """
 
-    def __init__(self, size: Size | None = None, scale_factor: Size | None = None, mode: str = "nearest"):
+    def __init__(self, size: Size | None = None, scale_factor: float | tuple[float, ...] | None = None,
+                 mode: str = "nearest", align_corners: bool | None = None):
         if (size is None) == (scale_factor is None):
             raise ValueError(f"Upsample: give either size or scale_factor, got size={size}, "
                              f"scale_factor={scale_factor}")
-        if mode != "nearest":
-            raise ValueError(f'Upsample: mode must be "nearest", got {mode!r}')
-        self.size, self.scale_factor, self.mode = size, scale_factor, mode
+        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
 
     def forward(self, x: Tensor) -> Tensor:
-        return ops.interpolate(x, self.size, self.scale_factor, self.mode)
+        return ops.interpolate(x, self.size, self.scale_factor, self.mode, bool(self.align_corners))
 
 
 def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:

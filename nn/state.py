@@ -64,9 +64,12 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
 def functional_call(module: Module, tensors: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> Any:
     """`module(*args, **kwargs)` with `tensors` instead of the parameters and buffers of those dotted names.
 
+    The arguments may also come as PyTorch has them, all in a tuple, followed by a dict of those with names.
     It makes a model a function of its parameters, for `grad`, `jacobian`, `hvp` and `gradcheck`. A tied parameter is
     replaced wherever it is used. Raises ValueError for an unknown name or another shape.
     """
+    if [type(a) for a in args] in ([tuple], [tuple, dict]):
+        args, kwargs = args[0], {**kwargs, **dict(*args[1:])}
     current = dict(module._state())
     new = {}
     for name, tensor in tensors.items():

@@ -221,7 +221,7 @@ class Optimizer:
         if not params:
             raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
         group = {**self.defaults, **group, "params": params}
-        for name in group.keys() - self.defaults.keys() - {"params"}:
+        for name in group.keys() - self.defaults.keys() - {"params", "name"}:  # a name is for who made the group
             raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes {', '.join(self.defaults)}")
         self._check_lr(group["lr"])
         self.check(group)

@@ -9,7 +9,8 @@ import pytest
 import nn
 import optim
 from optim import lr_scheduler
-from tinygrad_like import Tensor, linalg, no_grad, ops
+from tinygrad_like import Tensor, linalg, manual_seed, no_grad, ops
+from tinygrad_like.ops.index import add_rows
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
 V = Tensor([1.0, 2.0, 3.0])
@@ -79,6 +80,22 @@ BAD_CALLS = [
      "scaled_dot_product_attention: attn_mask must be boolean or float32, as the inputs are; got int64"),
     (lambda: ops.scaled_dot_product_attention(X, X, X, dropout_p=1.5), ValueError,
      "scaled_dot_product_attention: dropout_p must lie in [0, 1], got 1.5"),
+    (lambda: ops.scaled_dot_product_attention(*[Tensor.ones(2, 3, 0)] * 3), ValueError,
+     "scaled_dot_product_attention: heads of size 0 in an input of shape (2, 3, 0) have no default scale"),
+    (lambda: ops.self_attention(Tensor.ones(4, 0), num_heads=2), ValueError,
+     "self_attention: heads of size 0 in an input of shape (4, 0) have no default scale"),
+    (lambda: ops.attention_weights(Tensor.ones(4, 0), Tensor.ones(4, 0)), ValueError,
+     "attention_weights: heads of size 0 in an input of shape (4, 0) have no default scale"),
+    (lambda: ops.rotate_halves(X, V, V), ValueError,
+     "rotate_halves: x (2, 3) needs a last axis of an even size 2 n, and cos (3,) and sin (3,) one of size n"),
+    (lambda: ops.sync_batch_norm(Tensor.ones(2, 0, 2)), ValueError,
+     "sync_batch_norm: nothing to normalise in an input of shape (2, 0, 2); it needs a channel"),
+    (lambda: nn.functional.batch_norm(V, None, None, training=True), ValueError,
+     "batch_norm: expected (batch, channels, ...), got shape (3,)"),
+    (lambda: ops.pad(V, padding=(1, 1), value=1j), TypeError, "pad: value must be a real number, got 1j"),
+    (lambda: Tensor.linspace(0, 1, 2.5), ValueError,
+     "linspace: steps is how many values there are, an integer from 0, got 2.5"),
+    (lambda: manual_seed(-2), ValueError, "manual_seed: a seed is an integer from 0, got -2"),
     (lambda: ops.self_attention(Tensor.ones(4, 12), num_heads=3), ValueError,
      "self_attention: qkv must be (..., T, 3 E) with E a multiple of num_heads=3, got shape (4, 12)"),
     (lambda: ops.self_attention(Tensor.ones(4, 12), Tensor(np.ones((3, 3), bool)), num_heads=2), ValueError,
@@ -557,8 +574,12 @@ BAD_CALLS = [
     (lambda: (X * 2).assign(X), RuntimeError,
      "assign: this Tensor was computed by mul; assign to a leaf, or to a clone()"),
     (lambda: X.__setitem__(0, 1.0), RuntimeError,
-     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
-     "masked_fill, or change x.detach()"),
+     "setitem: a leaf that requires grad cannot be changed in place while ops are recorded; do it in a block of "
+     "no_grad(), or build the result with where, cat or scatter for a new Tensor"),
+    (lambda: (X * 2).__setitem__(0, V[:2]), ValueError,
+     "setitem: a value of shape (2,) does not broadcast to (3,), the shape of x[index]"),
+    (lambda: Tensor([1, 2]).__setitem__(0, X.sum()), TypeError,
+     "setitem: x is int64, through which no gradient reaches the value; cast x with .float()"),
     (lambda: D.__setitem__(5, 1.0), IndexError,
      "getitem: index 5 is out of range for axis 0 of size 2 (shape (2, 3))"),
     (lambda: D.__setitem__(0, [1.0, 2.0]), ValueError,
@@ -568,9 +589,6 @@ BAD_CALLS = [
      "arrays are; change a clone()"),
     (lambda: V.expand(2, 3).assign(D), ValueError,
      "assign: this Tensor of shape (2, 3) shows memory that must not be written"),
-    (lambda: D.__setitem__(0, X[0]), RuntimeError,
-     "setitem: x[index] = value cannot be differentiated; build the result with where, cat, scatter or "
-     "masked_fill, or change x.detach()"),
     (lambda: D.__setitem__(0, "a"), TypeError, "setitem: cannot hold str data of dtype <U1; cast to one of"),
     (lambda: V.register_hook(print), RuntimeError, "register_hook: this Tensor does not require grad"),
     (lambda: V.retain_grad(), RuntimeError, "retain_grad: this Tensor does not require grad"),
@@ -669,6 +687,31 @@ def test_a_bad_call_says_what_is_wrong(call, error, text):
     # Nothing raw: neither in the message, nor as a second error in the traceback.
     assert not re.search(r"ufunc|operands could not|numba|inhomogeneous|numpy\.|has no attribute", str(caught.value))
     assert caught.value.__cause__ is None and (caught.value.__context__ is None or caught.value.__suppress_context__)
+
+
+FOUND_LATE = [  # what Python or NumPy find out, in words of ours
+    (lambda: ops.conv1d([1.0], W, V), TypeError, "takes Tensors, got list; make one with Tensor(...)"),
+    (lambda: nn.Dropout([]), TypeError, "cannot be compared; give numbers"),
+    (lambda: ops.topk(X, None), TypeError, " cannot be compared; give numbers"),
+    (lambda: ops.split(X, 2.5), TypeError, "float is given in place of an integer, or of a tuple or list of them"),
+    (lambda: ops.permute(X, axes=0), TypeError, "int is given in place of a tuple or list"),
+    (lambda: add_rows(X, Tensor([0, 1]), rows=0, padding_idx=0), ValueError, "divided by is 0"),
+    (lambda: ops.softplus((), beta=1.5), TypeError, "a sequence times float has no meaning; give numbers"),
+    (lambda: X.requires_grad_(np.ones(2)), ValueError, "an array is given in place of a single number"),
+    (lambda: ops.tanh([[1, 2], [3]]), ValueError, "the nested sequence is ragged, or holds arrays"),
+    (lambda: ops.batched_matmul(X, Tensor(1.0)), IndexError, "an input has too few axes"),
+    (lambda: nn.functional.cosine_similarity(X, W), ValueError,
+     "the shapes do not broadcast; counted from the last axis"),
+    (lambda: X.detach().clone().fill_(V.reshape(3, 1)), ValueError,
+     "shape (3,1) does not broadcast to (2,3); counted from the last axis"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), FOUND_LATE, ids=[text[:40] for _, _, text in FOUND_LATE])
+def test_what_python_finds_out_is_told_with_what_to_do(call, error, text):
+    with pytest.raises(error, match=r"^\w+: cannot work with \(.*\): .*" + re.escape(text)) as caught:
+        call()
+    assert type(caught.value) is error and caught.value.__cause__ is not None
 
 
 def test_a_failed_call_changes_nothing():

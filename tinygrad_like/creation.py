@@ -76,6 +76,8 @@ class Creation:
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         """`steps` values from start to stop, both included."""
         _constant("linspace", start, stop)
+        if not isinstance(steps, int | np.integer) or steps < 0:
+            raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
         values = np.linspace(float(start), float(stop), steps)
         return _tensor(as_array(values, dtype or FLOAT32, "linspace"), requires_grad)
 

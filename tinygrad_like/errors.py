@@ -20,6 +20,30 @@ _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our message
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
 _KINDS = {AttributeError: TypeError, TypeError: TypeError, IndexError: IndexError, KeyError: IndexError,
           MemoryError: MemoryError, OverflowError: ValueError, ZeroDivisionError: ValueError, ValueError: ValueError}
+# What Python and NumPy say, and what their user can do about it.
+_REASONS = [(re.compile(said), ours) for said, ours in [
+    (r"'(\w+)' object has no attribute '(?:ndim|shape|dtype|size|to|sum|mean)'",
+     r"takes Tensors, got \1; make one with Tensor(...)"),
+    (r"'.+' not supported between instances of '(\w+)' and '(\w+)'",
+     r"\1 and \2 cannot be compared; give numbers"),
+    (r"'([\w.]+)' object (?:cannot be interpreted as an integer|is not iterable|is not subscriptable)",
+     r"\1 is given in place of an integer, or of a tuple or list of them"),
+    (r"object of type '([\w.]+)' has no len\(\)", r"\1 is given in place of a tuple or list"),
+    (r"cannot unpack non-iterable (\w+) object", r"\1 is given in place of a tuple or list"),
+    (r"unsupported operand type\(s\) for (.+): '(.+)' and '(.+)'", r"\1 of \2 and \3 has no meaning; give numbers"),
+    (r"can't multiply sequence by non-int of type '(.+)'", r"a sequence times \1 has no meaning; give numbers"),
+    (r"must be real number, not (.+)", r"\1 is given in place of a real number"),
+    (r"The truth value of an .*", "an array is given in place of a single number, True or False"),
+    (r"setting an array element with a sequence.*",
+     "the nested sequence is ragged, or holds arrays; make a Tensor with Tensor(...), or join some with stack or cat"),
+    (r"could not broadcast input array from shape (\(.*\)) into shape (\(.*\))",
+     r"shape \1 does not broadcast to \2; counted from the last axis, sizes must be equal or 1"),
+    (r"shape mismatch: .*", "the shapes do not broadcast; counted from the last axis, sizes must be equal or 1"),
+    (r"negative dimensions are not allowed", "a size is negative; sizes are integers from 0"),
+    (r"(?:float|integer) (?:division by zero|division or modulo by zero|modulo by zero)|division by zero",
+     "a size or a number that something is divided by is 0"),
+    (r"tuple index out of range", "an input has too few axes"),
+]]
 
 
 def explain(op, error: Exception, arrays, options) -> None:
@@ -65,6 +89,10 @@ def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exceptio
         return error
     given = ", ".join([*map(_brief, inputs), *(f"{name}={_brief(value)}" for name, value in (options or {}).items())])
     why = "no kernel takes these types" if numba else text.partition("\n")[0]
+    for said, better in _REASONS:
+        if found := said.fullmatch(why):
+            why = found.expand(better)
+            break
     return kind(f"{who}: cannot work with ({given}): {why}")
 
 

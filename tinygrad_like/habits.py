@@ -70,8 +70,10 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
     others = _others(known, options)
     if not others:
         return NotImplemented
-    y = _anew(op, inputs, renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others))
-    return inputs[0]._become(f"{op.name}_", lambda x: y) if others.get("inplace") else y
+    wanted = renamed(op.name, known, {n: v for n, v in options.items() if n in known}, others)
+    if others.get("inplace"):
+        return inputs[0]._become(f"{op.name}_", lambda x: _anew(op, (x, *inputs[1:]), wanted))
+    return _anew(op, inputs, wanted)
 
 
 def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
@@ -82,7 +84,10 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     others = _others(parameters, options)
     if not others:
         return NotImplemented
-    return _anew(called, (f, inputs, {n: v for n, v in options.items() if n not in others}, others), {})
+    given = {n: v for n, v in options.items() if n not in others}
+    if others.get("inplace") and hasattr(inputs[0] if inputs else None, "_become"):
+        return inputs[0]._become(f"{f.__name__}_", lambda x: _anew(called, (f, (x, *inputs[1:]), given, others), {}))
+    return _anew(called, (f, inputs, given, others), {})
 
 
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import Node, mode, tick
-from .dtypes import FLOAT64
+from .dtypes import FLOAT64, FLOATS, as_array
 from .errors import named
 
 if TYPE_CHECKING:
@@ -51,6 +51,28 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
+def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
+    """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
+    if x.dtype.kind not in FLOATS:
+        raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
+    value = value if isinstance(value, tensor.Tensor) else tensor.wrap(as_array(value, None, "setitem"))
+    index = ops.index.plain_index(index, x.shape)
+    part = ops.take(x.detach(), index=index)
+    if value.shape[: value.ndim - part.ndim] == (1,) * (value.ndim - part.ndim):
+        value = value.reshape(value.shape[max(value.ndim - part.ndim, 0) :])
+    try:
+        value = ops.expand(ops.cast(value, dtype=x.dtype), shape=part.shape)
+    except ValueError:
+        raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {part.shape}, the shape of "
+                         "x[index]") from None
+    if not ops.index._is_basic(index):  # it may name an element more than once
+        turn = tensor.wrap(np.arange(part.size).reshape(part.shape))
+        last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
+        value = ops.where(ops.eq(turn, last), value, 0.0)
+    there = ops.shape.surround(tensor.wrap(np.ones(part.shape, bool)), shape=x.shape, index=index)
+    return ops.where(there, ops.shape.surround(value, shape=x.shape, index=index), x)
+
+
 class InPlace:
     """The part of Tensor that changes it."""
 
@@ -61,6 +83,8 @@ class InPlace:
         requires grad while ops are recorded, and where a view would not see what is recorded.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
+        if who == "setitem":
+            plain = "build the result with where, cat or scatter"
         if self.requires_grad and self.node is None and mode.recording:
             raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
                                f"do it in a block of no_grad(), or {plain} for a new Tensor")
@@ -87,6 +111,9 @@ class InPlace:
                                    f"what is recorded cannot be written into it; {plain}, or start from a clone()")
             self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, [tick()]
         return self
+
+    def _set_items(self: Any, index: Any, value: Any) -> None:
+        self._become("setitem", lambda x: _with_items(x, index, value))
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
     addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))

@@ -44,6 +44,8 @@ rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader 
 
 def manual_seed(seed: int) -> None:
     """Restart the package's generator: after the same seed, every draw repeats. Shared by all threads."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
     generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 

@@ -361,9 +361,10 @@ class Tensor(Surface):
                              "as expand does and read-only arrays are; change a clone()")
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if self.requires_grad or (isinstance(value, Tensor) and value.requires_grad):
-            raise RuntimeError("setitem: x[index] = value cannot be differentiated; build the result with "
-                               "where, cat, scatter or masked_fill, or change x.detach()")
+        recorded = mode.recording and (self.requires_grad or isinstance(value, Tensor) and value.requires_grad)
+        if recorded or self.node is not None:
+            self._set_items(index, value)  # type: ignore[attr-defined]
+            return
         self._require_writable("setitem")
         index = ops.index.plain_index(index, self.shape)
         value = value._data if isinstance(value, Tensor) else as_array(value, None, "setitem")

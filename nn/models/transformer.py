@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,11 @@ class Transformer(Module):
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
                             tgt_is_causal, memory_is_causal)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """(sz, sz): minus infinity where a key comes after its query, else 0; to be added to scores."""
+        return Tensor(np.triu(np.full((sz, sz), -np.inf), 1), dtype=dtype or "float32")
 
 
 class Seq2Seq(Module):

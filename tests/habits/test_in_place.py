@@ -206,3 +206,88 @@ def test_second_order_through_a_change():
     (g,) = y.sum().gradient(x, create_graph=True)
     (h,) = g.sum().gradient(x)
     assert g.tolist() == [3, 12] and h.tolist() == [6, 12]
+
+
+ITEMS = {  # index and shape of the value
+    "row": (0, (3,)), "column": ((slice(None), 1), (4,)), "number": ((1, 2), ()), "all": (Ellipsis, (4, 3)),
+    "broadcast": ((slice(None), 1), ()), "axes of one": (slice(0, 4, 2), (1, 2, 3)), "new axis": ((None, 0), (1, 3)),
+    "rows": ([3, 0], (2, 3)), "pairs": ((np.array([0, 1, 3]), np.array([1, 2, 1])), (3,)),
+    "mask": (np.array([True, False, True, False]), (2, 3)), "rows, one value": (np.array([[0, 1], [2, 3]]), (3,)),
+    "twice": ([0, 2, 0], (3, 3)), "pairs, twice": ((np.array([1, 2, 1]), np.array([2, 0, 2])), (3,)),
+}
+
+
+@pytest.mark.parametrize("case", ITEMS)
+def test_items_are_set_on_the_graph(case):
+    index, shape = ITEMS[case]
+    rng = np.random.default_rng(4)
+    a, v = rng.standard_normal((4, 3)), rng.standard_normal(shape)
+
+    def changed(x, value):
+        y = x * x
+        y[index] = value * value
+        return y
+
+    expected = a * a
+    expected[index] = v * v
+    np.testing.assert_array_equal(changed(Tensor(a), Tensor(v)).numpy(), expected)
+    assert tg.gradcheck(changed, a, v) and tg.gradgradcheck(changed, a, v)
+
+
+def test_items_of_a_plain_tensor_become_part_of_the_graph():
+    x, rows = leaf(1, 2, 3), tg.zeros(2, 3)
+    for i in range(2):
+        rows[i] = x * (i + 1)
+    rows[0, 0] = 7
+    (rows * rows).sum().backward()
+    assert rows.tolist() == [[7, 2, 3], [2, 4, 6]] and x.grad.tolist() == [8, 20, 30]
+
+
+def test_where_items_cannot_be_set():
+    x, y = leaf(1, 2), tg.zeros(2, 2)
+    view = y[0]
+    with pytest.raises(RuntimeError, match="^setitem: another Tensor shows the memory"):
+        y[1] = x
+    assert not y.any() and not view.any() and y.node is None
+    y = x * 2
+    with no_grad(), pytest.raises(RuntimeError, match="^setitem: this Tensor was computed by mul"):
+        y[0] = 1
+    with no_grad():
+        x[0] = 5
+        y = tg.zeros(2)
+        y[:] = x
+    assert x.tolist() == y.tolist() == [5, 2] and x.requires_grad and not y.requires_grad
+
+
+def test_items_are_set_in_a_captured_function():
+    def step(x, place):
+        y = x * 2
+        y[place] = x.sum()
+        return (y * y).sum(), (y * y).sum().gradient(x)[0]
+
+    captured = tg.capture(step)
+    for i in range(5):
+        x, place = leaf(i, 1, 2), tg.tensor([i % 3, 2])
+        for found, expected in zip(captured(x, place), step(x, place), strict=True):
+            assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu", "elu", "silu", "selu", "celu", "hardtanh", "hardswish",
+                                  "hardsigmoid"])
+def test_in_place_activations_have_the_same_derivatives(name):
+    """Also where the rule needs the input, which nobody has any more."""
+    f = getattr(F, name)
+    found = []
+    for inplace in (False, True):
+        w = leaf(-1.3, 0.4, 2.0)
+        h = w * w - w
+        y = f(h, inplace=True) if inplace else f(h)
+        assert (y is h) == inplace
+        (g,) = (y * y).sum().gradient(w, create_graph=True)
+        (g * g).sum().backward()
+        found.append([g.tolist(), w.grad.tolist()])
+        w = leaf(-1.3, 0.4, 2.0)
+        h = w * w - w
+        (f(h, inplace=True) if inplace else f(h)).sum().backward()
+        found[-1].append(w.grad.tolist())
+    assert found[0] == found[1]

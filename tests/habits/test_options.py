@@ -28,6 +28,9 @@ SAME = {
     "permute": (lambda x: x.permute(dims=(1, 0)), lambda x: x.T),
     "flip": (lambda x: x.flip(dims=(0,)), lambda x: x.flip(0)),
     "roll": (lambda x: x.roll(shifts=1, dims=1), lambda x: x.roll(1, 1)),
+    "linalg.norm": (lambda x: tg.linalg.norm(x, dim=1, keepdims=True), lambda x: tg.linalg.norm(x, None, 1, True)),
+    "vector_norm": (lambda x: tg.linalg.vector_norm(x, ord=1, dim=-1), lambda x: tg.linalg.vector_norm(x, 1, -1)),
+    "matrix_norm": (lambda x: tg.linalg.matrix_norm(x, dim=(0, 1)), lambda x: tg.linalg.matrix_norm(x)),
     "gather": (lambda x: x.gather(dim=1, index=Tensor([[2], [0]])), lambda x: x.gather(1, Tensor([[2], [0]]))),
     "softmax": (lambda x: x.softmax(dim=0), lambda x: x.softmax(0)),
     "argmax": (lambda x: x.argmax(dim=1, keepdim=True), lambda x: x.argmax(axis=1, keepdim=True)),
@@ -265,3 +268,9 @@ def test_index_add():
     y = x.index_add(0, Tensor([2, 0, 2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), alpha=2)
     assert y.tolist() == [[7, 9], [1, 1], [13, 17]] and x.index_add_(-1, Tensor([1]), Tensor.ones(3, 1)) is x
     assert x.tolist() == [[1, 2]] * 3
+
+
+def test_a_grid_of_a_list():
+    xs = [tg.arange(2), tg.arange(3)]
+    for a, b in zip(tg.meshgrid(xs, indexing="xy"), tg.meshgrid(*xs, indexing="xy"), strict=True):
+        assert a.shape == (3, 2) and a.tolist() == b.tolist()

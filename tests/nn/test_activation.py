@@ -38,6 +38,15 @@ CASES = [
     (nn.SiLU(), lambda x: x * sigma(x), "SiLU()"),
     (nn.Softplus(), lambda x: np.log1p(np.exp(x)), "Softplus(beta=1.0)"),
     (nn.Softplus(2.5), lambda x: np.log1p(np.exp(2.5 * x)) / 2.5, "Softplus(beta=2.5)"),
+    (nn.CELU(2.0), lambda x: np.where(x > 0, x, 2 * (np.exp(np.minimum(x, 0) / 2) - 1)), "CELU(alpha=2.0)"),
+    (nn.SELU(), lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0))),
+     "SELU()"),
+    (nn.Mish(), lambda x: x * np.tanh(np.log1p(np.exp(x))), "Mish()"),
+    (nn.Softsign(), lambda x: x / (1 + np.abs(x)), "Softsign()"),
+    (nn.ReLU6(), lambda x: np.clip(x, 0, 6), "ReLU6()"),
+    (nn.Hardsigmoid(), lambda x: np.clip(x / 6 + 0.5, 0, 1), "Hardsigmoid()"),
+    (nn.Hardswish(), lambda x: x * np.clip(x / 6 + 0.5, 0, 1), "Hardswish()"),
+    (nn.Hardtanh(-1.5, 0.7), lambda x: np.clip(x, -1.5, 0.7), "Hardtanh(min_val=-1.5, max_val=0.7)"),
     (nn.Softmax(), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), "Softmax(dim=-1)"),
     (nn.LogSoftmax(dim=0), lambda x: x - np.log(np.exp(x).sum(0)), "LogSoftmax(dim=0)"),
 ]
@@ -96,6 +105,8 @@ def test_make_activation_refuses_what_makes_no_module(given, said):
     lambda n: n.LogSigmoid(), lambda n: n.Tanh(),
     lambda n: n.GELU(), lambda n: n.GELU(approximate="tanh"), lambda n: n.SiLU(),
     lambda n: n.Softplus(beta=2), lambda n: n.Softmax(dim=1), lambda n: n.LogSoftmax(dim=0), lambda n: n.GLU(dim=1),
+    lambda n: n.CELU(0.7), lambda n: n.SELU(), lambda n: n.Mish(), lambda n: n.Softsign(), lambda n: n.ReLU6(),
+    lambda n: n.Hardsigmoid(), lambda n: n.Hardswish(), lambda n: n.Hardtanh(-2, 1),
     lambda n: n.Flatten(0), lambda n: n.Unflatten(1, (2, 3)),
 ])
 def test_equal_to_pytorch(build):

@@ -396,6 +396,8 @@ def test_functional_call_replaces_and_restores():
     np.testing.assert_array_equal(m(x).detach().numpy(), before)
     with pytest.raises(ValueError, match="functional_call: Tied has no parameter or buffer 'c'"):
         nn.functional_call(m, {"c": w}, x)
+    for given in (((x,),), ((x,), {}), ((), {"x": x})):
+        assert nn.functional_call(m, {"b.weight": w, "a.bias": Tensor.zeros(3)}, *given).tolist() == y.tolist()
     with pytest.raises(ValueError, match=r"a.bias has shape \(3,\), but its replacement \(3, 3\)"):
         nn.functional_call(m, {"a.bias": w}, x)
     with pytest.raises(ValueError, match="linear"):

@@ -17,8 +17,20 @@ LAYERS = {
     "AdaptiveAvgPool2d(output_size=1)": lambda n: n.AdaptiveAvgPool2d(1),
     "AdaptiveAvgPool2d(output_size=(None, 3))": lambda n: n.AdaptiveAvgPool2d((None, 3)),
     "AdaptiveMaxPool2d(output_size=(2, 3))": lambda n: n.AdaptiveMaxPool2d((2, 3)),
-    "Upsample(size=None, scale_factor=2, mode='nearest')": lambda n: n.Upsample(scale_factor=2),
-    "Upsample(size=(20, 3), scale_factor=None, mode='nearest')": lambda n: n.Upsample((20, 3)),
+    "Upsample(size=None, scale_factor=2, mode='nearest', align_corners=None)": lambda n: n.Upsample(scale_factor=2),
+    "Upsample(size=(20, 3), scale_factor=None, mode='nearest', align_corners=None)": lambda n: n.Upsample((20, 3)),
+    "Upsample(size=None, scale_factor=1.5, mode='bilinear', align_corners=None)":
+        lambda n: n.Upsample(scale_factor=1.5, mode="bilinear"),
+    "Upsample(size=(5, 12), scale_factor=None, mode='bicubic', align_corners=True)":
+        lambda n: n.Upsample((5, 12), mode="bicubic", align_corners=True),
+    "ZeroPad1d(padding=2)": lambda n: n.ZeroPad1d(2),
+    "ZeroPad2d(padding=(1, 0, -2, 3))": lambda n: n.ZeroPad2d((1, 0, -2, 3)),
+    "ReflectionPad1d(padding=(3, 0))": lambda n: n.ReflectionPad1d((3, 0)),
+    "ReflectionPad2d(padding=2)": lambda n: n.ReflectionPad2d(2),
+    "ReplicationPad1d(padding=2)": lambda n: n.ReplicationPad1d(2),
+    "ReplicationPad2d(padding=(1, 2, 3, 0))": lambda n: n.ReplicationPad2d((1, 2, 3, 0)),
+    "CircularPad1d(padding=2)": lambda n: n.CircularPad1d(2),
+    "CircularPad2d(padding=(1, 2, 0, 3))": lambda n: n.CircularPad2d((1, 2, 0, 3)),
     "MaxPool1d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)": lambda n: n.MaxPool1d(3, 2, 1),
     "AvgPool1d(kernel_size=2, stride=2, padding=0, ceil_mode=False, count_include_pad=True)": lambda n: n.AvgPool1d(2),
     "AdaptiveAvgPool1d(output_size=4)": lambda n: n.AdaptiveAvgPool1d(4),
@@ -29,7 +41,7 @@ LAYERS = {
 @pytest.mark.parametrize("text", LAYERS)
 def test_repr_and_no_parameters(text):
     layer = LAYERS[text](nn)
-    assert repr(layer) == text and not layer.state_dict()
+    assert repr(layer) == text and layer.__doc__ and type(layer).__module__ == "nn.pool" and not layer.state_dict()
 
 
 @pytest.mark.torch
@@ -72,7 +84,9 @@ def test_pixels_and_channels_change_places_and_back():
 def test_errors():
     with pytest.raises(ValueError, match="Upsample: give either size or scale_factor, got size=None"):
         nn.Upsample()
-    with pytest.raises(ValueError, match='Upsample: mode must be "nearest", got \'bilinear\''):
-        nn.Upsample(2, mode="bilinear")
+    with pytest.raises(ValueError, match="interpolate: mode 'trilinear' does not fit 2 spatial axes"):
+        nn.Upsample(2, mode="trilinear")(Tensor(X))
+    with pytest.raises(ValueError, match="ReflectionPad2d: padding must be an integer or 4 of them, got"):
+        nn.ReflectionPad2d((1, 2))(Tensor(X))
     with pytest.raises(ValueError, match="max_pool2d: kernel_size 10 exceeds size 9"):
         nn.MaxPool2d(10)(Tensor(X))

@@ -186,3 +186,12 @@ def test_swiglu_with_the_keys_of_003():
     fused.linear2.weight.assign(ffn.down.weight.detach().numpy())
     np.testing.assert_allclose(ffn(x).detach().numpy(), fused(x).detach().numpy(), rtol=1e-5, atol=1e-6)
     assert list(nn.SwiGLUFFN(4, 4, bias=True).state_dict())[1] == "gate.bias"
+
+
+def test_the_mask_of_a_causal_decoder():
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    assert mask.tolist() == [[0, -np.inf, -np.inf], [0, 0, -np.inf], [0, 0, 0]] and mask.dtype == np.float32
+    model = nn.Transformer(8, 2, 1, 1, 16, dropout=0.0)
+    src, tgt = Tensor.randn(4, 2, 8), Tensor.randn(3, 2, 8)
+    np.testing.assert_allclose(model(src, tgt, tgt_mask=mask).detach().numpy(),
+                               model(src, tgt, tgt_is_causal=True).detach().numpy(), rtol=1e-5, atol=1e-6)

@@ -601,3 +601,11 @@ def test_an_optimizer_of_ones_own_is_a_formula():
     optimizer.step()
     np.testing.assert_allclose(before - x.data, [0.5, -0.5, 0.0, 0.5], atol=1e-6)
     assert optimizer.state_dict()["state"] == {0: {"step": 1}}
+
+
+def test_a_group_may_have_a_name():
+    optimizer = optim.SGD([{"params": [X], "name": "first"}, {"params": [Y], "lr": 2.0, "name": "second"}], lr=0.5)
+    assert {g["name"]: g["lr"] for g in optimizer.param_groups} == {"first": 0.5, "second": 2.0}
+    other = optim.SGD([{"params": [X]}, {"params": [Y]}], lr=0.1)
+    other.load_state_dict(optimizer.state_dict())
+    assert [g["lr"] for g in other.param_groups] == [0.5, 2.0]

@@ -62,6 +62,9 @@ for _name, _op in list(globals().items()):
     if isinstance(_op, _types.FunctionType) and _op.__module__.startswith(__name__):
         globals()[_name] = _named(_op)
         globals()[_name].__module__ = __name__  # where a pickle finds it
+for _name, _op in list(vars(linalg).items()):
+    if isinstance(_op, _types.FunctionType) and _op.__module__ == linalg.__name__ and not _name.startswith("_"):
+        setattr(linalg, _name, _named(_op))
 
 for _op in _declared:
     _op.hasten()

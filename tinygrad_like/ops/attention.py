@@ -50,7 +50,7 @@ def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_c
     except ValueError:
         raise ValueError(f"{who}: the leading axes of q {q.shape}, k {k.shape} and v {v.shape} do not broadcast"
                          ) from None
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else 1.0 * scale
+    scale = _scale(who, q, q.shape[-1], scale)
     _check(who, attn_mask, (*heads, q.shape[-2], k.shape[-2]), dropout_p, q, k, v)
     return _attention(q, k, v, attn_mask, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
                       **_noise(dropout_p, (*heads, q.shape[-2])))
@@ -75,10 +75,19 @@ def self_attention(qkv, attn_mask=None, *, num_heads, dropout_p=0.0, is_causal=F
         raise ValueError(f"{who}: qkv must be (..., T, 3 E) with E a multiple of num_heads={num_heads}, "
                          f"got shape {qkv.shape}")
     *batch, length, width = qkv.shape
-    scale = 1 / math.sqrt(width // 3 // num_heads) if scale is None else 1.0 * scale
+    scale = _scale(who, qkv, width // 3 // num_heads, scale)
     _check(who, attn_mask, (*batch, num_heads, length, length), dropout_p, qkv)
     return _self_attention(qkv, attn_mask, num_heads=num_heads, dropout_p=dropout_p, is_causal=is_causal, scale=scale,
                            **_noise(dropout_p, (*batch, num_heads, length)))
+
+
+def _scale(who, q, size, scale):
+    if scale is not None:
+        return 1.0 * scale
+    if not size:
+        raise ValueError(f"{who}: heads of size 0 in an input of shape {q.shape} have no default scale, which is "
+                         "1 / sqrt(size); give them at least one number, or pass scale")
+    return 1 / math.sqrt(size)
 
 
 def _check(who, mask, shape, dropout_p, *inputs):
@@ -120,7 +129,7 @@ def attention_reference(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False,
 
 def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     """softmax(scale q k^T + mask) (..., L, S), and 0 for a query that may see no key: what multiplies v."""
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    scale = _scale("attention_weights", q, q.shape[-1], scale)
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
     if attn_mask is not None:
@@ -204,7 +213,10 @@ def _(g, qkv, out, stats, added, num_heads, is_causal, scale, dropout_p, seed, s
 @primitive
 def rotate_halves(x, cos, sin):
     """The pairs (x[..., i], x[..., i + n]), n half the last axis, turned by angles whose cos and sin are (..., n)."""
-    n = x.shape[-1] // 2
+    n = x.shape[-1] // 2 if x.ndim else 0
+    if x.ndim == 0 or x.shape[-1] % 2 or any(np.shape(t)[-1:] != (n,) for t in (cos, sin)):
+        raise ValueError(f"rotate_halves: x {x.shape} needs a last axis of an even size 2 n, and cos {np.shape(cos)} "
+                         f"and sin {np.shape(sin)} one of size n")
     a, b = x[..., :n], x[..., n:]
     out = np.empty(x.shape, x.dtype)
     out[..., :n] = a * cos - b * sin

@@ -72,10 +72,11 @@ def sliding_windows(x, axis, size, step=1):
 
 
 def meshgrid(*xs, indexing="ij"):
-    """Vectors (or numbers) as coordinates of a grid: for each a Tensor of the grid's shape. A tuple.
+    """Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple.
 
     indexing: "ij", or "xy", for which the first two axes change places.
     """
+    xs = tuple(xs[0]) if len(xs) == 1 and isinstance(xs[0], tuple | list) else xs
     if indexing not in ("ij", "xy") or any(x.ndim > 1 for x in xs):
         raise ValueError(f'meshgrid: takes vectors and indexing "ij" or "xy", got shapes {[x.shape for x in xs]} and '
                          f"{indexing!r}")

@@ -324,6 +324,8 @@ def _cut(x, pairs):
 @primitive
 def surround(x, *, shape, index, value=0.0):
     """A Tensor full of `value`, with x at `index`."""
+    if np.iscomplexobj(value):
+        raise TypeError(f"pad: value must be a real number, got {value!r}")
     out = np.full(shape, value, x.dtype)
     out[index] = x
     return out
