@@ -30,7 +30,8 @@ class Finding(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        lines = [f"{self.op}: the rule of input {self.input!r} is wrong" if self.input else f"{self.op}:"]
+        verdict = "not written yet" if self.kind == "open" else "wrong"
+        lines = [f"{self.op}: the rule of input {self.input!r} is {verdict}" if self.input else f"{self.op}:"]
         lines += [f"    {self.entry}"] if self.entry else []
         lines += [f"    {self.kind}: {self.text}"]
         lines += [f"    {self.where}"] if self.where else []
@@ -92,7 +93,7 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
         return _reference(op, i, points) if isinstance(op, Fused) else None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
-        return _finding(op, name, "open", "", "not written yet: ... stands where its result should.", rule.source)
+        return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
     missing = _unnamed(rule, error)
     if missing:
         return _finding(op, name, "name", f"{type(error).__name__}: {error}", f"{missing!r} is not among the rule's "
