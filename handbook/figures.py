@@ -109,7 +109,7 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
     finite = np.concatenate([ys[np.isfinite(ys)] for ys, _ in lines])
     low, high = max(-4.0, min(0.0, finite.min())), min(4.0, max(1.0, finite.max()))
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
-    left, right, top, bottom = 30, 8, 8, 20
+    left, right, top, bottom = 38, 8, 20, 20
 
     def across(v: Any) -> Any:
         return left + (v - xs[0]) / (xs[-1] - xs[0]) * (_WIDE - left - right)
@@ -127,6 +127,8 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
                   f'y1="{down(v):.1f}" y2="{down(v):.1f}"/>',
                   f'<text x="{left - 4}" y="{down(v) + 4:.1f}" text-anchor="end">{v:g}</text>']
     marks.append(f'<text class="name" x="{_WIDE - right}" y="{_HIGH - bottom - 5}" text-anchor="end">x</text>')
+    marks += [f'<text class="name {kind}" x="{x}" y="{top - 7}">{name}</text>'
+              for x, (_, kind), name in zip((left, left + 34), lines, ("out", "d out / d x"), strict=True)]
     drawn = [f'<path class="{kind}" d="{_path(across(xs), down(ys), ys, low, high)}"/>' for ys, kind in lines]
     return (f'<svg role="img" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}"><title>{title}</title>'
             f'{"".join(marks)}{"".join(drawn)}</svg>')
