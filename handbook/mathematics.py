@@ -23,7 +23,8 @@ _SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x
                    r"<mo>(&#x02212;|-|−)</mo>")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 _FUNCTIONS = {f"{arc}{f}{h}" for arc in ("", "arc", "ar") for f in ("sin", "cos", "tan") for h in ("", "h")} | {
-    "log", "ln", "exp", "erf", "sign", "det", "tr"}
+    "log", "ln", "exp", "erf", "sign", "det", "tr", "min", "max", "diag"}
+_MO, _MI = f"{{{_SPACE}}}mo", f"{{{_SPACE}}}mi"
 ET.register_namespace("", _SPACE)
 _WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
 
@@ -45,13 +46,18 @@ def mathml(tex: str, display: bool) -> str:
 
 
 def _apart(made: str) -> str:
-    """Space between cos and x in "cos x", which the converter sets as one word."""
+    """Space between cos and x in "cos x", none around bars and before brackets, which the converter takes for signs."""
     tree = ET.fromstring(made)
-    for row in (e for e in tree.iter() if e.tag == f"{{{_SPACE}}}mrow"):
-        items = list(row)
-        for a, b in reversed(list(pairwise(items))):
-            if (_function(a) or _function(b)) and not {a.tag, b.tag} & {f"{{{_SPACE}}}mo", f"{{{_SPACE}}}mspace"}:
-                row.insert(items.index(b), ET.Element(f"{{{_SPACE}}}mspace", width="0.17em"))
+    for row in tree.iter():
+        for e in row:
+            if e.tag == _MO and (e.text or "").isalpha() and "under" not in row.tag:
+                e.tag = _MI
+            elif e.text == "|":
+                e.attrib.update(lspace="0", rspace="0")
+    for row in tree.iter(f"{{{_SPACE}}}mrow"):
+        for a, b in reversed(list(pairwise(row))):
+            if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{_SPACE}}}mspace"}:
+                row.insert(list(row).index(b), ET.Element(f"{{{_SPACE}}}mspace", width="0.17em"))
     return ET.tostring(tree, encoding="unicode")
 
 
