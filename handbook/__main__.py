@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from . import notebooks
@@ -26,18 +28,21 @@ def texts(places: Places) -> dict[str, str]:
     """The site's page -> its Markdown, blocks run and links rewritten."""
     from tests.ops.test_gradients import CASES  # calls of every op
 
-    drawn = figures(CASES)
-    made = {}
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        file = path.relative_to(ROOT).as_posix()
-        text = run(path.read_text(encoding="utf-8"), file)
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    names = [path.relative_to(ROOT).as_posix() for path in files]
+    # Blocks that compile kernels for the first time take most of the build, so other processes run them.
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as others:
+        ran = others.map(run, [path.read_text(encoding="utf-8") for path in files], names)
+        made = reference(places)
+        drawn = figures(CASES)
+        shown = list(ran)
+    for path, file, text in zip(files, names, shown, strict=True):
         if path.parent.name == "ops" and path.stem in drawn:  # the figure goes before the derivation
             text = text.replace("\n## Derivation\n", f"\n{drawn[path.stem]}\n## Derivation\n", 1)
         made[places.page(file)] = places.rewrite(text, file)
     for path in sorted((ROOT / "docs").rglob("*.ipynb")):
         file = path.relative_to(ROOT).as_posix()
         made[places.page(file)] = places.rewrite(notebooks.page(path), file)
-    made |= reference(places)
     done: set[str] = set()
     while places.sources - done:  # the pages of folders name files
         for file in sorted(places.sources - done):

@@ -68,11 +68,17 @@ def _figure(op: Primitive, points: list[Point]) -> str | None:
     point = max(points, key=lambda p: (len(p.vary), p.out.size))
     if len(op.inputs) == 1 and not op.variadic and (drawn := _curves(op, point)):
         return _html(drawn, f"<code>{name}</code> (blue) and its derivative (orange, dashed), computed by the op and "
-                            "its rule.")
+                            f"its rule{_options(point)}.")
     parts = [_jacobian(point.analytic(i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
              for i in point.vary[:3]]
     return _html("".join(parts), "The Jacobian at some input, as the rule gives it: a row for each number of the "
                                  "output, a column for each of the input. Blue is positive, orange negative, empty 0.")
+
+
+def _options(point: Point) -> str:
+    """", with alpha=0.7": the numbers among the options of a call."""
+    told = [f"{name}={value:g}" for name, value in point.options.items() if type(value) in (int, float)]
+    return f", with <code>{', '.join(told)}</code>" if told else ""
 
 
 def _html(drawn: str, caption: str) -> str:
@@ -94,7 +100,7 @@ def _curves(op: Primitive, point: Point) -> str | None:
             y = op(x, **point.options)
             if y.shape != xs.shape or same.shape != (5,) or np.ptp(same) > 1e-12 or not _by_itself(point):
                 return None
-            slope = y.sum().gradient(x)[0].data
+            slope = np.where(np.isfinite(y.data), y.sum().gradient(x)[0].data, np.nan)  # no curve, no slope
         except Exception:
             return None
     return _diagram(xs, [(y.data, "out"), (slope, "slope")], f"{op.name.lstrip('_')} and its derivative")
@@ -109,7 +115,7 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
     finite = np.concatenate([ys[np.isfinite(ys)] for ys, _ in lines])
     low, high = max(-4.0, min(0.0, finite.min())), min(4.0, max(1.0, finite.max()))
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
-    left, right, top, bottom = 30, 8, 8, 20
+    left, right, top, bottom = 38, 8, 20, 20
 
     def across(v: Any) -> Any:
         return left + (v - xs[0]) / (xs[-1] - xs[0]) * (_WIDE - left - right)
@@ -126,7 +132,9 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
         marks += [f'<line class="{"axis" if v == 0 else "grid"}" x1="{left}" x2="{_WIDE - right}" '
                   f'y1="{down(v):.1f}" y2="{down(v):.1f}"/>',
                   f'<text x="{left - 4}" y="{down(v) + 4:.1f}" text-anchor="end">{v:g}</text>']
-    marks.append(f'<text class="name" x="{_WIDE - right}" y="{_HIGH - bottom - 5}" text-anchor="end">x</text>')
+    marks.append(f'<text class="name" x="{across(3):.1f}" y="{_HIGH - 5}" text-anchor="middle">x</text>')
+    marks += [f'<text class="name {kind}" x="{x}" y="{top - 7}">{name}</text>'
+              for x, (_, kind), name in zip((left, left + 34), lines, ("out", "d out / d x"), strict=True)]
     drawn = [f'<path class="{kind}" d="{_path(across(xs), down(ys), ys, low, high)}"/>' for ys, kind in lines]
     return (f'<svg role="img" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}"><title>{title}</title>'
             f'{"".join(marks)}{"".join(drawn)}</svg>')

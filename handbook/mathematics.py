@@ -6,7 +6,9 @@ Long names in code get places where a line may end.
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from latex2mathml.converter import convert
@@ -19,6 +21,11 @@ _LETTER = re.compile(r'<mi mathvariant="normal">(\w)</mi>')
 # A minus after one of these is a sign, not a difference; MathML takes it for one unless told.
 _SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x0005B;|&#x022C5;)</mo>(?:<mspace[^>]*/>)*)"
                    r"<mo>(&#x02212;|-|−)</mo>")
+_SPACE = "http://www.w3.org/1998/Math/MathML"
+_FUNCTIONS = {f"{arc}{f}{h}" for arc in ("", "arc", "ar") for f in ("sin", "cos", "tan") for h in ("", "h")} | {
+    "log", "ln", "exp", "erf", "sign", "det", "tr", "min", "max", "diag"}
+_MO, _MI = f"{{{_SPACE}}}mo", f"{{{_SPACE}}}mi"
+ET.register_namespace("", _SPACE)
 _WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
 
 
@@ -35,7 +42,27 @@ def mathml(tex: str, display: bool) -> str:
     if lost:
         raise ValueError(f"no MathML for {tex!r}: {lost[1]} is left as it is")
     made = _SIGN.sub(r'\1<mo form="prefix">\2</mo>', made)
-    return _WORD.sub(lambda m: f"<mi>{''.join(_LETTER.findall(m[0]))}</mi>", made)
+    return _apart(_WORD.sub(lambda m: f"<mi>{''.join(_LETTER.findall(m[0]))}</mi>", made))
+
+
+def _apart(made: str) -> str:
+    """Space between cos and x in "cos x", none around bars and before brackets, which the converter takes for signs."""
+    tree = ET.fromstring(made)
+    for row in tree.iter():
+        for e in row:
+            if e.tag == _MO and (e.text or "").isalpha() and "under" not in row.tag:
+                e.tag = _MI
+            elif e.text == "|":
+                e.attrib.update(lspace="0", rspace="0")
+    for row in tree.iter(f"{{{_SPACE}}}mrow"):
+        for a, b in reversed(list(pairwise(row))):
+            if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{_SPACE}}}mspace"}:
+                row.insert(list(row).index(b), ET.Element(f"{{{_SPACE}}}mspace", width="0.17em"))
+    return ET.tostring(tree, encoding="unicode")
+
+
+def _function(e: ET.Element) -> bool:
+    return e.text in _FUNCTIONS if not len(e) else e.tag.endswith(("msup", "msub")) and _function(e[0])
 
 
 class _Math(InlineProcessor):

@@ -108,6 +108,12 @@ WRONG = {
     "g": (declare(sine, x=lambda g, x: ops.cos(x)), "g", "g is not used"),
     "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
     "name": (declare(lambda x: np.exp(x), x=lambda g, x: g * x), "name", "'x' stands where 'out'"),
+    "name and factor": (declare(lambda x: x**-0.5, x=lambda g, x, out: -0.5 * g * x * out**2), "function",
+                        "factor of x\\^1.5 is one too many: 'x' stands where 'out' is meant"),
+    "operands": (declare(product, a=lambda g, b: b.T @ g, b=lambda g, a: a.T @ g), "order",
+                 "'b.T @ g' should be 'g @ b.T'"),
+    "summed twice": (declare(lambda a, b: a + b, a=lambda g: g, b=lambda g: ops.sum(g, axis=0, keepdim=True) + 0 * g),
+                     "sum", "over which 'b' was broadcast"),
     "function": (declare(sine, x=lambda g, x: g * ops.sin(x)), "function", "'ops.sin\\(x\\)' should be 'ops.cos"),
     "mean": (declare(mean, x=lambda g, x_shape, axis: ops.reduce.spread(g, shape=x_shape, axis=axis)), "mean",
              "rule of a sum where a mean is meant"),
@@ -127,6 +133,10 @@ WRONG = {
     "unknown name": (declare(sine, x=lambda g, y: g * y), "name", "a rule may name g, the inputs"),
     "random": (declare(draw, x=lambda g: g), "random", "two values for the same inputs"),
 }
+
+
+example(WRONG["operands"][0], (3, 3), (3, 3))
+example(WRONG["summed twice"][0], (3, 4), (4,))
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -30,7 +30,8 @@ class Finding(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        lines = [f"{self.op}: the rule of input {self.input!r} is wrong" if self.input else f"{self.op}:"]
+        verdict = "not written yet" if self.kind == "open" else "wrong"
+        lines = [f"{self.op}: the rule of input {self.input!r} is {verdict}" if self.input else f"{self.op}:"]
         lines += [f"    {self.entry}"] if self.entry else []
         lines += [f"    {self.kind}: {self.text}"]
         lines += [f"    {self.where}"] if self.where else []
@@ -92,7 +93,7 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
         return _reference(op, i, points) if isinstance(op, Fused) else None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
-        return _finding(op, name, "open", "", "not written yet: ... stands where its result should.", rule.source)
+        return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
     missing = _unnamed(rule, error)
     if missing:
         return _finding(op, name, "name", f"{type(error).__name__}: {error}", f"{missing!r} is not among the rule's "
@@ -104,8 +105,8 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
             return _finding(op, name, *raw, rule.source)
     found = diagnose.first_order(rule)
     if error is not None and found.kind in ("unknown", "zero"):
-        found = Diagnosis("error", _remedy(error), None)
-    entry = _entry(worst, i) if worst is not None else f"{type(error).__name__}: {error}"
+        found = Diagnosis("error", _remedy(error, rule.source.text()), None)
+    entry = _entry(worst, i) if worst is not None else _said(error, points)
     return _finding(op, name, found.kind, entry, found.text, rule.source, found.line)
 
 
@@ -126,6 +127,8 @@ def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception |
         try:
             given, mixed = point.analytic(i), point.projected(i, point.pull(point.g, i)[i])
         except Exception as problem:
+            if error is None and len(points) > 1:
+                problem.add_note(f"at inputs of shape {', '.join(str(np.shape(x)) for x in point.inputs)}")
             error = error or problem
             continue
         runs = runs or point is points[0]
@@ -156,17 +159,22 @@ def _index(name: str, shape: tuple, flat: int) -> str:
     return f"{name}{[int(n) for n in np.unravel_index(flat, shape)]}" if shape else name
 
 
+def _said(error: Exception | None, points: Sequence[Point]) -> str:
+    notes = getattr(error, "__notes__", []) if len(points) > 1 else []
+    return ", ".join([f"{type(error).__name__}: {error}", *notes[-1:]])
+
+
 def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
     """kind, entry and sentence for a rule that gives nothing that fits at any point."""
-    entry = f"{type(error).__name__}: {error}"
+    entry = _said(error, rule.points)
     for hypothesis in (diagnose.renamed, places.reordered_shape, places.summed, diagnose.edited):
         found = hypothesis(rule)
         if found is not None:
             return found.kind, entry, found.text
-    return "error", entry, _remedy(error)
+    return "error", entry, _remedy(error, rule.source.text())
 
 
-def _remedy(error: Exception) -> str:
+def _remedy(error: Exception, code: str = "") -> str:
     text = str(error)
     if re.search(r"gave float\d+, but the input is", text):
         return "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."
@@ -181,6 +189,9 @@ def _remedy(error: Exception) -> str:
     if "which is no input, option or residual" in text:
         return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
                 "Residuals; rename that parameter.")
+    if ("broadcast" in text or "matmul" in text or "axes" in text) and re.search(r"\.T\b|\.transpose\(", code):
+        return ("shapes inside the rule do not fit: x.T turns round all axes, and x.transpose(i, j) means something "
+                "else of NumPy's arrays; for the matrices in the last two axes write ops.transpose(x, -1, -2).")
     if "broadcast" in text or "matmul" in text or "shape" in text or "axes" in text:
         return ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
                 "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
@@ -227,8 +238,6 @@ def _second(points: Sequence[Point]) -> list[Finding]:
     """The first-order gradient is right; is it itself differentiated right?"""
     for point in points[:3]:
         op: Any = point.op
-        if point.out.size * sum(point.inputs[i].size for i in point.vary) > 20_000:
-            continue
         try:
             parts = point.second(np.random.default_rng(0))
         except Exception as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import repair
 from .measure import Point, close, fitted
-from .places import reordered, summed
+from .places import less_mean, reordered, summed
 from .rule import Array, Diagnosis, Rule
 
 _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "ln 10", math.pi: "pi",
@@ -20,13 +20,19 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
-    for hypothesis in (_alone, _sign, _constant, _size, renamed, _linear, _zero, _function, reordered, summed, edited,
-                       _somewhere, _missing_entries):
+    for hypothesis in (_alone, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
+                       less_mean, renamed, edited, _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
-            return found
+            return _named(rule, found)
     return Diagnosis("unknown", "no single mistake that the checker knows explains all entries; compare the entry "
                      "above with the derivation, one factor at a time.")
+
+
+def _named(rule: Rule, found: Diagnosis) -> Diagnosis:
+    """Another name may be the reason for a factor."""
+    also = renamed(rule) if found.kind in ("factor", "function") else None
+    return found if also is None else found._replace(text=f"{found.text[:-1]}: {also.text}", line=also.line)
 
 
 # Hypotheses -----------------------------------------------------------------------------------------------------------
@@ -110,6 +116,9 @@ def _constant(rule: Rule) -> Diagnosis | None:
         return found
     k = ratios[0][1]
     point = ratios[0][0]
+    if (over := _copied(rule, k)) is not None:
+        return Diagnosis("sum", f"the rule sums over axis {over} by itself, over which {rule.input!r} was broadcast; "
+                         "the engine does that for every rule, so it is done twice.")
     text = f"the rule gives {_number(k)} times what is right, everywhere"
     for name, value in point.options.items():
         if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
@@ -117,6 +126,16 @@ def _constant(rule: Rule) -> Diagnosis | None:
                 missing = math.isclose(1 / k, value, rel_tol=1e-6)
                 text += f"; that is the option {name!r}, which is {'missing' if missing else 'one too many'}"
     return Diagnosis("factor", text + ".")
+
+
+def _copied(rule: Rule, k: float) -> int | None:
+    """An axis of k equal numbers in the rule's result along which the engine sums."""
+    results = [(p, c) for p in rule.points if (c := rule.raw(p)) is not None and c.shape != p.inputs[rule.i].shape]
+    for over in range(rule.points[0].out.ndim) if results else ():
+        if all(c.shape == p.out.shape and c.shape[over] == round(k, 6) and np.allclose(np.ptp(c, over), 0)
+               for p, c in results):
+            return over
+    return None
 
 
 def _number(k: float) -> str:
@@ -190,7 +209,7 @@ def _function(rule: Rule) -> Diagnosis | None:
     joined = {name: np.concatenate([t[1][name] for t in tables if t is not None])
               for name in sorted(names, key=lambda n: (n == "out", n))}
     ratio = np.concatenate([t[0] for t in tables if t is not None])
-    if len(ratio) < 3:
+    if len(ratio) < 3 or np.allclose(ratio, 1, rtol=1e-6):  # right for each g by itself: then it is not linear in g
         return None
     with np.errstate(all="ignore"):
         for name, v in joined.items():
@@ -200,6 +219,8 @@ def _function(rule: Rule) -> Diagnosis | None:
                     return _lacking(name if abs(power) == 1 else f"{name}^{abs(power):g}", power > 0, k[0])
             for text, f in _FUNCTIONS.items():
                 for power in (1, -1):
+                    if np.ptp(f(v)) == 0:  # as the sign of positive numbers
+                        continue
                     k = ratio / f(v) ** power
                     if np.isfinite(k).all() and np.allclose(k, k[0], rtol=1e-5):
                         return _lacking(text.format(name), power > 0, k[0])

@@ -14,13 +14,16 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent.parent / "docs" / "ops"
-_PLAIN = [
+_FIRST = [  # within fractions and indices too
     (r"\\(?:Big|big|left|right)[lr]?(?![a-z])", ""),
     (r"\\(?:mathrm|text|mathbf|operatorname|tilde)\s*\{([^{}]*)\}", r"\1"),
+    (r"\\(?:le|leq)(?![a-z])", "<="), (r"\\(?:ge|geq)(?![a-z])", ">="), (r"\*\*", ""),
+]
+_PLAIN = [
     (r"\\(?:mathbf|tilde)\s*(\w)", r"\1"), (r"\^\{?\\top\}?", "^T"), (r"\\(?:qquad|quad)", "   "), (r"\\[,;:!]", " "),
     (r"\\bar\s*\{\s*(?:\\tilde\s*)?(\w+)\s*\}", r"\1_bar"), (r"\\bar\s*\\?(?:tilde\s*)?(\w)", r"\1_bar"),
     (r"\\hat\s*\{?(\w)\}?", r"\1_hat"), (r"\\langle\s*", "<"), (r"\s*\\rangle", ">"), (r"\\cdot", "*"),
-    (r"\\(?:le|leq)(?![a-z])", "<="), (r"\\(?:ge|geq)(?![a-z])", ">="), (r"\\ne(?![a-z])", "!="),
+    (r"\\ne(?![a-z])", "!="),
     (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
     (r"\\(?:dots|ldots)", "..."),
     (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
@@ -30,10 +33,13 @@ _PLAIN = [
 
 def plain(tex: str) -> str:
     """A formula or a paragraph in letters, as far as that goes."""
+    for pattern, to in _FIRST:
+        tex = re.sub(pattern, to, tex)
     for _ in range(3):
         tex = re.sub(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}", _quotient, tex)
         tex = re.sub(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"sqrt(\1)", tex)
-    tex = re.sub(r"([_^])\{([^{}\\]{2,})\}", lambda m: f"[{m[2]}]" if m[1] == "_" else f"^({m[2]})", tex)
+    tex = re.sub(r"([_^])\{([^{}\\]{2,})\}", lambda m: f"[{m[2]}]" if m[1] == "_" else
+                 f"^{m[2]}" if m[2].isalnum() else f"^({m[2]})", tex)
     for pattern, to in _PLAIN:
         tex = re.sub(pattern, to, tex)
     tex = re.sub(r"[{}$]", "", re.sub(r"\\([a-zA-Z]+)", r"\1", tex))

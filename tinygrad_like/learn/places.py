@@ -94,9 +94,6 @@ def summed(rule: Rule) -> Diagnosis | None:
             (c := rule.raw(p)) is not None and c.size < p.inputs[rule.i].size for p in rule.points):
         return Diagnosis("sum", "g must be repeated along the axes that the output has lost: the gradient must have "
                          "the shape of the input again (`spread`, `expand` or `unsqueeze`).")
-    if all(_off_by_mean(p, rule) for p in rule.points):
-        return Diagnosis("term", "a term is missing that takes off the mean of the gradient: the output does not "
-                         "change when all elements are shifted by the same, so the gradient adds up to 0.")
     for text, over in _sums(ndim):
         if rule.explains(lambda p, over=over: _spread(rule.raw(p), over)):
             return Diagnosis("sum", f"a sum over {text} of the gradient is missing.")
@@ -108,6 +105,14 @@ def summed(rule: Rule) -> Diagnosis | None:
         if rule.explains(lambda p, over=over: rule.raw(p, _spread(p.g, over))):
             return Diagnosis("sum", f"a sum of g over {text} is missing.")
     return None
+
+
+def less_mean(rule: Rule) -> Diagnosis | None:
+    """The rule of something that does not change if all elements are shifted by the same, without what makes it so."""
+    if not all(_off_by_mean(p, rule) for p in rule.points):
+        return None
+    return Diagnosis("term", "a term is missing that takes off the mean of the gradient: the output does not change "
+                     "when all elements are shifted by the same, so the gradient adds up to 0.")
 
 
 def _repeatable(point: Point, rule: Rule) -> bool:
@@ -145,5 +150,6 @@ def _extra(rule: Rule, over: tuple[int, ...], total: int) -> bool:
         fits = [np.broadcast_to(less, wanted.shape), less, less.squeeze(over)]
         if not any(c.shape == f.shape and close(c, f) for f in fits):
             return False
-        told = told or wanted.size != less.size
+        # Of equal numbers the sum is a multiple, which is told as a mean or a factor.
+        told = told or not close(wanted, np.broadcast_to(wanted.mean(over, keepdims=True), wanted.shape))
     return told

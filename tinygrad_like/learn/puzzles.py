@@ -275,10 +275,24 @@ def _imports(puzzle: Puzzle, code: str) -> str:
 def _hints(puzzle: Puzzle) -> str:
     told = ["\n\n" + "\n" * 20]
     for n, hint in enumerate(puzzle.derivation["hints"], 1):
-        lines = [wrapped for line in plain(hint).splitlines()
-                 for wrapped in (textwrap.wrap(line, 110) or [""])]
-        told.append(f"# Hint {n}\n" + "\n".join(f"#   {line}".rstrip() for line in lines) + "\n" * (15 if n < 3 else 1))
+        lines = [f"#   {line}".rstrip() for line in _wrapped(plain(hint))]
+        told.append(f"# Hint {n}\n" + "\n".join(lines) + "\n" * (15 if n < 3 else 1))
     return "\n".join(told)
+
+
+def _wrapped(text: str, width: int = 110) -> list[str]:
+    """Lines that are too long broken, what is left of one put before the next; formulas keep their lines."""
+    lines, rest = [], ""
+    for line in text.splitlines():
+        if rest and not line.strip():
+            lines.append(rest)
+            rest = ""
+        *full, last = textwrap.wrap(f"{rest} {line}" if rest else line, width) or [""]
+        lines += full
+        rest = last if full else ""
+        if not rest:
+            lines.append(last)
+    return lines + [rest] * bool(rest)
 
 
 def file_name(puzzle: Puzzle) -> str:
@@ -317,4 +331,4 @@ def watch(paths: Sequence[Path], show: Callable[[str], None] = print, pause: flo
     for files in saved:
         for path in files:
             report = check_file(path)
-            show(f"\n{path.name}\n{report}" + ("\nSolved." if report.right else ""))
+            show(f"\n{path.name}\n{report}" + (f"\nSolved. {status(paths).splitlines()[0]}" if report.right else ""))

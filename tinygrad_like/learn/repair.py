@@ -54,6 +54,8 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
             if found is not None:
                 return Repair("name", *found, where.line)
         for parent, field, k, node in list(_slots(tree)):
+            if family is other_names and isinstance(parent, ast.Compare):
+                continue  # where a condition on another name happens to hold, another mistake is more likely
             for kind, new in family(node, available if family in (functions, sums) else known, space):
                 if time.thread_time() > until:
                     return None
@@ -184,6 +186,10 @@ def comparisons(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[
     if isinstance(node, ast.Call) and len(node.args) == 3:
         a, b, c = node.args
         yield "condition", ast.Call(node.func, [a, c, b], node.keywords)
+    if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
+        for n in known:
+            if n != node.left.id:
+                yield "name", ast.Compare(_name(n), node.ops, node.comparators)
 
 
 def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
@@ -213,8 +219,18 @@ def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[st
             yield "option", ast.Call(node.func, node.args, node.keywords[:i] + node.keywords[i + 1:])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div | ast.Pow | ast.MatMult):
         yield "order", ast.BinOp(node.right, node.op, node.left)
-    if isinstance(node, ast.Attribute) and node.attr == "T":
+        if isinstance(node.op, ast.MatMult):
+            yield "order", ast.BinOp(_matrices(node.right), node.op, _matrices(node.left))
+    if _matrices(node) is not node:
         yield "transposed", node.value
+        yield "transposed", _matrices(node)
+
+
+def _matrices(node: Any) -> Any:
+    """Instead of x.T, which turns round all axes, the transposes of the matrices in the last two."""
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return _call("transpose", node.value, _constant(-1), _constant(-2))
+    return node
 
 
 def _options(keyword: Any, known: Sequence[str]) -> Iterator[Any]:
@@ -263,6 +279,12 @@ def factors(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str,
         yield "missing factor", ast.BinOp(node, ast.Mult(), node)
     for c in (1, -1):
         yield "missing term", ast.BinOp(ast.Constant(1), ast.Add(), node if c > 0 else ast.UnaryOp(ast.USub(), node))
+    for c in (1, 0.5):
+        yield "missing term", ast.BinOp(node, ast.Sub(), ast.Constant(c))
+        yield "missing term", ast.BinOp(node, ast.Add(), ast.Constant(c))
+    for n in known if isinstance(node, ast.Name) else ():
+        yield "missing term", ast.BinOp(node, ast.Sub(), _name(n))
+        yield "missing term", ast.BinOp(node, ast.Add(), _name(n))
 
 
 def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
