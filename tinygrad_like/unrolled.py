@@ -28,7 +28,7 @@ from .tensor import Tensor
 _NAMES: dict[str, Any] = {
     "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
     "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor,
-    "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "dtype_of_": lambda x: getattr(x, "dtype", None),
+    "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "dtype_of_": lambda x: getattr(x, "dtype", BOOL),
     "mode_": mode, "new_": Tensor.__new__, "number_": np.float32, "shape_": lambda x: getattr(x, "shape", ()),
     "share_version_": share_version, "tick_": tick,
 }
