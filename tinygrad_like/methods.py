@@ -84,8 +84,10 @@ class Methods:
     def minimum(self, other): return ops.minimum(self, other)
     def clip(self, min_=None, max_=None):
         """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
-        of_numbers = not any(hasattr(limit, "ndim") and not isinstance(limit, np.generic) for limit in (min_, max_))
-        return ops.clip(self, min=min_, max=max_) if of_numbers else ops.clamp(self, min_, max_)
+        for limit in min_, max_:
+            if hasattr(limit, "shape") and not isinstance(limit, np.generic):
+                return ops.clamp(self, min_, max_)
+        return ops.clip(self, min=min_, max=max_)
     clamp = clip
     def where(self, x, y):
         """x where this boolean Tensor is true, else y."""

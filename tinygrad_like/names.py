@@ -181,7 +181,9 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
         raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write "
                         f"x.{op.name}(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for "
                         "the indices")
-    options = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+    options = {"axis": axis, "keepdim": keepdim}
+    if others:
+        options = renamed(op.name, op.options, options, others)
     y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
     if place and isinstance(place[0], int):
         y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y))  # of `torch.max(x.data, 1)`

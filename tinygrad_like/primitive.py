@@ -40,7 +40,7 @@ class Primitive(Op):
     """An op made of a forward on arrays and VJP rules (see the module's docstring)."""
 
     def __init__(self, forward: Callable):
-        self.forward, self.family = forward, type(self)
+        self.forward, self.family, self.met = forward, type(self), False
         self.name = forward.__name__
         self.__name__, self.__doc__, self.__wrapped__ = forward.__name__, forward.__doc__, forward
         kinds = inspect.signature(forward).parameters.values()
@@ -103,8 +103,10 @@ class Primitive(Op):
         return unrolled().keep(self)
 
     def __call__(self, *inputs, **options):
-        """The first call; then the op has a class of its own."""
-        self.__class__ = unrolled().specialized(self)
+        """The first two calls; then the op has a class of its own, unless it was made for a single call."""
+        if self.met:
+            self.__class__ = unrolled().specialized(self)
+        self.met = True
         return self.general(inputs, options)
 
     def _uses(self, rule) -> list[int]:
@@ -114,9 +116,6 @@ class Primitive(Op):
         if self.variadic:
             self.kept.sort(key=self.inputs[0].__ne__)  # all the inputs, if they are kept, come first, see _saved
         return [-1 if n in ("which", "wanted") else self.kept.index(n) for n in names]
-
-    def unknown(self, name):
-        raise TypeError(f"a VJP rule of {self!r} names {name!r}, which is no input, option or residual")
 
 
 class Fused(Primitive):

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import linecache
 import os
+import weakref
 from collections.abc import Callable
+from functools import partial
 from string import Template
 from typing import Any
 
@@ -213,8 +215,13 @@ def _kept(op: Any, sources: dict[str, str]) -> str:
 
 def _define(op: Any, name: str, text: str, **names: Any) -> Callable:
     """The function of this text. Tracebacks show its lines, as those of a file of this package."""
-    file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name}>")
-    names |= {**_NAMES, "unknown_": op.unknown}
+    file = os.path.join(os.path.dirname(__file__), f"<{name} of {op.name} {id(op):x}>")
+    names |= {**_NAMES, "unknown_": partial(_unknown, repr(op))}  # not the op itself: that would be a cycle
     exec(compile(text, file, "exec"), names)
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    weakref.finalize(op, linecache.cache.pop, file, None)
     return names[name]
+
+
+def _unknown(op: str, name: str):
+    raise TypeError(f"a VJP rule of {op} names {name!r}, which is no input, option or residual")
