@@ -24,7 +24,7 @@ from .autograd import Node, mode, tick
 from .call import ABSENT, PLAIN, SETTINGS, Op, Placed, share_version
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from .errors import blame
-from .tensor import Tensor
+from .tensor import Tensor, wrap
 
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
 _NAMES: dict[str, Any] = {
@@ -32,7 +32,7 @@ _NAMES: dict[str, Any] = {
     "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor,
     "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "dtype_of_": lambda x: getattr(x, "dtype", BOOL),
     "mode_": mode, "new_": Tensor.__new__, "number_": np.float32, "shape_": lambda x: getattr(x, "shape", ()),
-    "share_version_": share_version, "tick_": tick,
+    "share_version_": share_version, "tick_": tick, "wrap_": wrap,
 }
 # An op with an option of such a name is called in the general way.
 _TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
@@ -89,14 +89,13 @@ _ANY_INPUTS = Template('''\
 ''')
 
 _PULL = Template('''\
-def pull(self, node, g, parents):
-    if mode_.usual is not False or type(g) is Placed_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
-        return general_(self, node, g, parents)
+def $name(self, node, g, parents):
+    if mode_.usual is not $recording or type(g) is Placed_ or node.saved is None or NARROW_ and node.dtype in NARROW_:
+        return $otherwise
     ($saved) = node.saved
     ($parents) = parents
 $each_saved_input\
-    if $saves_out and node.extra is not None and node.extra.version is not None:
-        return general_(self, node, g, parents)
+$saved_output\
     try:
 $the_rules\
     except Exception as error:
@@ -112,7 +111,18 @@ $each_cotangent\
 _SAVED_INPUT = Template('''\
     if isinstance(s_$k, Tensor_):
         if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
-        s_$k = s_$k._data
+        $as_array
+''')
+
+_SAVED_OUTPUT = Template('''\
+    if node.extra is not None and node.extra.version is not None: return general_(self, node, g, parents)
+    $as_tensor
+''')
+
+_AS_TENSOR = Template('''\
+s_$k = wrap_(s_$k)
+    s_$k.node, s_$k.requires_grad = node, True
+    s_$k.shared_version()
 ''')
 
 _RULE = Template('''\
@@ -139,7 +149,9 @@ def specialized(op: Any) -> type:
     if _TAKEN.isdisjoint(op.options):
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
-        made["pull"] = pull(op)
+        made["pull"] = pull(op, recording=False)
+        if op.joint is None:
+            made["pull_recording"] = pull(op, recording=True)
     return type(op.family.__name__, (op.family,), made)
 
 
@@ -188,23 +200,30 @@ def call(op: Any) -> Callable:
     return _define(op, "__call__", text, defaults_=op.options)
 
 
-def pull(op: Any) -> Callable:
-    """`pull` where no graph is wanted and nobody watches: the rules, one after another, on arrays."""
+def pull(op: Any, recording: bool) -> Callable:
+    """`pull` where nobody watches: the rules, one after another, on arrays, or on Tensors for the gradient's graph."""
     count = range(len(op.inputs))
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.kept))]
-    names = {f"rule_{i}": rule for i, (rule, _) in op.array_rules.items()} | {"general_": op.family.pull}
+    of_inputs = op.rules if recording else op.array_rules
+    names = {f"rule_{i}": rule for i, (rule, _) in of_inputs.items()}
     if op.joint is not None:
         wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
         rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
                                        count=len(count), cotangents=cotangents)
     else:
         rules = "".join([_RULE.substitute(i=i, values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
-                         for i, (_, uses) in sorted(op.array_rules.items())])
-    return _define(op, "pull", _PULL.substitute(
-        saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]), cotangents=cotangents,
-        each_saved_input="".join([_SAVED_INPUT.substitute(k=k) for k, n in enumerate(op.kept) if n in op.inputs]),
-        saves_out=op.out is not None, the_rules=rules,
-        each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count])), **names)
+                         for i, (_, uses) in sorted(of_inputs.items())])
+    as_tensor = _AS_TENSOR.substitute(k=op.out) if recording else ""
+    name = "pull_recording" if recording else "pull"
+    otherwise = "general_(self, node, g, parents)" if recording or op.joint else "self.pull_recording(node, g, parents)"
+    return _define(op, name, _PULL.substitute(
+        name=name, recording=recording, otherwise=otherwise,
+        saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
+        each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if recording else f"s_{k} = s_{k}._data")
+                                  for k, n in enumerate(op.kept) if n in op.inputs]),
+        saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(as_tensor=as_tensor), the_rules=rules,
+        each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
+        general_=op.family.pull, **names)
 
 
 def _kept(op: Any, sources: dict[str, str]) -> str:
