@@ -54,7 +54,7 @@ UNARY = {
     "unit": "asin acos atanh",
 }
 
-TAPS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.75]]))
+NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.75]]))
 CASES = {
     # elementwise, with every way to broadcast
     "add": (ops.add, real(3, 4), real(3, 4)),
@@ -358,7 +358,7 @@ CASES |= {
     "interpolate a signal": (lambda x: ops.interpolate(x, scale_factor=2), real(2, 3, 4)),
     **{f"interpolate {mode}": (lambda x, mode=mode: ops.interpolate(x, scale_factor=1.7, mode=mode), real(1, 2, 3, 4))
        for mode in ("nearest-exact", "bilinear", "bicubic", "area")},
-    "resample back": (lambda g: resample_back(g, axis=1, taps=TAPS), real(2, 3, 2)),
+    "resample back": (lambda g: resample_back(g, axis=1, taps=NEIGHBOURS), real(2, 3, 2)),
     "interpolate linear": (lambda x: ops.interpolate(x, 5, mode="linear", align_corners=True), real(1, 2, 3)),
     "interpolate trilinear": (lambda x: ops.interpolate(x, (3, 2, 5), mode="trilinear"), real(1, 1, 2, 3, 2)),
     # over all ranks, of which there is one here; see tests/distributed
