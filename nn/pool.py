@@ -158,10 +158,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-3] % r**2:
         raise ValueError(f"pixel_shuffle: takes (..., channels, height, width) with channels divisible by {r}^2, got "
                          f"shape {x.shape}")
-    *batch, c, h, w = x.shape
-    n = len(batch)
-    y = x.reshape(*batch, c // r**2, r, r, h, w).permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return y.reshape(*batch, c // r**2, h * r, w * r)
+    return ops.rearrange(x, "... (c p q) h w -> ... c (h p) (w q)", p=r, q=r)
 
 
 def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
@@ -170,10 +167,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
         raise ValueError(f"pixel_unshuffle: takes (..., channels, height, width) with sizes divisible by {r}, got "
                          f"shape {x.shape}")
-    *batch, c, h, w = x.shape
-    n = len(batch)
-    y = x.reshape(*batch, c, h // r, r, w // r, r).permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return y.reshape(*batch, c * r**2, h // r, w // r)
+    return ops.rearrange(x, "... c (h p) (w q) -> ... (c p q) h w", p=r, q=r)
 
 
 class PixelShuffle(Configured):

@@ -172,29 +172,30 @@ class RandomZoom(Instructed):
         return kernels.augment.WARP, _numbers(shape[0], scale, 0, 0, 0, scale, 0)
 
 
-class RandomBrightness(Instructed):
-    """f image, kept within 0 ... 1; f is uniform in (low, high) or, given one number, in (1 - factor, 1 + factor)."""
+class _ByFactor(Instructed):
+    code: str  # of kernels/augment.py
 
     def __init__(self, factor: Range, p: float = 1.0):
         super().__init__(p)
-        self.factor = _range("RandomBrightness: factor", factor, 1, 0)
+        self.factor = _range(f"{type(self).__name__}: factor", factor, 1, 0)
 
     def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return kernels.augment.BRIGHTNESS, _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+        return getattr(kernels.augment, self.code), _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
 
 
-class RandomContrast(Instructed):
+class RandomBrightness(_ByFactor):
+    """f image, kept within 0 ... 1; f is uniform in (low, high) or, given one number, in (1 - factor, 1 + factor)."""
+
+    code = "BRIGHTNESS"
+
+
+class RandomContrast(_ByFactor):
     """m + f (image - m), kept within 0 ... 1, where m is the mean of the image in grey; f as for RandomBrightness.
 
     Grey is 0.299 red + 0.587 green + 0.114 blue; the mean of the channels, if there are not three.
     """
 
-    def __init__(self, factor: Range, p: float = 1.0):
-        super().__init__(p)
-        self.factor = _range("RandomContrast: factor", factor, 1, 0)
-
-    def draw(self, shape: Sequence[int], generator: np.random.Generator) -> tuple[int, np.ndarray]:
-        return kernels.augment.CONTRAST, _numbers(shape[0], generator.uniform(*self.factor, shape[0]))
+    code = "CONTRAST"
 
 
 class Cutout(Instructed):

@@ -12,12 +12,12 @@ from ..autograd import mode
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import rsqrt, square, sub
 from .normalization import (
-    _affine,
-    _all_but_channels,
-    _check_channels,
-    _per_channel,
+    all_but_channels,
+    check_channels,
     normalize_channels,
     normalize_channels_vjp,
+    per_channel,
+    scaled,
 )
 from .reduce import sum
 
@@ -39,12 +39,12 @@ all_sum.vjp(x=lambda g: all_sum(g))
 
 
 def sync_batch_norm_reference(x, weight=None, bias=None, eps=1e-5, shift=None, stats=None):
-    _check_channels("sync_batch_norm", x, weight=weight, bias=bias)
-    over, real = _all_but_channels(x), float(_real(x))
+    check_channels("sync_batch_norm", x, weight=weight, bias=bias)
+    over, real = all_but_channels(x), float(_real(x))
     n = float(all_reduce(real * x.size / x.shape[1]))
-    centred = x - _per_channel(all_sum(real * sum(x, axis=over)) / n, x)
+    centred = x - per_channel(all_sum(real * sum(x, axis=over)) / n, x)
     var = all_sum(real * sum(square(centred), axis=over)) / n
-    return _affine(centred * _per_channel(rsqrt(var + eps), x), _per_channel(weight, x), _per_channel(bias, x))
+    return scaled(centred * per_channel(rsqrt(var + eps), x), per_channel(weight, x), per_channel(bias, x))
 
 
 @fused(reference=sync_batch_norm_reference)
@@ -58,7 +58,7 @@ def sync_batch_norm(x, weight=None, bias=None, *, eps=1e-5, shift=None, stats=No
 
     Raises ValueError for shapes that do not fit, and if all ranks together have no more than one value per channel.
     """
-    _check_channels("sync_batch_norm", x, weight=weight, bias=bias)
+    check_channels("sync_batch_norm", x, weight=weight, bias=bias)
     if not x.shape[1]:
         raise ValueError(f"sync_batch_norm: nothing to normalise in an input of shape {x.shape}; it needs a channel")
     channels, here, counts = x.shape[1], np.zeros((2, x.shape[1])), np.empty(2, np.int64)

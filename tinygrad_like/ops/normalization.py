@@ -38,7 +38,8 @@ def standardize(x, axis, eps):
     return centred * rsqrt(mean(square(centred), axis=axis, keepdim=True) + eps)
 
 
-def _affine(x, weight, bias):
+def scaled(x, weight, bias):
+    """x * weight + bias, either of which may be None."""
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
@@ -55,7 +56,7 @@ def normalize_rows(x, weight, bias, n, eps, centred=True):
     rows = x.reshape(-1, n)
     mean = rows.mean(1, keepdims=True) * centred
     rstd = 1 / np.sqrt(np.square(rows - mean).mean(1, keepdims=True) + eps)
-    y = _affine(((rows - mean) * rstd).reshape(x.shape), weight, bias)
+    y = scaled(((rows - mean) * rstd).reshape(x.shape), weight, bias)
     return y, np.stack([mean[:, 0], rstd[:, 0]], dtype=np.float64)
 
 
@@ -63,14 +64,14 @@ def normalize_rows(x, weight, bias, n, eps, centred=True):
 def normalize_rows_vjp(g, x, weight, stats, n, centred=True):
     """dx as above; dw = sum g xhat and db = sum g over the rows."""
     mean, rstd = stats[:, :, None]
-    xhat, wg = (x.reshape(-1, n) - mean) * rstd, _affine(g, weight, None).reshape(-1, n)
+    xhat, wg = (x.reshape(-1, n) - mean) * rstd, scaled(g, weight, None).reshape(-1, n)
     g = g.reshape(-1, n)
     return (rstd * _across(wg, xhat, 1, centred)).reshape(x.shape), (g * xhat).sum(0), g.sum(0)
 
 
 def layer_norm_reference(x, weight=None, bias=None, normalized_shape=None, eps=1e-5):
     shape = _trailing("layer_norm", x, weight, bias, normalized_shape)
-    return _affine(standardize(x, tuple(range(-len(shape), 0)), eps), weight, bias)
+    return scaled(standardize(x, tuple(range(-len(shape), 0)), eps), weight, bias)
 
 
 @fused(reference=layer_norm_reference)
@@ -97,7 +98,7 @@ def _(g, x, weight, bias, stats, length):
 def rms_norm_reference(x, weight=None, normalized_shape=None, eps=None):
     shape = _trailing("rms_norm", x, weight, None, normalized_shape)
     axis = tuple(range(-len(shape), 0))
-    return _affine(x * rsqrt(mean(square(x), axis=axis, keepdim=True) + _rms_eps(x, eps)), weight, None)
+    return scaled(x * rsqrt(mean(square(x), axis=axis, keepdim=True) + _rms_eps(x, eps)), weight, None)
 
 
 @fused(reference=rms_norm_reference)
@@ -150,7 +151,7 @@ def _check_dtypes(who, x, **others):
 # Over channels --------------------------------------------------------------------------------------------------------
 
 
-def _per_channel(p, x):
+def per_channel(p, x):
     """p (channels,) for x (batch, channels, ...): as (1, channels, 1, ...)."""
     return None if p is None else reshape(p, shape=(1, -1, *[1] * (x.ndim - 2)))
 
@@ -174,7 +175,7 @@ def normalize_channels(x, weight, bias, eps, groups=0, rectify=False, skip=None,
     z, axis = _grouped(x, groups)
     mean, var = [s.reshape(-1, z.shape[1], 1, 1) for s in running or (z.mean(axis), z.var(axis))]
     rstd = 1 / np.sqrt(var + eps)
-    y = _affine(((z - mean) * rstd).reshape(x.shape), _per_channel(weight, x), _per_channel(bias, x))
+    y = scaled(((z - mean) * rstd).reshape(x.shape), per_channel(weight, x), per_channel(bias, x))
     y = y if skip is None else y + skip
     stats = np.stack([mean.ravel(), rstd.ravel()], dtype=np.float64)
     if moments is not None:
@@ -191,9 +192,9 @@ def normalize_channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=
     g = g if y is None else np.where(y <= 0, 0, g)
     z, axis = _grouped(x, groups)
     mean, rstd = stats.reshape(2, -1, z.shape[1], 1, 1)
-    xhat, wg = (z - mean) * rstd, _affine(g, _per_channel(weight, x), None).reshape(z.shape)
+    xhat, wg = (z - mean) * rstd, scaled(g, per_channel(weight, x), None).reshape(z.shape)
     dx = rstd * (wg if given else _across(wg, xhat, axis))
-    over = _all_but_channels(x)
+    over = all_but_channels(x)
     dweight, dbias = (g * xhat.reshape(x.shape)).sum(over), g.sum(over)
     return dx.reshape(x.shape), dweight, dbias, g if skipped else None
 
@@ -202,7 +203,7 @@ def group_norm_reference(x, weight=None, bias=None, num_groups=1, eps=1e-5):
     _check_groups(x, weight, bias, num_groups)
     rows = reshape(x, shape=(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
     y = reshape(standardize(rows, -1, eps), shape=x.shape)
-    return _affine(y, _per_channel(weight, x), _per_channel(bias, x))
+    return scaled(y, per_channel(weight, x), per_channel(bias, x))
 
 
 @fused(reference=group_norm_reference)
@@ -232,7 +233,7 @@ def instance_norm(x, weight=None, bias=None, eps=1e-5):
 
 
 def _check_groups(x, weight, bias, groups):
-    _check_channels("group_norm", x, weight=weight, bias=bias)
+    check_channels("group_norm", x, weight=weight, bias=bias)
     if not isinstance(groups, int) or groups < 1 or x.shape[1] % groups:
         raise ValueError(f"group_norm: {x.shape[1]} channels (input shape {x.shape}) cannot be shared out into "
                          f"num_groups={groups!r}; it must be an integer that divides them")
@@ -240,7 +241,7 @@ def _check_groups(x, weight, bias, groups):
         raise ValueError(f"group_norm: nothing to normalise in an input of shape {x.shape}")
 
 
-def _check_channels(who, x, **per_channel):
+def check_channels(who, x, **per_channel):
     _check_dtypes(who, x, **per_channel)
     if x.ndim < 2:
         raise ValueError(f"{who}: expected (batch, channels, ...), got shape {x.shape}")
@@ -256,10 +257,10 @@ def _check_channels(who, x, **per_channel):
 def batch_norm_reference(x, weight=None, bias=None, running_mean=None, running_var=None, eps=1e-5, stats=None):
     _check_batch_norm("batch_norm", x, weight, bias, running_mean, running_var)
     if running_mean is None:
-        y = standardize(x, _all_but_channels(x), eps)
+        y = standardize(x, all_but_channels(x), eps)
     else:
-        y = (x - _per_channel(running_mean, x)) * rsqrt(_per_channel(running_var, x) + eps)
-    return _affine(y, _per_channel(weight, x), _per_channel(bias, x))
+        y = (x - per_channel(running_mean, x)) * rsqrt(per_channel(running_var, x) + eps)
+    return scaled(y, per_channel(weight, x), per_channel(bias, x))
 
 
 @fused(reference=batch_norm_reference)
@@ -338,12 +339,12 @@ def _move(mean, var, new_mean, new_var, n, momentum, count):
     var += momentum * (new_var * (n / (n - 1)) - var)
 
 
-def _all_but_channels(x):
+def all_but_channels(x):
     return (0, *range(2, x.ndim))
 
 
 def _check_batch_norm(who, x, weight, bias, running_mean, running_var):
-    _check_channels(who, x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
+    check_channels(who, x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
     if (running_mean is None) != (running_var is None):
         raise ValueError(f"{who}: give both running_mean and running_var, or neither")
     if running_mean is None and x.size <= x.shape[1]:

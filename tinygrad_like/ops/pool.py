@@ -212,16 +212,22 @@ def avg_pool1d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
 
 
 def _mean(x, windows: Windows, count_include_pad: bool):
-    share = _share(windows, x.shape[-2:], count_include_pad)
-    return mul(sum_windows(x, windows=windows), share if isinstance(share, float) else share.astype(x.dtype))
+    return weighted(sum_windows(x, windows=windows), windows, x.shape[-2:], count_include_pad)
+
+
+def weighted(sums, windows: tuple[Axis, ...], shape: tuple[int, ...], count_include_pad: bool):
+    """The sums of all windows on images or volumes of `shape`, divided by how many elements each window has."""
+    weight = _weight(windows, shape, count_include_pad)
+    return mul(sums, weight if isinstance(weight, float) else weight.astype(sums.dtype))
 
 
 @functools.lru_cache
-def _share(windows: Windows, shape: tuple[int, int], count_include_pad: bool) -> float | np.ndarray:
+def _weight(windows: tuple[Axis, ...], shape: tuple[int, ...], count_include_pad: bool) -> float | np.ndarray:
     """1 / (number of elements) of each window; one number if it is the same for all."""
-    paddings = [axis.padding if count_include_pad else 0 for axis in windows]
-    share = 1 / np.outer(*(axis.lengths(-p, n + p) for axis, n, p in zip(windows, shape, paddings, strict=True)))
-    return float(share[0, 0]) if (share == share[0, 0]).all() else share
+    margins = [axis.padding if count_include_pad else 0 for axis in windows]
+    lengths = [axis.lengths(-m, n + m) for axis, n, m in zip(windows, shape, margins, strict=True)]
+    weight = 1 / functools.reduce(np.multiply.outer, lengths)
+    return float(weight.flat[0]) if (weight == weight.flat[0]).all() else weight
 
 
 # Adaptive pooling: the windows follow from the size of the output -----------------------------------------------------

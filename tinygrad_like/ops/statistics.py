@@ -9,8 +9,9 @@ from ..dtypes import as_dtype
 from ..primitive import primitive
 from .axes import axes
 from .compare import cast
-from .elementwise import maximum, neg, rsqrt
+from .elementwise import maximum, neg
 from .linalg import vector_norm
+from .normalization import scaled, standardize
 from .reduce import mean, std, var
 from .shape import reshape
 from .softmax import softmax
@@ -42,16 +43,14 @@ def normalize(x, p=2.0, axis=1, eps=1e-12):
 def layernorm(x, axis=-1, eps=1e-5):
     """x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without
     weights, over any axes."""
-    y = x - mean(x, axis=axis, keepdim=True)
-    return y * rsqrt(mean(y * y, axis=axis, keepdim=True) + eps)
+    return standardize(x, axis, eps)
 
 
 def batchnorm(x, weight, bias, mean, invstd, axis=1):
     """(x - mean) invstd weight + bias, for statistics that are known, each as long as `axis`."""
     shape = tuple(n if a in axes("batchnorm", axis, x.ndim) else 1 for a, n in enumerate(x.shape))
-    y = (x - reshape(mean, shape=shape)) * reshape(invstd, shape=shape)
-    y = y if weight is None else y * reshape(weight, shape=shape)
-    return y if bias is None else y + reshape(bias, shape=shape)
+    mean, invstd, weight, bias = (p if p is None else reshape(p, shape=shape) for p in (mean, invstd, weight, bias))
+    return scaled((x - mean) * invstd, weight, bias)
 
 
 def softmin(x, axis=-1):

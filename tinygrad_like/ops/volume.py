@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from .conv import conv2d, conv_transpose2d
-from .elementwise import mul
+from .conv import conv2d, conv_transpose2d, margins_of
 from .index import put, take
 from .movement import tap_index, taps
-from .pool import Axis, each, max_windows, sum_windows, windows_of
+from .pool import Axis, each, max_windows, sum_windows, weighted, windows_of
 from .shape import pad, permute, reshape
 
 # Convolution ----------------------------------------------------------------------------------------------------------
@@ -31,9 +28,7 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
                                       (("stride", stride), ("dilation", dilation)))
     kd, span = weight.shape[2], dd * (weight.shape[2] - 1)
     if isinstance(padding, str):
-        if padding == "same" and sd != 1:
-            raise ValueError('conv3d: padding="same" is for stride 1; give the padding in numbers')
-        margin = (span // 2, span - span // 2) if padding == "same" else (0, 0)
+        (margin,) = margins_of("conv3d", padding, (kd,), (sd,), (dd,))
     else:
         front, *padding = each("conv3d", "padding", padding, 3, 0)
         margin = front, front
@@ -92,13 +87,10 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 def avg_pool3d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """`avg_pool2d` over volumes: (batch, channels, depth, height, width) -> (batch, channels, *windows)."""
     windows = windows_of("avg_pool3d", x, 3, kernel_size, stride, padding, 1, ceil_mode)
+    sums = over_volume(sum_windows, x, windows)
     if divisor_override is not None:
-        return over_volume(sum_windows, x, windows) / divisor_override
-    count = np.ones(())
-    for axis, n in zip(windows, x.shape[-3:], strict=True):
-        margin = axis.padding if count_include_pad else 0
-        count = np.multiply.outer(count, axis.lengths(-margin, n + margin))
-    return mul(over_volume(sum_windows, x, windows), (1 / count).astype(x.dtype))
+        return sums / divisor_override
+    return weighted(sums, windows, x.shape[-3:], count_include_pad)
 
 
 def over_volume(op, x, windows: tuple[Axis, Axis, Axis]):
