@@ -10,7 +10,7 @@ many collective operations the others have begun, and aborts the job if one of t
 from __future__ import annotations
 
 import atexit
-import socket
+import platform
 import sys
 import time
 import traceback
@@ -112,7 +112,7 @@ def fail(report: Callable[[], Any] | str, status: int = 1, patience: float = PAT
         if together and _Watch.first[0] != comm.rank:
             return
         if not together or comm.rank:
-            print(f"rank {comm.rank} of {comm.size}, on {socket.gethostname()}:", file=sys.stderr)
+            print(f"rank {comm.rank} of {comm.size}, on {platform.node()}:", file=sys.stderr)
     try:
         sys.stdout.flush()
         if isinstance(report, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import socket
+import platform
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -83,8 +83,8 @@ def _joined() -> Group:
 def _share_of_cores(comm: Any) -> float:
     """Cores / ranks on this machine. Launchers may bind a rank to cores of its own, which it need not share out."""
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(kernels.threads.count))
-    hosts = comm.allgather((socket.gethostname(), sorted(mine)))
-    here = [cores for host, cores in hosts if host == socket.gethostname()]
+    hosts = comm.allgather((platform.node(), sorted(mine)))
+    here = [cores for host, cores in hosts if host == platform.node()]
     share = sum(1 / sum(core in cores for cores in here) for core in mine)
     return min(1.0, kernels.threads.count / len(mine)) * share + 1e-9  # count is less if there is a quota
 

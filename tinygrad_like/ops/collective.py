@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import random
 from ..autograd import mode
+from ..distributed.group import all_reduce
 from ..primitive import Residuals, fresh, fused, primitive
 from .elementwise import rsqrt, square, sub
 from .normalization import (
@@ -20,13 +21,6 @@ from .normalization import (
     scaled,
 )
 from .reduce import sum
-
-
-def all_reduce(x):
-    """The sum over the ranks."""
-    from ..distributed import group  # which few programs need
-
-    return group.all_reduce(x)
 
 
 @primitive
