@@ -99,16 +99,17 @@ def _moments(here, n, shift, stats, mean, var, counts):
 @fresh
 def _(g, x, weight, bias, eps, moments, running, counts):
     dx, dweight, dbias, _ = normalize_channels_vjp(g, x, weight, bias, moments, given=True)
-    through = np.empty((2, x.shape[1]), x.dtype)
-    _between("gradients of all ranks", _through, dweight, dbias, weight, moments, counts, through, changes=[through])
+    means = np.empty((2, x.shape[1]), x.dtype)
+    _between("gradients of all ranks", _means, dweight, dbias, weight, moments, counts, means, changes=[means])
     if not counts[1]:
         return [np.zeros_like(x), np.zeros_like(dweight), np.zeros_like(dbias)]
-    # What comes through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
-    return [sub.forward(dx, normalize_channels(x, *through, eps, running=running)[0]), dweight, dbias]
+    # What reaches x through mean and variance, r (E[w g xhat] xhat + E[w g]), in one pass.
+    return [sub.forward(dx, normalize_channels(x, *means, eps, running=running)[0]), dweight, dbias]
 
 
-def _through(dweight, dbias, weight, moments, counts, through):
+def _means(dweight, dbias, weight, moments, counts, means):
+    """E[w g xhat] and E[w g] over all ranks, times r."""
     n, real = counts.tolist()
     both = np.concatenate([dweight, dbias], dtype=np.float64)
     both = all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
-    through[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
+    means[:] = both * (moments[1] / n if weight is None else moments[1] * weight / n)
