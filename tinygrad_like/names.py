@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -236,6 +236,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
     return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
 
 
+@overload
+def where(condition: Any) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, a: Any, b: Any) -> Tensor: ...
 def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
     """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
     return ops.where(condition, *ab, **named_ab) if ab or named_ab else tensor.Tensor.nonzero(condition, as_tuple=True)
