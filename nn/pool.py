@@ -112,14 +112,15 @@ class _Pad(Configured):
     mode: str
 
     def __init__(self, padding: Size):
+        sides = padding if isinstance(padding, tuple | list) else (padding,) * (2 * self.axes)
+        if len(sides) != 2 * self.axes or not all(isinstance(n, int) for n in sides):
+            raise ValueError(f"{type(self).__name__}: padding must be an integer or {2 * self.axes} of them, "
+                             f"got {padding!r}")
         self.padding = padding
 
     def forward(self, x: Tensor) -> Tensor:
-        padding = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
-        if len(padding) != 2 * self.axes:
-            raise ValueError(f"{type(self).__name__}: padding must be an integer or {2 * self.axes} of them, "
-                             f"got {padding}")
-        return ops.pad(x, padding=padding, mode=self.mode)
+        sides = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
+        return ops.pad(x, padding=sides, mode=self.mode)
 
 
 _PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),

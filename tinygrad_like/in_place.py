@@ -55,7 +55,8 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
     """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
-    value = value if isinstance(value, tensor.Tensor) else tensor.wrap(as_array(value, None, "setitem"))
+    if not isinstance(value, tensor.Tensor):
+        value = tensor.wrap(as_array(value, None if hasattr(value, "dtype") else x.dtype, "setitem"))
     index = ops.index.plain_index(index, x.shape)
     part = ops.take(x.detach(), index=index)
     if value.shape[: value.ndim - part.ndim] == (1,) * (value.ndim - part.ndim):

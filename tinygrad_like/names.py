@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -95,6 +95,11 @@ class Names:
     def addcmul(self, a, b, value=1): return self + a * b * value
     def addcdiv(self, a, b, value=1): return self + a / b * value
     def addmm(self, mat1, mat2, beta=1, alpha=1): return self * beta + ops.matmul(mat1, mat2) * alpha
+
+    def nonzero(self, as_tuple=False):
+        """The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
+        found = ops.nonzero(self)
+        return ops.unbind(found, 1) if as_tuple else found
 
     def t(self):
         """The transpose of a matrix; a vector stays as it is."""
@@ -231,6 +236,20 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
     return creation.Creation.normal(*plain_shape((size,)), mean=mean, std=std, **options)
 
 
+@overload
+def where(condition: Any) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, a: Any, b: Any) -> Tensor: ...
+def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
+    """The first where the condition is true, else the second; without them where it is true, as NumPy and PyTorch."""
+    return ops.where(condition, *ab, **named_ab) if ab or named_ab else tensor.Tensor.nonzero(condition, as_tuple=True)
+
+
+def empty_like(x: Any, **options: Any) -> Tensor:
+    """A Tensor of x's shape and dtype that holds any numbers."""
+    return creation.Creation.empty(x.shape, **{"dtype": x.dtype, **options})
+
+
 def bernoulli(x: Any) -> Tensor:
     """1 with probability x, else 0, element by element."""
     with no_grad():
@@ -294,6 +313,7 @@ _NAMES: dict[str, Any] = {
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
+    "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
     "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
     "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),

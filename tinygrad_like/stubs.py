@@ -152,13 +152,14 @@ def package() -> str:
                 known.add(name)
     lines += [f"{place}import {name} as {name}" for name, place in _PACKAGES.items()]
     lines += [f"from .kernels.threads import {name} as {name}" for name in ("get_num_threads", "set_num_threads")]
-    functions = {"tensor": "new"} | {name: name for name in ("as_tensor", "randint", "normal", "bernoulli")}
+    functions = {"tensor": "new"} | {name: name for name in (
+        "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
     lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
     known |= functions.keys()
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names._MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
     # To import a function from a package that has a file of this name would be the file to pyright.
-    public, files = list(_public(ops)), _modules()
+    public, files = [name for name in _public(ops) if name not in functions], _modules()
     lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)

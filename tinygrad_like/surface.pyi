@@ -300,7 +300,7 @@ class Surface(ForNumPy):
     @property
     def new_zeros(self) -> Callable[..., Tensor]: r"""`Tensor.zeros`, of this Tensor's dtype. Example: `Tensor([1, 2]).new_zeros(3)`"""
     def nll_loss(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""-input[i, target[i]]: the negative log-likelihood of labels, given log-probabilities (as log_softmax makes them). Example: `Tensor([[-1.0, -2.0]]).nll_loss(Tensor([1]))`"""
-    def nonzero(self) -> Tensor: r"""The indices of all elements that are not 0, one in each row: (number, x.ndim). Example: `Tensor([0, 5, 0, 6]).nonzero()`"""
+    def nonzero(self, as_tuple: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis. Example: `Tensor([0, 5, 0, 6]).nonzero()`"""
     def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""(sum of |x|^p)^(1/p), over `axis` if one is given. Example: `Tensor([3.0, -4.0]).norm()`"""
     @staticmethod
     def normal(*shape: Any, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Normal with the given mean and standard deviation. Example: `Tensor.normal(2, 3, mean=10, std=2).shape`"""

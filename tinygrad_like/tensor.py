@@ -367,7 +367,10 @@ class Tensor(Surface):
             return
         self._require_writable("setitem")
         index = ops.index.plain_index(index, self.shape)
-        value = value._data if isinstance(value, Tensor) else as_array(value, None, "setitem")
+        if isinstance(value, Tensor):
+            value = value._data
+        else:  # a number is not rounded to float32 on its way into float64
+            value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
         try:
             _write(self._data, index, value)
         except ValueError:

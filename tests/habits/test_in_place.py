@@ -291,3 +291,13 @@ def test_in_place_activations_have_the_same_derivatives(name):
         (f(h, inplace=True) if inplace else f(h)).sum().backward()
         found[-1].append(w.grad.tolist())
     assert found[0] == found[1]
+
+
+def test_a_number_that_is_set_keeps_all_its_digits():
+    for x in (tg.zeros(3).double(), tg.zeros(3).double() * Tensor(1.0, requires_grad=True, dtype="float64")):
+        x[0] = 0.1
+        x[1:] = [0.2, 1 / 3]
+        assert x.tolist() == [0.1, 0.2, 1 / 3]
+    n = tg.zeros(2).long()
+    n[0], n[1] = 2**53 + 1, 2.75
+    assert n.tolist() == [2**53 + 1, 2]

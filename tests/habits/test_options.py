@@ -274,3 +274,13 @@ def test_a_grid_of_a_list():
     xs = [tg.arange(2), tg.arange(3)]
     for a, b in zip(tg.meshgrid(xs, indexing="xy"), tg.meshgrid(*xs, indexing="xy"), strict=True):
         assert a.shape == (3, 2) and a.tolist() == b.tolist()
+
+
+def test_places_and_operands_as_in_pytorch():
+    x = tg.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+    for rows, columns in (tg.where(x > 0), x.nonzero(as_tuple=True), (x > 0).nonzero(as_tuple=True)):
+        assert rows.tolist() == [0, 1] and columns.tolist() == [1, 0]
+    assert x.nonzero().tolist() == tg.nonzero(x).tolist() == [[0, 1], [1, 0]]
+    assert tg.where(x > 2, x, 1.0).tolist() == [[1, 1], [3, 1]]
+    assert tg.empty_like(x).shape == (2, 2) and tg.empty_like(x.double()).dtype == "float64"
+    assert tg.einsum("ij,ik->jk", [x, x]).tolist() == tg.einsum("ij,ik->jk", x, x).tolist()

@@ -298,3 +298,19 @@ BAD = [
 def test_errors(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_sync_batch_norm_of_one_rank_is_batch_norm(monkeypatch):
+    x, skip = some(6, 3, 4), some(6, 3, 4)
+    mask = Tensor(np.array([1, 1, 0, 1, 1, 1], bool))
+    plain, synced = nn.BatchNorm1d(3), nn.SyncBatchNorm(3)
+    for run in (lambda norm: norm(x), lambda norm: norm.rectified(x, skip), lambda norm: norm.rectified(x)):
+        np.testing.assert_allclose(run(synced).detach().numpy(), run(plain).detach().numpy(), rtol=1e-5, atol=1e-6)
+    for name, value in plain.state_dict().items():
+        np.testing.assert_allclose(synced.state_dict()[name].numpy(), value.numpy(), rtol=1e-5, err_msg=name)
+    monkeypatch.setattr("nn.sync_batch_norm.distributed.size", 2)  # what it does then needs no second one to be tried
+    untracked = nn.SyncBatchNorm(3, track_running_stats=False)
+    np.testing.assert_allclose(untracked(x).detach().numpy(), nn.BatchNorm1d(3)(x).detach().numpy(), rtol=1e-4,
+                               atol=1e-5)
+    with pytest.raises(ValueError, match="SyncBatchNorm: a mask is for one rank"):
+        synced(x, mask=mask)

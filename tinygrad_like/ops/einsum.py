@@ -16,11 +16,13 @@ from .shape import expand, permute, reshape
 def einsum(formula: str, *operands):
     """Sums of products over named axes, as in `einsum("bij,bjk->bik", a, b)`; without "->" the axes named once, sorted.
 
-    Raises ValueError for a formula that does not fit the operands.
+    The operands may come in a list. Raises ValueError for a formula that does not fit the operands.
     """
     if not isinstance(formula, str):
         raise TypeError('einsum: the formula comes first, as in einsum("ij,jk->ik", a, b); '
                         f"got {type(formula).__name__}")
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
     operands = tuple([operand("einsum", x) for x in operands])
     inputs, output = _parse(formula, operands)
     sizes: dict[str, int] = {}
