@@ -78,6 +78,7 @@ class Page:
         for kind in "keyDown", "keyUp":
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0,
                       **(text if kind == "keyDown" else {}))
+        self.wait("typeof due === 'undefined' || !due")  # the panel follows a little later, if keys come fast
 
     def mouse(self, kind, x, y, **more):
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
