@@ -97,7 +97,7 @@ function paint(i, at = clock()) {
   if (g.style_ !== style) g.setAttribute("class", g.style_ = style);
   if ((g.said || "") === said) return;
   if (g.said) g.lastChild.remove();
-  if (g.said = said) make("text", { x: box[4] / 2 - 3, y: -HALF - 3, class: "mark" }, g).textContent = said;
+  if (g.said = said) make("text", { x: Math.max(box[4] / 2 - 22, 7), y: -HALF - 3, class: "mark" }, g).textContent = said;
 }
 function sight(edge = 120) {
   return [(-left - edge) / scale, (-top_ - edge) / scale, (stage.clientWidth - left + edge) / scale,
