@@ -16,7 +16,8 @@ class Page:
         self.folder = tempfile.mkdtemp()
         to, self.pipe_in = os.pipe()
         self.pipe_out, back = os.pipe()
-        arguments = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+        arguments = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
+                     "--disable-dev-shm-usage", "--remote-debugging-pipe",
                      f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
 
         def pipes():
