@@ -72,7 +72,7 @@ def _figure(op: Primitive, points: list[Point]) -> str | None:
     parts = [_jacobian(point.analytic(i), f"∂ out / ∂ {point.input_name(i)}", point.out.shape, point.inputs[i].shape)
              for i in point.vary[:3]]
     return _html("".join(parts), "The Jacobian at some input, as the rule gives it: a row for each number of the "
-                                 "output, a column for each of the input. Blue is positive, orange negative, empty 0.")
+                                 "output, a column for each of the input. Orange is positive, blue negative, empty 0.")
 
 
 def _options(point: Point) -> str:

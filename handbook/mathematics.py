@@ -79,6 +79,7 @@ class _Math(InlineProcessor):
 
 class _LongNames(Postprocessor):
     def run(self, text):
+        text = re.sub(r">(\d[\d.]*e-\d+)</td>", r'><span class="number">\1</span></td>', text)  # not cut at its minus
         return re.sub(r"<code>(\w{20,})</code>", lambda m: f"<code>{m[1].replace('_', '_<wbr>')}</code>", text)
 
 

@@ -17,12 +17,12 @@ from .methods import Methods
 from .tensor import Tensor
 
 
-def entries() -> Iterator[tuple[str, str, str, str]]:
-    """(name, sentence or "", example, its result): a method of Tensor, or a function, as "ops.glu"."""
+def entries() -> Iterator[tuple[str, str, str, str, str]]:
+    """(name, sentence or "", example, its result, its shapes): a method of Tensor, or a function, as "ops.glu"."""
     for line in Path(__file__).with_name("docstrings.txt").read_text(encoding="utf-8").splitlines():
         if line and line[0] != "#":
-            name, sentence, example, result = (part.strip() for part in line.split(" | "))
-            yield name, sentence, example, result
+            name, sentence, example, result, *shapes = (part.strip() for part in line.split(" | "))
+            yield name, sentence, example, result, "".join(shapes)
 
 
 def attach() -> None:
@@ -33,8 +33,8 @@ def attach() -> None:
         if inspect.isfunction(method) and not method.__doc__:
             method.__doc__ = of_ops.get(name)
     in_place = {name: f for name, f in vars(InPlace).items() if name[-1] == "_" and f.__doc__}
-    for name, sentence, example, result in entries():
-        shown = f"\n\n>>> {example}\n{result}".removesuffix("\nNone")
+    for name, sentence, example, result, shapes in entries():
+        shown = f"\n\n>>> {example}{f'  # {shapes}' if shapes else ''}\n{result}".removesuffix("\nNone")
         place, _, function = name.rpartition(".")
         if place:
             _add(getattr(ops.linalg if place == "linalg" else ops, function), sentence, shown)

@@ -14,7 +14,8 @@ from tinygrad_like.docstrings import entries
 from tinygrad_like.names import _MISSING
 from tinygrad_like.stubs import _RETURNS, written
 
-ENTRIES = {name: (example, result) for name, _, example, result in entries()}
+ENTRIES = {name: (example, result) for name, _, example, result, _ in entries()}
+SHAPES = {name: shapes for name, *_, shapes in entries() if shapes}
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 
@@ -36,9 +37,23 @@ def test_the_example_gives_what_it_says(name):
     assert f"{name.rpartition('.')[2]}(" in example or f".{name}" in example
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_shapes_are_those_of_the_example(name):
+    """Of the Tensor it is called on, if it is a method; and of the result, or of each of several."""
+    given, _, result = SHAPES[name].partition(" -> ")
+    example, place = ENTRIES[name][0], name.rpartition(".")[0]
+    assert place or f"{given}, ".startswith(f"{run(example.partition(f'.{name}')[0]).shape}, ")
+    found = run(example)
+    assert ", ".join(str(y.shape) for y in (found if isinstance(found, list | tuple) else [found])) == result
+
+
 def test_that_a_wrong_result_would_be_seen():
     assert not same("Tensor([1., 2.])", "Tensor([1., 2.1])") and not same("Tensor([1, 2])", "Tensor([1])")
     assert not same("Tensor([1.])", "Tensor([1.], dtype=float64)") and same("[1. , 2.7182818]", "[1. , 2.718282]")
+
+
+def test_nearly_all_examples_tell_shapes():
+    assert len(SHAPES) > 0.75 * len(ENTRIES)
 
 
 def test_the_examples_of_changes_in_place_run():

@@ -16,7 +16,8 @@ class Page:
         self.folder = tempfile.mkdtemp()
         to, self.pipe_in = os.pipe()
         self.pipe_out, back = os.pipe()
-        arguments = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+        arguments = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
+                     "--disable-dev-shm-usage", "--remote-debugging-pipe",
                      f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
 
         def pipes():
@@ -78,6 +79,7 @@ class Page:
         for kind in "keyDown", "keyUp":
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=code, modifiers=8 if shift else 0,
                       **(text if kind == "keyDown" else {}))
+        self.wait("typeof due === 'undefined' || !due")  # the panel follows a little later, if keys come fast
 
     def mouse(self, kind, x, y, **more):
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

@@ -54,8 +54,8 @@ function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of 
 
 const FAR = 0.6;  // smaller than this no text can be read: boxes too are then only painted
 const map = $("map"), pen = map.getContext("2d");
-const MOST = 60;  // boxes made for one frame; the others are painted until the next
-let colours = {}, queued = false, pointed = -1;
+const SHARE = 2;  // milliseconds of a frame for making boxes; the others are painted until the next
+let colours = {}, queued = false, pointed = -1, zoomed = 0, rest = 0, told = -100, due = 0;
 
 function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -82,10 +82,10 @@ function draw(i) {
   drawn.set(i, g);
   paint(i);
 }
-function paint(i) {
+function paint(i, at = clock()) {
   const g = drawn.get(i);
   if (!g) return;
-  const box = here().boxes[i], at = clock(), names = ["box", kind(box)];
+  const box = here().boxes[i], names = ["box", kind(box)];
   if (computed(box) && facts(box).f > at.f) names.push("later");
   if (at.b >= 0) {
     const [some, all] = arrivals(facts(box).last, at.b);
@@ -93,12 +93,11 @@ function paint(i) {
   }
   if (i === now().i) names.push("now");
   if (i === chosen && i !== now().i) names.push("chosen");
-  if (g.getAttribute("class") !== names.join(" ")) g.setAttribute("class", names.join(" "));
-  const said = mark(box, at), there = g.querySelector(".mark");
-  if (there ? there.textContent !== said : said) {
-    if (there) there.remove();
-    if (said) make("text", { x: box[4] / 2 - 3, y: -HALF - 3, class: "mark" }, g).textContent = said;
-  }
+  const style = names.join(" "), said = mark(box, at);
+  if (g.style_ !== style) g.setAttribute("class", g.style_ = style);
+  if ((g.said || "") === said) return;
+  if (g.said) g.lastChild.remove();
+  if (g.said = said) make("text", { x: Math.max(box[4] / 2 - 22, 7), y: -HALF - 3, class: "mark" }, g).textContent = said;
 }
 function sight(edge = 120) {
   return [(-left - edge) / scale, (-top_ - edge) / scale, (stage.clientWidth - left + edge) / scale,
@@ -115,14 +114,31 @@ function moved() {
   });
 }
 function cull() {
-  const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight();
-  let room = MOST;
-  here().boxes.forEach(([, , x, y, w], i) => {
-    const seen = x + w / 2 > x0 && x - w / 2 < x1 && y + HALF > y0 && y - HALF < y1;
-    if (seen && !drawn.has(i) && room-- > 0) draw(i);
-    if (!seen && drawn.has(i)) { drawn.get(i).remove(); drawn.delete(i); }
-  });
-  if (room < 0) moved();
+  const [x0, y0, x1, y1] = scale < FAR ? [1, 1, 0, 0] : sight(), boxes = here().boxes, start = performance.now();
+  const outside = ([, , x, y, w]) => x + w / 2 <= x0 || x - w / 2 >= x1 || y + HALF <= y0 || y - HALF >= y1;
+  for (const [i, g] of drawn) if (outside(boxes[i])) { g.remove(); drawn.delete(i); }
+  if (scale < FAR) return;
+  if (start < zoomed + 90) {  // text that changes its size at every picture is made when the zoom rests
+    clearTimeout(rest);
+    rest = setTimeout(moved, 100);
+    return;
+  }
+  if (!drawn.has(now().i) && !outside(boxes[now().i])) draw(now().i);
+  for (const i of between(y0, y1)) {
+    if (drawn.has(i) || outside(boxes[i])) continue;
+    if (performance.now() - start > SHARE) { moved(); return; }
+    draw(i);
+  }
+}
+function between(y0, y1) {  // the boxes of the view at some heights, from the sorted list of all
+  const v = here();
+  v.sorted = v.sorted || v.boxes.map((_, i) => i).sort((a, b) => v.boxes[a][3] - v.boxes[b][3]);
+  const first = (y) => {
+    let low = 0, high = v.sorted.length;
+    while (low < high) { const m = (low + high) >> 1; if (v.boxes[v.sorted[m]][3] < y) low = m + 1; else high = m; }
+    return low;
+  };
+  return v.sorted.slice(first(y0 - HALF), first(y1 + HALF));
 }
 function trace(p) {  // through the points of a path, from the bottom of a box to the top of the next
   pen.moveTo(p[2], p[3] + HALF);
@@ -163,9 +179,9 @@ function picture() {  // the canvas: arrows in sight, and the boxes that are not
   arrows(seen, colours.soft, 1);
   arrows(seen.filter((k) => active.has(k)), colours.now, 2.6);
   if (pointed >= 0) arrows([pointed], colours["op-line"], 2.6);
-  v.boxes.forEach((box, i) => {
-    const [, , x, y, w] = box;
-    if (drawn.has(i) || x + w / 2 < x0 || x - w / 2 > x1 || y + HALF < y0 || y - HALF > y1) return;
+  between(y0, y1).forEach((i) => {
+    const box = v.boxes[i], [, , x, y, w] = box;
+    if (drawn.has(i) || x + w / 2 < x0 || x - w / 2 > x1) return;
     const [some, all] = at.b >= 0 ? arrivals(facts(box).last, at.b) : [0, 1];
     pen.fillStyle = some && some === all ? colours.arrived : computed(box) && facts(box).f > at.f ? colours.line : colours[kind(box)];
     pen.fillRect(x - w / 2, y - HALF, w, 2 * HALF);
@@ -223,6 +239,7 @@ function zoom(by, x, y) {
   left = x - (x - left) * s / scale;
   top_ = y - (y - top_) * s / scale;
   scale = s;
+  zoomed = performance.now();
   moved();
 }
 function show(v, at) {
@@ -240,13 +257,13 @@ function show(v, at) {
   go(step);
 }
 function go(to) {
-  const before = now().i;
   step = Math.max(0, Math.min(steps.length - 1, to));
   chosen = -1;
-  const i = now().i;
-  active = new Set(here().paths.flatMap((p, k) => p[1] === i || (now().backward && p[0] === i) ? [k] : []));
+  const { i, backward: back } = now(), at = clock();
+  active = new Set(touching(i).filter((k) => back || here().paths[k][1] === i));
   if (!inSight(i)) centre(i);
-  for (const k of drawn.keys()) paint(k);
+  if (scale >= FAR && !drawn.has(i)) draw(i);
+  for (const k of drawn.keys()) paint(k, at);
   moved();
   $("slider").value = step;
   const backward = steps.findIndex((s) => s.backward), n = steps.length;
@@ -254,7 +271,23 @@ function go(to) {
   $("status").textContent = now().backward
     ? `backward ${step - backward + 1} of ${n - backward}: ${title(box)}` : `forward ${step + 1} of ${backward < 0 ? n : backward}: ${title(box)}`;
   $("slider").setAttribute("aria-valuetext", $("status").textContent);
-  describe(i);
+  tell();
+}
+function touching(i) {  // the arrows of a box
+  const v = here();
+  if (!v.touching) {
+    v.touching = v.boxes.map(() => []);
+    v.paths.forEach((p, k) => { v.touching[p[0]].push(k); v.touching[p[1]].push(k); });
+  }
+  return v.touching[i];
+}
+function tell() {  // the panel of a step; of steps that follow faster than every second picture, only of those that stay
+  const wait = told + 25 - performance.now();
+  clearTimeout(due);
+  due = wait > 0 ? setTimeout(tell, wait) : 0;
+  if (due) return;
+  describe(now().i);
+  told = performance.now();
 }
 function open(i) {
   const box = here().boxes[i], to = opens(box);
@@ -360,7 +393,9 @@ function choose(i) {
   const box = here().boxes[i];
   if (kind(box) === "from") { goTo(box[1], now().backward); return; }
   chosen = i;
-  for (const k of drawn.keys()) paint(k);
+  clearTimeout(due);
+  const at = clock();
+  for (const k of drawn.keys()) paint(k, at);
   describe(i);
 }
 theme(matchMedia("(prefers-color-scheme: dark)").matches);
