@@ -13,7 +13,7 @@ from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
 from .index import copied, gather, take
-from .pointwise import on_arrays
+from .pointwise import on_arrays, pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
 from .softmax import check_reduction, check_weight, reduced
@@ -82,17 +82,22 @@ def l1_loss(input, target, reduction="mean"):
     return _reduce(abs(input - target), reduction)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0):
-    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2), with d = input - target.
+@pointwise
+def huber(d, *, delta=1.0):
+    """d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2): both are c (|d| - c / 2), with c = min(|d|, delta)."""
+    c = minimum(abs(d), delta)
+    return c * (abs(d) - 0.5 * c)
 
-    Both are c (|d| - c / 2), with c = min(|d|, delta).
-    """
+
+huber.vjp(d=lambda g, d, delta: g * minimum(maximum(d, -delta), delta))
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    """`huber` of d = input - target: d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)."""
     _check("huber_loss", input, target, reduction)
     if not delta > 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
-    d = abs(input - target)
-    c = minimum(d, delta)
-    return _reduce(c * (d - 0.5 * c), reduction)
+    return _reduce(huber(input - target, delta=delta), reduction)
 
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
