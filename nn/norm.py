@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.autograd import mode
-from tinygrad_like.noting import noted
+from tinygrad_like.noting import noted, refuse
 from tinygrad_like.ops import normalization
 
 from . import init
@@ -220,8 +219,7 @@ class BatchNorm(_ChannelNorm):
         if not self._uses_batch:
             y = ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
             return ops.where(seen, y, 0.0)
-        if mode.tape is not None:
-            mode.tape.refuse("a mask in a BatchNorm, whose values count the numbers", "call it outside")
+        refuse("a mask in a BatchNorm, whose values count the numbers", "call it outside")
         count = int(np.count_nonzero(mask._data))
         if count < 2:
             raise ValueError(f"{type(self).__name__}: expected more than 1 value per channel to take statistics of, "

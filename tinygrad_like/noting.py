@@ -30,3 +30,9 @@ def change(name: str, function: Callable, *arguments: Any, changes: Sequence[np.
         function(*arguments)
     else:
         tape.python(name, function, *arguments, changes=changes)
+
+
+def refuse(what: str, remedy: str) -> None:
+    """Raise an error in a captured function, which could not do `what` again."""
+    if mode.tape is not None:
+        mode.tape.refuse(what, remedy)

@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import FLOATS, INT64
 from ..kernels import accelerated
+from ..noting import change, noted
 from ..primitive import fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
@@ -132,13 +133,14 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
         return reduced(neg(picked), reduction, labels.size, sum)
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
-    labels, w, divisor = _labels(*given) if mode.tape is None else mode.tape.unit("labels", _labels, given)
+    labels, w, divisor = _labels(*given)
     last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
     picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
     losses = neg(mul(where(w != 0, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
     return reduced(losses, reduction, divisor, sum)
 
 
+@noted
 def _labels(labels, classes, weight, ignore_index, dtype) -> tuple:
     """Labels that can be gathered, 0 for those to ignore; how much each counts, and all of them together."""
     valid = labels != ignore_index
@@ -153,10 +155,7 @@ def _labels(labels, classes, weight, ignore_index, dtype) -> tuple:
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
     """-(t log p + (1 - t) log(1 - p)) of probabilities p; logarithms are kept above -100, as in PyTorch."""
     _check("binary_cross_entropy", input, target, reduction)
-    if mode.tape is None:
-        _check_probabilities(getattr(input, "_data", input))
-    else:
-        mode.tape.python("binary_cross_entropy", _check_probabilities, input._data)
+    change("binary_cross_entropy", _check_probabilities, getattr(input, "_data", input), changes=())
     losses = -(target * _log_above(input) + (1 - target) * _log_above(1 - input))
     return _reduce(losses if weight is None else losses * weight, reduction)
 
