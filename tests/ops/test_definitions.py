@@ -329,7 +329,7 @@ def test_quotients_and_bits_of_integers():
     equal(ops.bitcast(Tensor(x.T), dtype="int64"), np.ascontiguousarray(x.T).view(np.int64))
     equal(ops.bitcast(Tensor(x.T), dtype="int32"), np.ascontiguousarray(x.T).view(np.int32))
     assert ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int32").item() == 0x3F800000
-    with pytest.raises(ValueError, match="bitcast: a 0-d Tensor of float32 has not the size of int64"):
+    with pytest.raises(ValueError, match="bitcast: a 0-d Tensor of float32 does not have the size of int64"):
         ops.bitcast(Tensor(1.0, dtype="float32"), dtype="int64")
 
 
