@@ -221,11 +221,9 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
     be walked again: a cast or a view of a leaf may be made once for many losses.
-    plus: how cotangents are added.
-    owned: an empty set, which gets the keys of the cotangents that the walk owns and the caller may keep and change.
+    plus: how cotangents are added. owned: an empty set, which gets the keys of those that the caller may keep and change.
     """
-    if mode.waiting is not None:  # see `Op.general`
-        mode.waiting = None
+    mode.waiting = None  # see `Op.general`
     table, owned = {root: g}, set() if owned is None else owned
     heap = [(-root.order, root)] if type(root) is Node else []
     first, needed = 0, None
@@ -241,8 +239,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
             parents = [p if p in needed else None for p in parents or ()]
         if parents is None:
             raise freed(node)
-        extra = node.extra
-        if extra is not None:
+        if (extra := node.extra) is not None:
             for hook in tuple(extra.hooks):  # a hook may remove itself
                 new = hook(g)
                 g = g if new is None else new
@@ -252,13 +249,12 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
                 extra.keep(g)
         if needed is not None and all([p is None for p in parents]):
             continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        op = node.op
-        fresh, i = op.fresh, -1
+        op, fresh, i = node.op, node.op.fresh, -1
         for c in op.pull(node, g, parents):
             i += 1  # zip takes longer
+            parent = parents[i]
             if c is None:
                 continue
-            parent = parents[i]
             if parent not in table:
                 table[parent] = c
                 if fresh:
