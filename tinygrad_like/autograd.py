@@ -221,7 +221,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
     since: stop at nodes recorded up to this tick, and return their cotangents.
     retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
     be walked again: a cast or a view of a leaf may be made once for many losses.
-    plus: how cotangents are added. owned: an empty set, which gets the keys of those that the caller may keep and change.
+    plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
     """
     mode.waiting = None  # see `Op.general`
     table, owned = {root: g}, set() if owned is None else owned
