@@ -59,6 +59,8 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if b.dtype is not FLOAT32:
         return NotImplemented
     if a.ndim == 2 == b.ndim:
+        if a.size * b.shape[1] < _LEAST and not mode.compiled:
+            return NotImplemented
         shape = a.shape[0], b.shape[1]
     elif b.ndim == 2:
         shape = (*a.shape[:-1], b.shape[1])

@@ -21,6 +21,10 @@ from .shape import reshape, transpose
 @accelerated
 def batched_matmul(a, b):
     """Products of the matrices in the last two axes; the axes before them broadcast. a (..., m, k), b (..., k, n)."""
+    return _product(a, b)
+
+
+def _product(a, b):
     return np.matmul(a, b) if a.ndim == 2 or b.ndim > 2 else np.matmul(_rows(a), b).reshape(*a.shape[:-1], b.shape[-1])
 
 
@@ -37,7 +41,7 @@ def _(g, a, b, wanted):
 def batched_matmul_vjp(g, a, b, wanted):
     """The same for arrays. If b is a single matrix, the rows of all matrices a count as one, and db is their sum."""
     left, right = (a, g) if a.ndim == 2 or b.ndim > 2 else (_rows(a), _rows(g))
-    return [batched_matmul.forward(g, b.swapaxes(-1, -2)) if wanted[0] else None,
+    return [_product(g, b.swapaxes(-1, -2)) if wanted[0] else None,
             np.matmul(left.swapaxes(-1, -2), right) if wanted[1] else None]
 
 
@@ -49,6 +53,8 @@ def matmul(a, b):
     """
     a, b = operand("matmul", a), operand("matmul", b)
     left, right = a.shape, b.shape
+    if len(left) == len(right) == 2 and left[1] == right[0] and a.dtype is b.dtype:
+        return batched_matmul(a, b)  # as below, sooner
     if not left or not right:
         raise ValueError(f"matmul: shapes {left} and {right}: a 0-d operand has no rows; use * to scale")
     if left[-1] != right[-2 if len(right) > 1 else 0]:
