@@ -314,3 +314,10 @@ def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
     assert 0 < kept < rows.nbytes / 20
     rows.sum().backward()
     assert w.grad.tolist() == [[20] * 100] * 8
+
+
+def test_numbers_of_a_list_keep_their_digits_beside_float64():
+    x = Tensor([0.1, 1 / 3], dtype="float64")
+    assert (x == [0.1, 1 / 3]).tolist() == [True, True] and (x * (0.1, 2)).tolist() == [0.1 * 0.1, 2 / 3]
+    assert (x + [1, 2]).dtype == "float64" and (x.float() + [0.1, 2.0]).dtype == "float32"
+    assert (x + np.array([0.1, 0.2], np.float32)).tolist() == (x.numpy() + np.array([0.1, 0.2], np.float32)).tolist()
