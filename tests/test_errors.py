@@ -653,7 +653,7 @@ BAD_CALLS = [
     (lambda: ops.conv3d(Tensor.ones(1, 1, 2, 4, 4), Tensor.ones(1, 1, 3, 3, 3)), ValueError,
      "conv3d: the kernel of depth 3 is larger than the padded input (shape (1, 1, 2, 4, 4), padding (0, 0) along the "),
     (lambda: ops.conv3d(Tensor.ones(1, 1, 4, 4, 4), Tensor.ones(1, 1, 3, 3, 3), stride=2, padding="same"), ValueError,
-     'conv3d: padding="same" is for stride 1; give the padding in numbers'),
+     'conv3d: padding="same" is for stride 1, got stride (2,); give the padding in numbers'),
     (lambda: ops.conv_transpose3d(Tensor.ones(1, 1, 4, 4, 4), Tensor.ones(1, 1, 3, 3, 3), output_padding=1), ValueError,
      "conv_transpose3d: along the depth of x (1, 1, 4, 4, 4), output_padding 1 must be less than stride 1, and "),
     (lambda: ops.max_pool3d(IMAGE[0], 2), ValueError,
