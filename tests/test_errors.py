@@ -185,6 +185,8 @@ BAD_CALLS = [
     (lambda: X.flatten(1, 0), ValueError, "flatten: start_axis 1 comes after end_axis 0"),
     (lambda: X.unflatten(1, (2, 2)), ValueError,
      "unflatten: sizes (2, 2) do not multiply to 3, the size of axis 1 of shape (2, 3)"),
+    (lambda: X.unflatten(1, (1, 2)), ValueError,
+     "unflatten: sizes (1, 2) do not multiply to 3, the size of axis 1 of shape (2, 3)"),
     (lambda: X.flip(2), IndexError, "flip: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.roll(1, 2), IndexError, "roll: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.roll(1.5, 0), TypeError, "roll: shifts must be an integer or several, got 1.5"),
