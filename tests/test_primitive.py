@@ -147,8 +147,8 @@ def test_an_option_is_a_number():
     with no_grad(), pytest.raises(TypeError, match="is an option"):
         ops.leaky_relu(x, a)
     # What is composed of ops takes it as an input.
-    delta = leaf(1.0)
-    assert ops.huber_loss(leaf([3.0]), leaf([0.0]), delta=delta).gradient(delta)[0].item() == 2
+    weight = leaf(0.5)
+    assert leaf([3.0]).lerp(leaf([5.0]), weight).gradient(weight)[0].item() == 2
 
 
 # What rules may ask for -----------------------------------------------------------------------------------------------

@@ -171,11 +171,17 @@ class Op:
         return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
 
     def _operands(self, inputs):
-        """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype."""
+        """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype.
+
+        The numbers of a list beside a float64 Tensor are float64 too: rounded to float32, 0.1 would not be 0.1.
+        """
         inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
-        taped = mode.tape is not None  # which knows the array, but no copy of it
+        listed, taped = inputs, mode.tape is not None  # which knows the array, but no copy of it
         inputs = [x if isinstance(x, Tensor) or type(x) in PLAIN
                   else wrap(x if taped and type(x) is np.ndarray else as_array(x, None, self.name)) for x in inputs]
+        if any(x.dtype is FLOAT64 for x in inputs if isinstance(x, Tensor)):
+            inputs = [wrap(as_array(given, FLOAT64, self.name)) if isinstance(given, list | tuple) and
+                      x.dtype is FLOAT32 else x for x, given in zip(inputs, listed, strict=True)]
         return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
 
     def _bind(self, inputs, options):

@@ -70,7 +70,11 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
         turn = tensor.wrap(np.arange(part.size).reshape(part.shape))
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
-    there = ops.shape.surround(tensor.wrap(np.ones(part.shape, bool)), shape=x.shape, index=index)
+    # The mask is kept for backward: axes behind those that the index names are of size 1 in it.
+    plain = not any(i is None or i is Ellipsis for i in index)
+    rest = x.ndim - sum(map(ops.index._axes_of, index)) if plain else 0
+    ones = np.ones((*part.shape[: part.ndim - rest], *(1,) * rest), bool)
+    there = ops.shape.surround(tensor.wrap(ones), shape=(*x.shape[: x.ndim - rest], *(1,) * rest), index=index)
     return ops.where(there, ops.shape.surround(value, shape=x.shape, index=index), x)
 
 

@@ -301,3 +301,23 @@ def test_a_number_that_is_set_keeps_all_its_digits():
     n = tg.zeros(2).long()
     n[0], n[1] = 2**53 + 1, 2.75
     assert n.tolist() == [2**53 + 1, 2]
+
+
+def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
+    rows, w = tg.zeros(20, 8, 100), tg.ones(8, 100).requires_grad_()
+    for i in range(20):
+        rows[i] = w
+    kept, node = 0, rows.node
+    while node is not None:
+        kept += sum(getattr(x, "nbytes", 0) for x in node.saved)
+        node = None if isinstance(node.parents[-1], Tensor) else node.parents[-1]
+    assert 0 < kept < rows.nbytes / 20
+    rows.sum().backward()
+    assert w.grad.tolist() == [[20] * 100] * 8
+
+
+def test_numbers_of_a_list_keep_their_digits_beside_float64():
+    x = Tensor([0.1, 1 / 3], dtype="float64")
+    assert (x == [0.1, 1 / 3]).tolist() == [True, True] and (x * (0.1, 2)).tolist() == [0.1 * 0.1, 2 / 3]
+    assert (x + [1, 2]).dtype == "float64" and (x.float() + [0.1, 2.0]).dtype == "float32"
+    assert (x + np.array([0.1, 0.2], np.float32)).tolist() == (x.numpy() + np.array([0.1, 0.2], np.float32)).tolist()

@@ -90,3 +90,14 @@ def test_errors():
         nn.ReflectionPad2d((1, 2))(Tensor(X))
     with pytest.raises(ValueError, match="max_pool2d: kernel_size 10 exceeds size 9"):
         nn.MaxPool2d(10)(Tensor(X))
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "edge"),
+                                            ("Circular", "wrap")])
+def test_paddings_are_numpys(kind, mode):
+    image, signal = getattr(nn, f"{kind}Pad2d"), getattr(nn, f"{kind}Pad1d")
+    for padding, (left, right, top, bottom) in ((2, (2, 2, 2, 2)), ((1, 2, 0, 3), (1, 2, 0, 3))):
+        expected = np.pad(X, ((0, 0), (0, 0), (top, bottom), (left, right)), mode=mode)
+        np.testing.assert_array_equal(image(padding)(Tensor(X)).numpy(), expected)
+    expected = np.pad(X[0], ((0, 0), (0, 0), (3, 1)), mode=mode)
+    np.testing.assert_array_equal(signal((3, 1))(Tensor(X[0])).numpy(), expected)

@@ -52,3 +52,8 @@ def test_a_convolution_without_channels_is_an_error():
         ops.conv_transpose2d(x, Tensor.zeros(3, 0, 3, 3))
     with pytest.raises(ValueError, match=r"^cross_entropy: logits of shape \(0, 0\) have no classes"):
         ops.cross_entropy(Tensor.zeros(0, 0), Tensor.zeros(0, dtype="int64"))
+
+
+def test_roll_of_nothing():
+    for shifts, axis in ((1, 1), (-3, 0), ((1, 2), (0, 1)), (2, None)):
+        assert Tensor.zeros(3, 0).roll(shifts, axis).shape == (3, 0)

@@ -127,7 +127,7 @@ def roll(x, *, shifts, axis=None):
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
     if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
-    if axis is None or type(shifts) is tuple or not (axis and x.shape[axis[0]]):
+    if axis is None or type(shifts) is tuple or not x.shape[axis[0]]:
         return np.roll(x, shifts, axis)
     out, before, n = np.empty_like(x), (slice(None),) * axis[0], x.shape[axis[0]]
     cut = shifts % n  # two copies: NumPy's function takes three times as long for a small array
