@@ -4,6 +4,7 @@
 figures are medians.
 """
 
+import argparse
 import statistics
 import time
 
@@ -19,6 +20,7 @@ ROUNDS, BATCHES = 9, 24
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     manual_seed(0)
     rng = np.random.default_rng(0)
     images = rng.random((64 * BATCHES, 3, 32, 32), np.float32)

@@ -106,13 +106,15 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
     kind = "property " if isinstance(value, property) else "class " if inspect.isclass(value) else ""
     parts = [f"{'#' * level} {label} {{ #{label.lower()} }}", "",
              f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
-    parts.append(document(inspect.getdoc(value) or "") if not isinstance(value, property) else
-                 document(inspect.getdoc(value.fget) or ""))
+    about = inspect.getdoc(value.fget if isinstance(value, property) else value) or ""
+    place = source(value)
+    # What comes from another package, as einops' functions do, has its manual there, in a Markdown of its own.
+    parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
     links = []
     op = value.name.lstrip("_") if isinstance(value, Primitive) else label.rsplit(".", 1)[-1]
     if not inspect.isclass(value) and (ROOT / "docs" / "ops" / f"{op}.md").exists() and _computes(page):
         links.append(f"[derivation](../ops/{op}.md)")
-    if place := source(value):
+    if place:
         file, line = place
         at = f"#__codelineno-0-{line}"
         links.append(f"[{file}](../{places.page(file)}{at})")
@@ -170,7 +172,7 @@ def document(text: str) -> str:
         for line in lines:
             if i and _ITEM.match(line):
                 items.append([line])
-            elif items and items[-1][0] and line.startswith(" "):
+            elif items and items[-1][0] and (line.startswith(" ") or items[-1][-1][-1] not in ".;"):
                 items[-1].append(line.strip())
             else:
                 items.append(["", line.strip()])

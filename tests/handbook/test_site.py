@@ -102,9 +102,11 @@ def test_the_reference_has_every_exported_name():
 
 
 def test_a_docstring_becomes_paragraphs_lists_and_code():
-    made = document("One.\n\n    x = 1\n\n    y = 2\n\nn: how many,\n    at least 1.\nRaises ValueError for 0.")
+    made = document("One.\n\n    x = 1\n\n    y = 2\n\nn: how many,\n    at least 1.\nm: the same\nof m.\n"
+                    "Raises ValueError for 0.")
     assert made == ('<div class="doc"><p>One.</p><pre><code>x = 1\n&#8203;\ny = 2</code></pre>'
                     "<dl><dt><code>n</code></dt><dd>how many, at least 1.</dd></dl>"
+                    "<dl><dt><code>m</code></dt><dd>the same of m.</dd></dl>"
                     "<p>Raises ValueError for 0.</p></div>\n")
 
 

@@ -3,6 +3,8 @@
     python -m tinygrad_like.learn check my_ops.py
     python -m tinygrad_like.learn puzzles
     python -m tinygrad_like.learn explore my_model.py
+
+docs/learn.md shows all three.
 """
 
 from .explore import explore
