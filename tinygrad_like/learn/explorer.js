@@ -5,6 +5,7 @@ const $ = (id) => document.getElementById(id);
 const HALF = 19;
 const stage = $("stage"), world = $("world"), panel = $("panel");
 let view = 0, step = 0, chosen = -1, scale = 1, left = 0, top_ = 0, timer = null;
+let room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight };  // to ask anew would lay out what has changed
 let steps = [], drawn = new Map(), active = new Set();
 
 // What a box stands for --------------------------------------------------------------------------------------------
@@ -100,8 +101,8 @@ function paint(i, at = clock()) {
   if (g.said = said) make("text", { x: Math.max(box[4] / 2 - 22, 7), y: -HALF - 3, class: "mark" }, g).textContent = said;
 }
 function sight(edge = 120) {
-  return [(-left - edge) / scale, (-top_ - edge) / scale, (stage.clientWidth - left + edge) / scale,
-    (stage.clientHeight - top_ + edge) / scale];
+  return [(-left - edge) / scale, (-top_ - edge) / scale, (room.clientWidth - left + edge) / scale,
+    (room.clientHeight - top_ + edge) / scale];
 }
 function moved() {
   if (queued) return;
@@ -169,7 +170,7 @@ function arrows(some, colour, width) {
   pen.fill();
 }
 function picture() {  // the canvas: arrows in sight, and the boxes that are not in the document
-  const dots = devicePixelRatio || 1, width = Math.round(stage.clientWidth * dots), height = Math.round(stage.clientHeight * dots);
+  const dots = devicePixelRatio || 1, width = Math.round(room.clientWidth * dots), height = Math.round(room.clientHeight * dots);
   if (map.width !== width || map.height !== height) { map.width = width; map.height = height; }
   pen.setTransform(1, 0, 0, 1, 0, 0);
   pen.clearRect(0, 0, width, height);
@@ -210,7 +211,7 @@ function arrowAt(x, y) {  // the number of the arrow under a point of the stage,
 // Moving about ---------------------------------------------------------------------------------------------------------
 
 function fit() {
-  const { clientWidth: width, clientHeight: height } = stage, [w, h] = here().size;
+  const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size;
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
   top_ = (height - h * scale) / 2;
@@ -218,14 +219,14 @@ function fit() {
   moved();
 }
 function whole() {
-  const { clientWidth: width, clientHeight: height } = stage, [w, h] = here().size;
+  const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size;
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
   top_ = (height - h * scale) / 2;
   moved();
 }
 function centre(i) {
-  const { clientWidth: width, clientHeight: height } = stage, [, , x, y] = here().boxes[i];
+  const { clientWidth: width, clientHeight: height } = room, [, , x, y] = here().boxes[i];
   left = width / 2 - x * scale;
   top_ = height / 2 - y * scale;
   moved();
@@ -333,7 +334,7 @@ const KEYS = {
   ArrowRight: () => go(step + 1), ArrowDown: () => go(step + 1), ArrowLeft: () => go(step - 1), ArrowUp: () => go(step - 1),
   Home: () => go(0), End: () => go(steps.length - 1), " ": () => play(!timer), Enter: () => open(chosen >= 0 ? chosen : now().i),
   Backspace: out, "/": () => $("search").focus(), "0": whole, b: () => go(steps.findIndex((s) => s.backward)),
-  "+": () => zoom(1.25, stage.clientWidth / 2, stage.clientHeight / 2), "=": () => KEYS["+"](), "-": () => zoom(0.8, stage.clientWidth / 2, stage.clientHeight / 2),
+  "+": () => zoom(1.25, room.clientWidth / 2, room.clientHeight / 2), "=": () => KEYS["+"](), "-": () => zoom(0.8, room.clientWidth / 2, room.clientHeight / 2),
   "?": () => { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-expanded", String(!$("keys").hidden)); },
 };
 const PAN = { ArrowRight: [-60, 0], ArrowLeft: [60, 0], ArrowDown: [0, -60], ArrowUp: [0, 60] };
@@ -388,7 +389,7 @@ stage.addEventListener("wheel", (e) => {
   const r = stage.getBoundingClientRect();
   zoom(Math.exp(-e.deltaY * 0.0012), e.clientX - r.left, e.clientY - r.top);
 }, { passive: false });
-addEventListener("resize", moved);
+new ResizeObserver(() => { room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight }; moved(); }).observe(stage);
 function choose(i) {
   const box = here().boxes[i];
   if (kind(box) === "from") { goTo(box[1], now().backward); return; }
