@@ -287,13 +287,13 @@ CASES = {
     "batch_norm without parameters": (ops.batch_norm, real(3, 2, 4)),
     "batch_norm, running statistics": (ops.batch_norm, real(3, 2, 4), real(2), real(2), real(2), positive(2)),
     "batch_norm, running mean alone": (
-        lambda x, m: ops.batch_norm(x, None, None, m, np.array([0.5, 2.0])), real(3, 2, 4), real(2)),
+        lambda x, m: ops.batch_norm(x, None, None, m, np.array([0.5, 2.0], x.dtype)), real(3, 2, 4), real(2)),
     "batch_norm, running variance alone": (
-        lambda x, v: ops.batch_norm(x, None, None, np.array([0.5, 2.0]), v), real(3, 2, 4), positive(2)),
+        lambda x, v: ops.batch_norm(x, None, None, np.array([0.5, 2.0], x.dtype), v), real(3, 2, 4), positive(2)),
     "batch_norm_relu, running mean alone": (
-        lambda x, m: ops.batch_norm_relu(x, None, None, m, np.array([0.5, 2.0])), real(3, 2, 4), real(2)),
+        lambda x, m: ops.batch_norm_relu(x, None, None, m, np.array([0.5, 2.0], x.dtype)), real(3, 2, 4), real(2)),
     "batch_norm_relu, running variance alone": (
-        lambda x, v: ops.batch_norm_relu(x, None, None, np.array([0.5, 2.0]), v), real(3, 2, 4), positive(2)),
+        lambda x, v: ops.batch_norm_relu(x, None, None, np.array([0.5, 2.0], x.dtype), v), real(3, 2, 4), positive(2)),
     "batch_norm_relu": (ops.batch_norm_relu, real(3, 2, 4), real(2), real(2)),
     "batch_norm_relu with a skip": (lambda x, w, b, s: ops.batch_norm_relu(x, w, b, skip=s),
                                     real(3, 2, 4), real(2), real(2), real(3, 2, 4)),
