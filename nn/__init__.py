@@ -26,6 +26,9 @@ from .embedding import Embedding
 from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
+from .margins import (
+    CosineEmbeddingLoss, GaussianNLLLoss, HingeEmbeddingLoss, MarginRankingLoss, MultiLabelSoftMarginLoss,
+    MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss)
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
 from .module import Configured, Module, Parameter
@@ -80,7 +83,8 @@ __all__ = [
     "SinusoidalEncoding", "LearnedEncoding", "RotaryEncoding", "sinusoidal_encoding",
     # losses
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
-    "KLDivLoss",
+    "KLDivLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MarginRankingLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss",
     # models
     "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel",
     "RecurrentLanguageModel", "ViT",

@@ -16,7 +16,9 @@ from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
 from tinygrad_like.numpy_functions import norm
 from tinygrad_like.ops import (
-    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, avg_pool1d, avg_pool2d,
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, affine_grid, avg_pool1d,
+    avg_pool2d, cosine_embedding_loss, gaussian_nll_loss, grid_sample, hinge_embedding_loss, margin_ranking_loss,
+    multi_margin_loss, multilabel_soft_margin_loss, poisson_nll_loss, soft_margin_loss, triplet_margin_loss,
     binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv_transpose1d,
     conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
     hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
@@ -37,7 +39,9 @@ __all__ = [
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "rms_norm",
     "scaled_dot_product_attention", "sigmoid", "silu",
     "smooth_l1_loss", "softmax", "softplus", "swiglu", "tanh", "unfold", "celu", "selu", "mish", "softsign", "relu6",
-    "hardsigmoid", "hardswish", "hardtanh",
+    "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "cosine_embedding_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
 ]
 
 

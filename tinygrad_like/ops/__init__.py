@@ -35,6 +35,10 @@ from .loss import (
     mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits,
     kl_div,
 )
+from .margins import (
+    margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss,
+    cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss,
+)
 from .dropout import dropout, dropout1d, dropout2d, gaussian_dropout
 from .normalization import layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm
 from .pool import (
@@ -45,6 +49,7 @@ from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose
 from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
 from .scatter import scatter, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
+from .grid import affine_grid, grid_sample
 from .unpool import max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import cotangents, linalg
