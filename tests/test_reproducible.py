@@ -32,6 +32,7 @@ from tinygrad_like.kernels import (
     pool,
     recurrent,
     reduce,
+    resample,
     scores,
     select,
     softmax,
@@ -112,6 +113,7 @@ CASES = {
     "index": (lambda a: a[labels(100_001, 777)], ((777,),)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
+    "interpolation": (lambda a: F.interpolate(a, scale_factor=1.7, mode="bilinear"), (IMAGES,)),
     "conv": conv_case(IMAGES, (17, 16, 3, 3)),
     "conv, in place": conv_case((9, 16, 32, 32), (17, 16, 1, 1)),
     "conv, strided": conv_case(IMAGES, (33, 16, 3, 3), stride=2, padding=1),
@@ -151,7 +153,7 @@ def digest(case) -> str:
 
 
 MODULES = (attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, pool, recurrent,
-           reduce, scores, select, softmax, vectormath, winograd)
+           reduce, resample, scores, select, softmax, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:
