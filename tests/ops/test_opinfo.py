@@ -154,7 +154,7 @@ CASES = [pytest.param(op, id=NAMES_OF_CASES[id(op)]) for op in op_db if op.name 
          and NAMES_OF_CASES[id(op)] not in VARIANTS and function_for(op.name) is not None]
 # Samples that are refused: the op, what its error says, and why.
 REFUSED = [
-    ("softmax|log_softmax|nn.functional.softmin", "nothing to share out", "probabilities of nothing add up to 0"),
+    ("softmax|log_softmax|nn.functional.softmin", "nothing to normalise", "probabilities of nothing add up to 0"),
     ("nn.functional.conv.*", "takes x .batch, channels", "a batch axis is asked for: one shape for each meaning"),
     ("nn.functional.conv_transpose.*", "output_padding", "conv2d would map such an output to a larger image than x"),
     ("nn.functional.instance_norm", "unexpected keyword argument 'running", "instances have no running statistics"),
@@ -165,6 +165,7 @@ REFUSED = [
     ("gather", "needs as many axes", "an index with other axes than x"),
     ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
     ("svd", "full_matrices=True completes", "as of linalg.svd"),
+    ("nn.functional.grid_sample", "mode is bilinear or nearest|takes an input .batch", "bicubic, and volumes"),
     ("cat", "axis 1 is out of range", "an empty vector among matrices"),
 ]
 SIGNS = {"svd", "linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample says what does not depend on them

@@ -9,6 +9,7 @@ from .elementwise import abs, clip, exp, log, maximum, pow, sqrt, square, where
 from .index import gather, one_hot
 from .loss import _reduce
 from .reduce import mean, sum
+from .shape import reshape
 from .softmax import check_reduction
 
 
@@ -45,6 +46,10 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, reduction="me
     check_reduction("multi_margin_loss", reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p is 1 or 2, got {p}")
+    if input.ndim < 2:  # a single row
+        row, label = reshape(input, shape=(1, -1)), reshape(target, shape=(1,))
+        losses = multi_margin_loss(row, label, p, margin, weight, "none")
+        return _reduce(reshape(losses, shape=target.shape), reduction)
     classes = input.shape[-1]
     right = gather(input, target[..., None], axis=-1)
     losses = pow(relu(margin - right + input), p)
