@@ -52,8 +52,11 @@ def test_called_on_arrays_it_is_its_forward():
 def test_options_by_position_inputs_by_name():
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     assert ops.sum(x, 1).detach().numpy().tolist() == ops.sum(x, axis=1).detach().numpy().tolist() == [3, 7]
-    assert ops.sum(x, 1, True).shape == (2, 1)
-    assert ops.sum(x=x).item() == 10
+    for _ in range(3):  # from the second call on each op has its own code
+        assert ops.sum(x, 1, True).shape == ops.sum(x, 1, keepdim=True).shape == (2, 1)
+        assert ops.sum(x=x).item() == 10
+        for y in (ops.cat(x, x, axis=1), ops.cat([x, x], 1), ops.cat((x, x), axis=1)):
+            assert y.detach().numpy().tolist() == [[1, 2, 1, 2], [3, 4, 3, 4]]
     w, b = leaf([[1.0, 1.0]]), leaf([10.0])
     for y in (ops.linear(x, w, b), ops.linear(x, weight=w, bias=b), ops.linear(bias=b, x=x, weight=w)):
         assert y.detach().numpy().tolist() == [[13], [17]]
@@ -82,8 +85,9 @@ def test_an_option_left_out_reaches_the_rule_with_its_default():
     (lambda x: ops.mul(), "mul: missing input 'a'"), (lambda x: ops.cat(x, at=0), "cat: unknown argument 'at'"),
 ])
 def test_calls_that_do_not_fit_the_signature(call, text):
-    with pytest.raises(TypeError, match=text):
-        call(leaf([1.0]))
+    for _ in range(3):  # from the second call on each op has its own code
+        with pytest.raises(TypeError, match=text):
+            call(leaf([1.0]))
 
 
 def test_rules_that_do_not_fit_the_op():

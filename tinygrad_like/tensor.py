@@ -200,7 +200,8 @@ class Tensor(Surface):
                 leaf, c = table.popitem()
                 if not leaf.requires_grad:  # any more
                     continue
-                c = _own(c, leaf in owned)
+                if leaf.grad is None or leaf._hooks or type(c) is not np.ndarray:
+                    c = _own(c, leaf in owned)
                 if leaf._hooks:
                     for hook in tuple(leaf._hooks):
                         c = hook(c)
@@ -212,7 +213,7 @@ class Tensor(Surface):
                 for leaf, c in reversed(found):
                     if mode.tape is not None:
                         mode.tape.leaf(leaf)
-                    leaf.grad = c if leaf.grad is None else leaf.grad + c
+                    leaf.grad = c if leaf.grad is None else _added(leaf.grad, c, leaf in owned)
         finally:
             mode.recording, mode.filling = before
 
@@ -403,6 +404,17 @@ def _own(c: Any, owned: bool) -> Tensor:
     if isinstance(c, Tensor):
         return c if alone and not mode.recording else ops.clone(c)
     return wrap(np.array(c) if array is None else array if alone else ops.cotangents.copied(array))
+
+
+def _added(grad: Tensor, c: Any, owned: bool) -> Tensor:
+    """grad + c; if the walk owned the array c, in its memory."""
+    if type(c) is not np.ndarray:
+        return grad + c
+    if not c.flags.c_contiguous:
+        c, owned = ops.cotangents.copied(c), True
+    if owned and grad.dtype is c.dtype and (c.base is None or fills(c)):
+        return wrap(ops.cotangents.accumulate(c, grad._data))
+    return grad + wrap(c)
 
 
 def _write(array: np.ndarray, index: Any, value: Any) -> None:

@@ -39,6 +39,7 @@ _TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
 
 _CALL = Template('''\
 def __call__(self, $head, $options_or_default **named_):
+$options_by_position\
     usual_ = mode_.usual
     if usual_ is None or named_ or NARROW_ $or_an_option_is_a_tensor:
         return self.given($given, {$options}, named_)
@@ -65,6 +66,13 @@ $each_input\
     return y_
 ''')
 
+_OPTIONS_BY_POSITION = Template('''\
+    if rest_:
+        if len(rest_) > $count or $one_is_named: return self.given($given, {$options}, named_)
+        $names = (*rest_, *($names)[len(rest_):])
+        rest_ = ()
+''')
+
 _INPUT = Template('''\
     if isinstance(_$i, Tensor_):
         x_$i = _$i._data
@@ -80,13 +88,18 @@ _ENOUGH = Template('''\
 ''')
 
 _ANY_INPUTS = Template('''\
-    if len(inputs_) == 1 and type(inputs_[0]) in (list, tuple): inputs_ = tuple(inputs_[0])
-    arrays_, parents_ = [], []
+    arrays_, parents_, differs_ = [], [], False
     for x_ in inputs_:
-        if not isinstance(x_, Tensor_): return self.given(inputs_, {$options}, named_)
+        if not isinstance(x_, Tensor_): return self.given($given, {$options}, named_)
         arrays_.append(x_._data)
         parents_.append((x_.node or x_) if x_.requires_grad else None)
+        differs_ = differs_ or x_.requires_grad
 ''')
+
+_LISTED = """\
+    rest_ = ()
+    if inputs_ and type(inputs_[0]) in (list, tuple): inputs_, rest_ = tuple(inputs_[0]), inputs_[1:]
+"""
 
 _PULL = Template('''\
 def $name(self, node, g, parents):
@@ -172,8 +185,8 @@ def call(op: Any) -> Callable:
     if op.variadic:
         name = op.inputs[0]
         sources |= {name: "*inputs_", f"{name}_shape": "tuple(map(shape_, inputs_))"}
-        words |= {"head": "*inputs_", "given": "inputs_", "inputs": "inputs_", "arrays": "*arrays_, ",
-                  "parents": "parents_", "one_requires_grad": "any([p_ is not None for p_ in parents_])",
+        words |= {"head": "*inputs_", "given": "([*inputs_], *rest_)", "inputs": "inputs_", "arrays": "*arrays_, ",
+                  "parents": "parents_", "one_requires_grad": "differs_",
                   "out_is_an_input": "any([out_ is x_ for x_ in arrays_])"}
         words["each_input"] = _ANY_INPUTS.substitute(words)
     else:
@@ -190,6 +203,10 @@ def call(op: Any) -> Callable:
                                       + [_ENOUGH.substitute(words, all_are_numbers=numbers)])
     if not op.differentiable:
         words["one_requires_grad"] = "False"
+    words["options_by_position"] = (_LISTED if op.variadic else "") + (_OPTIONS_BY_POSITION.substitute(
+        words, count=len(op.options), names="".join([n + ", " for n in op.options]),
+        one_is_named=" or ".join([f"len(rest_) > {k} and {n} is not defaults_[{n!r}]"
+                                  for k, n in enumerate(op.options)])) if op.options else "")
     text = _CALL.substitute(
         words, options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
         or_an_option_is_a_tensor="".join(

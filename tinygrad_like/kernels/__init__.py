@@ -51,7 +51,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
     "drop": ("dropout", 256),
-    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 2048)),
+    **dict.fromkeys(("accumulate", "copied"), ("elementwise", 65536)),
     "affine": ("gemm", 0),
     "affine_vjp": ("gemm", 0),
     "attention": ("attention", 0),

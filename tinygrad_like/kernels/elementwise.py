@@ -9,7 +9,7 @@ from numba import njit
 from ..dtypes import FLOAT32
 from ..memory import empty
 from .program import READ, WRITE, kernel
-from .simd import inner
+from .simd import inner, put
 from .vectormath import SCALAR
 
 _COST = 0.06  # nanoseconds of a number: bound by memory, not by computing
@@ -123,7 +123,7 @@ def accumulate(total: np.ndarray, b: np.ndarray) -> np.ndarray:
 @kernel(x=READ, out=WRITE, cost=_COST)
 def _copy(x, out, task, tasks):
     first, last = _range(x.size, task, tasks)
-    out[first:last] = x[first:last]
+    put(out[first:last], x[first:last])
 
 
 def copied(x: np.ndarray) -> np.ndarray:

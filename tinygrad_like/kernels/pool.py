@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from .program import READ, WRITE, Plan, kernel
-from .simd import inner
+from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 
 MOST_TAPS = 256  # in a window, as numbered by one byte
@@ -71,7 +71,7 @@ def _plane(x, plane, h, w, rows, columns, frame):
     n = min(w, width - columns.padding)
     for i in range(min(h, _extent(rows) - rows.padding)):
         start = (i + rows.padding) * width + columns.padding
-        frame[start : start + n] = image[i * w : i * w + n]
+        put(frame[start : start + n], image[i * w : i * w + n])
     return frame
 
 
@@ -82,7 +82,7 @@ def _out_of_frame(frame, h, w, rows, columns, x):
     x[:] = ZERO
     for i in range(min(h, _extent(rows) - rows.padding)):
         start = (i + rows.padding) * width + columns.padding
-        x[i * w : i * w + n] = frame[start : start + n]
+        put(x[i * w : i * w + n], frame[start : start + n])
 
 
 # --- Maxima -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from . import gemm
 from .matrix import Matrix, aligned, ceil_div
 from .program import OPTIONAL, READ, WRITE, kernel
 from .scores import LINE, Operand, Panels, multiply, pack
-from .simd import COLUMNS, ROWS, inner
+from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
 
 F = np.float32
@@ -105,7 +105,7 @@ def _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse, task, ta
                             cells[state : state + size], out[state : state + size])
             before, c_before, at_before = out, cells, here
         last = (steps * batch + first) * size
-        out[last : last + n * size] = cells[at_before : at_before + n * size]
+        put(out[last : last + n * size], cells[at_before : at_before + n * size])
         memory[0] = 0  # it lives until here
 
 
@@ -143,7 +143,7 @@ def _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size, rev
         _offsets(columns, width, 4)
         own = first * size
         last = (steps * batch + first) * size
-        dc0[own : own + n * size] = g[last : last + n * size]
+        put(dc0[own : own + n * size], g[last : last + n * size])
         dh0[own : own + n * size] = 0
         for step in range(steps - 1, -1, -1):
             t = steps - 1 - step if reverse else step

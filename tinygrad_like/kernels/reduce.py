@@ -13,6 +13,7 @@ from numba import njit
 from ..autograd import mode
 from ..dtypes import FLOAT32
 from .program import OPTIONAL, READ, REAL, WRITE, in_order, kernel, together
+from .simd import put
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
@@ -21,6 +22,7 @@ PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
 SHORT = 64  # rows of fewer numbers are taken several together
 STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are added up
+UNDIVIDED = 65536  # a matrix of fewer numbers is one part: they are added up before several threads have begun
 LOW = 16  # rows added up in float32
 _AXES = tuple(range(64))  # NumPy's arrays have no more
 
@@ -54,19 +56,32 @@ def _max(x):
     return I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
 
 
+@njit(forceinline=True, **INNER)
+def _reduced(op, x):
+    """The sum of x, of the squares, or the maximum."""
+    if op == MAX:
+        return np.float64(_max(x))
+    total = 0.0
+    for i in range(0, x.size, PIECE):
+        piece = x[i : min(i + PIECE, x.size)]
+        total += _sum(piece) if op == SUM else _sum_squares(piece)
+    return total
+
+
 @kernel(x=READ, out=WRITE, cost=_COST)
 def _rows(op, x, n, out, task, tasks):
     """One number for every n of x."""
     for row in range(task * out.size // tasks, (task + 1) * out.size // tasks):
-        stop = min((row + 1) * n, x.size)
-        if op == MAX:
-            out[row] = _max(x[row * n : stop])
-        else:
-            total = 0.0
-            for i in range(row * n, stop, PIECE):
-                piece = x[i : min(i + PIECE, stop)]
-                total += _sum(piece) if op == SUM else _sum_squares(piece)
-            out[row] = total
+        out[row] = _reduced(op, x[row * n : min((row + 1) * n, x.size)])
+
+
+@kernel(x=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
+def _whole(op, x, total, rounded, task, tasks):
+    """What `_rows` and `_total` make of x."""
+    whole = 0.0
+    for i in range(0, x.size, 4 * PIECE):
+        whole += F(_reduced(op, x[i : min(i + 4 * PIECE, x.size)]))
+    total[0], rounded[0] = whole, whole
 
 
 @njit(**INNER)
@@ -108,7 +123,7 @@ def _columns(x, size, partial, task, tasks):
                 _add(x[i : i + width], total)
                 i += n
             _add(total, whole[:width])
-        partial[k, block, left : left + width] = whole[:width]
+        put(partial[k, block, left : left + width], whole)
 
 
 @kernel(partial=READ.of(np.float32, 3), x=OPTIONAL, out=WRITE.of(np.float32, 2), cost=0.1)
@@ -123,7 +138,29 @@ def combine(partial, x, size, used, out, task, tasks):
             _add(partial[k, i, left:right], total)
         for i in range(k * size + used, (k + 1) * size if x.size else 0, n):
             _add(x[i + left : i + right], total)
-        out[k, left:right] = total
+        put(out[k, left:right], total)
+
+
+@kernel(x=READ, out=WRITE.of(np.float32, 2), cost=_COST)
+def _undivided(x, m, group, out, task, tasks):
+    """out[k] = the sum of the m rows of matrix k of x. Rows are short: so many are taken as one."""
+    matrices, n = out.shape
+    width = group * n
+    low, whole = np.empty(width, np.float32), np.empty(width)
+    total = whole[:n]
+    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
+        start, rows = k * m * n, m // group
+        whole[:] = 0
+        for begin in range(0, rows, LOW):
+            low[:] = 0
+            for i in range(start + begin * width, start + min(begin + LOW, rows) * width, width):
+                _add(x[i : i + width], low)
+            _add(low, whole)
+        for i in range(n, width, n):
+            _add(whole[i : i + n], total)
+        for i in range(start + rows * width, start + m * n, n):
+            _add(x[i : i + n], total)
+        put(out[k], total)
 
 
 @kernel(partial=READ, total=WRITE.of(np.float64), rounded=WRITE, tasks=1, cost=0)
@@ -161,24 +198,25 @@ def sum_columns(x: np.ndarray) -> np.ndarray:
 
 def _sum_middle(x: np.ndarray, outer: int, m: int, n: int) -> np.ndarray:
     """x.sum(1), for the numbers of a contiguous x taken as (outer, m, n)"""
-    group = 512 // n if 0 < n < SHORT and m > BLOCK else 1
+    group = 512 // n if 0 < n < SHORT and m > LOW else 1
+    out = np.empty((outer, n), np.float32)
+    if m * n <= UNDIVIDED:
+        if out.size:
+            _undivided(x, m, group, out)
+        return out
     rows = m // group
     partial = np.empty((outer, -(-rows // BLOCK), group * n), np.float32)
-    if group == partial.shape[1] == 1 and partial.size:
-        _columns(x, m * n, partial)
-        return partial[:, 0]
-    out = np.empty((outer, n), np.float32)
     with together():
         if partial.size:
             _columns(x, m * n, partial)
-        if out.size:
-            combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
+        combine(partial.reshape(outer, -1, n), x, m * n, rows * group * n, out)
     return out
 
 
 def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """np.sum(x, axis, keepdims=keepdim), for x of any strides; to some 1e-7 of the sum of |x|."""
-    small = x.size < 2048 and not mode.compiled
+    least = 16384 if len(axis) == x.ndim else 2048
+    small = x.size < least and not mode.compiled
     if not axis or small and x.flags.c_contiguous and (
             axis[-1] == x.ndim - 1 or axis == (0,) and x.shape[0] <= 2 * LOW):
         return NotImplemented  # NumPy adds up numbers that lie one after another in pairs, and a few in any way
@@ -278,7 +316,11 @@ def sum_squares(x: np.ndarray) -> np.ndarray:
 def _over_everything(op: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sum, as it is and as a float32."""
     x = x.ravel(order="K")  # any order will do, and this one copies less
-    partial, total, rounded = np.empty(-(-x.size // (4 * PIECE)), FLOAT32), np.empty(()), np.empty((), FLOAT32)
+    total, rounded = np.empty(()), np.empty((), FLOAT32)
+    if x.size <= UNDIVIDED:
+        _whole(op, x, total, rounded)
+        return total, rounded
+    partial = np.empty(-(-x.size // (4 * PIECE)), FLOAT32)
     with together():
         _rows(op, x, 4 * PIECE, partial)
         _total(partial, total, rounded)
@@ -302,7 +344,7 @@ def _running(x, m, n, y, task, tasks):
             totals[:] = 0
             for i in range(first, first + m * n, n):
                 _add(x[i : i + width], totals[:width])
-                y[i : i + width] = totals[:width]
+                put(y[i : i + width], totals)
 
 
 def running_sum(x: np.ndarray, axis: int) -> np.ndarray:
