@@ -468,6 +468,7 @@ EXAMPLES = {
                     ((some(5, 3), some(4, 3), some(4)), {"last": False}),
                     (frozen(some_layers(), 0, 1, 2), {}), (frozen(some_layers(), 0, 1, 2, 3), {}),
                     (frozen(some_layers(), 1, 3, 5, 6), {}), (frozen(some_layers(), 0, 1, 2, 3, 4, 5), {})],
+    "logsumexp": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}), ((some(5),), {"axis": 0})],
     "var": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
             ((some(5, 3),), {"axis": 0, "correction": 0})],
     "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],

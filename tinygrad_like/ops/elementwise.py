@@ -97,8 +97,13 @@ def sqrt(x):
     return np.sqrt(x)
 
 
-# Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
-sqrt.vjp(x=lambda g, out: where(eq(out, 0), 0.0, g * 0.5 / where(eq(out, 0), 1.0, out)))
+def _sqrt_vjp(g, out):
+    # Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
+    zero = eq(out, 0)
+    return where(zero, 0.0, g * 0.5 / where(zero, 1.0, out))
+
+
+sqrt.vjp(x=_sqrt_vjp)
 
 rsqrt = ufunc("rsqrt", "1 / sqrt(x).", lambda x: np.true_divide(1, np.sqrt(x)))
 rsqrt.vjp(x=lambda g, out: g * (-0.5 * out * (out * out)))  # out^3 would overflow first
@@ -199,6 +204,10 @@ where.vjp(a=lambda g, condition: where(condition, g, 0.0),
 
 def _same_type(a, b):
     """a and b as arrays of one dtype. np.where would turn a float32 array and a Python number into float64."""
+    a_plain, b_plain = type(a) in (float, int), type(b) in (float, int)
+    if (a_plain or getattr(a, "dtype", None) is FLOAT32) and (b_plain or getattr(b, "dtype", None) is FLOAT32) and not (
+            a_plain and b_plain):
+        return np.asarray(a, FLOAT32), np.asarray(b, FLOAT32)  # as below, sooner
     dtype = np.result_type(a, b)
     if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
         dtype = FLOAT32

@@ -13,7 +13,7 @@ from ..memory import empty
 from ..primitive import Residuals, fresh, fused, primitive
 from .activation import relu
 from .elementwise import add, mul
-from .reduce import sum
+from .reduce import sum, sum_over
 from .shape import reshape, transpose
 
 
@@ -109,7 +109,15 @@ def linear(x, weight, bias=None):
 @linear.joint_vjp
 @fresh
 def _(g, x, weight, bias, wanted):
-    return _linear_vjp(g, None, x, weight, wanted)
+    dx, dw, db = linear_vjp(_rows(g), _rows(x), weight, wanted)
+    return [dx if dx is None else dx.reshape(x.shape), dw, db]
+
+
+@accelerated
+def linear_vjp(g, x, weight, wanted):
+    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples."""
+    return [g @ weight if wanted[0] else None, g.T @ x if wanted[1] else None,
+            sum_over(g, (0,), False) if wanted[2] else None]
 
 
 @linear.joint_vjp_in_ops
@@ -158,7 +166,7 @@ def affine_vjp(g, y, x, weight, wanted, skip=None, out=None):
     g = g if y is None else np.where(y <= 0, 0, g)
     dx = g @ weight if wanted[0] else None
     dx = dx if skip is None or dx is None else dx + skip
-    return [dx, g.T @ x if wanted[1] else None, g.sum(0) if wanted[2] else None]
+    return [dx, g.T @ x if wanted[1] else None, sum_over(g, (0,), False) if wanted[2] else None]
 
 
 # Layers in a row ------------------------------------------------------------------------------------------------------

@@ -83,6 +83,18 @@ mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
     g, shape=x_shape, axis=axis, keepdim=keepdim, divisor=_count(x_shape, axis)))
 
 
+def with_axes(shape, axis) -> tuple[int, ...]:
+    """The shape that a reduction over `axis`, which was checked, leaves with keepdim."""
+    axis = axes("sum", axis, len(shape))
+    return tuple([1 if a in axis else n for a, n in enumerate(shape)])
+
+
+def without_axes(shape, axis) -> tuple[int, ...]:
+    """The shape that it leaves without keepdim."""
+    axis = axes("sum", axis, len(shape))
+    return tuple([n for a, n in enumerate(shape) if a not in axis])
+
+
 def _var_count(shape, axis, correction) -> int:
     n = _count(shape, axes("var", axis, len(shape)))
     if n <= correction:
@@ -157,13 +169,16 @@ def min(x, *, axis=None, keepdim=False):
 @primitive
 def tie_weights(x, extreme, *, axis=None):
     """1 / (number of ties) where x is the extreme, else 0."""
-    hit = np.equal(x, extreme) | (np.isnan(x) & np.isnan(extreme))
+    hit = np.equal(x, extreme)
+    if np.count_nonzero(hit) == extreme.size and not np.isnan(extreme).any():  # no ties
+        return hit.astype(x.dtype)
+    hit |= np.isnan(x) & np.isnan(extreme)
     return (hit / np.add.reduce(hit, axis=axes("max", axis, x.ndim), keepdims=True)).astype(x.dtype)
 
 
-def _to_extremes(g, x, x_shape, out, axis, keepdim):
-    weights = tie_weights(x, spread(out, shape=x_shape, axis=axis, keepdim=keepdim), axis=axis)
-    return spread(g, shape=x_shape, axis=axis, keepdim=keepdim) * weights
+def _to_extremes(g, x, x_shape, out, axis):
+    kept = with_axes(x_shape, axis)
+    return reshape(g, shape=kept) * tie_weights(x, reshape(out, shape=kept), axis=axis)
 
 
 max.vjp(x=_to_extremes)

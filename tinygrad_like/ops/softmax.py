@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import FLOATS
+from ..dtypes import FLOAT32, FLOATS
 from ..kernels import accelerated
 from ..noting import noted
 from ..primitive import Residuals, fresh, fused, primitive
@@ -13,7 +13,7 @@ from ..tensor import wrap
 from .axes import axes, one_axis
 from .compare import isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
-from .reduce import max, nonempty, sum, sum_over
+from .reduce import max, nonempty, sum, sum_over, with_axes, without_axes
 from .shape import permute, reshape
 
 # Softmax --------------------------------------------------------------------------------------------------------------
@@ -66,14 +66,37 @@ softmax.vjp(x=lambda g, out, axis: softmax_vjp(g, out, axis=axis))
 log_softmax.vjp(x=lambda g, out, axis: log_softmax_vjp(g, out, axis=axis))
 
 
-def logsumexp(x, axis=None, keepdim=False):
-    """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
-    axis = nonempty("logsumexp", x, axis)
+def logsumexp_reference(x, axis=None, keepdim=False):
     m = max(x, axis=axis, keepdim=True)
     m = m.detach() if hasattr(m, "detach") else m  # the result does not depend on m
     m = where(isfinite(m), m, 0.0)
-    shifted = log(sum(exp(sub(x, m)), axis=axis, keepdim=True)) + m
-    return shifted if keepdim else sum(shifted, axis=axis)
+    y = log(sum(exp(sub(x, m)), axis=axis, keepdim=True)) + m
+    return y if keepdim else reshape(y, shape=without_axes(x.shape, axis))
+
+
+@fused(reference=logsumexp_reference)
+def logsumexp(x, *, axis=None, keepdim=False):
+    """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
+    axis = nonempty("logsumexp", x, axis)
+    x = x if x.dtype.kind == "f" else x.astype(FLOAT32)
+    m = np.maximum.reduce(x, axis=axis, keepdims=True)
+    if not np.isfinite(m).all():  # inf - inf would be NaN
+        m = np.where(np.isfinite(m), m, x.dtype.type(0))
+    y = np.log(sum_over(exp.forward(x - m), axis, True)) + m
+    return y if keepdim else y.reshape(without_axes(x.shape, axis))
+
+
+@logsumexp.joint_vjp
+@fresh
+def _(g, x, out, axis):
+    kept = with_axes(x.shape, axis)
+    return [g.reshape(kept) * exp.forward(x - out.reshape(kept))]  # the softmax of x
+
+
+@logsumexp.joint_vjp_in_ops
+def _(g, x, out, axis):
+    kept = with_axes(x.shape, axis)
+    return [reshape(g, shape=kept) * exp(x - reshape(out, shape=kept))]
 
 
 # Cross-entropy --------------------------------------------------------------------------------------------------------
