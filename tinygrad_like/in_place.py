@@ -12,7 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import Node, mode, tick
-from .dtypes import FLOAT64, FLOATS, as_array
+from .dtypes import FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
 
 if TYPE_CHECKING:
@@ -28,10 +28,32 @@ def _shown_elsewhere(x: Tensor, *aliases: Tensor) -> bool:
     return cell is not None and sys.getrefcount(cell) - 2 > holders
 
 
+_ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
+
+
+def _at_once(ufunc: Callable, x: Tensor, other: Any) -> bool:
+    """Have NumPy write ufunc(x, other) to x, if both are of one dtype and there is nothing to record: what `_become`
+    does, without an array in between. Returns whether that was done."""
+    y = other._data if isinstance(other, tensor.Tensor) else other
+    recorded = mode.usual and (x.requires_grad or getattr(other, "requires_grad", False))
+    if mode.usual is None or recorded or x.node is not None or x.dtype not in (FLOAT32, FLOAT64):
+        return False
+    if type(y) not in (float, int) and (y is other or y.dtype is not x.dtype) or not x._data.flags.writeable:
+        return False
+    try:
+        ufunc(x._data, y, out=x._data)
+    except Exception:  # which `_become` explains
+        return False
+    x.touch()
+    return True
+
+
 def in_place(name: str, symbol: str = "") -> Callable:
-    who = symbol or f"{name}_"
+    who, ufunc = symbol or f"{name}_", _ARITHMETIC.get(name)
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        if ufunc is not None and len(inputs) == 1 and not options and _at_once(ufunc, self, inputs[0]):
+            return self
         return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
     change.__name__ = change.__qualname__ = who

@@ -218,14 +218,15 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     least = 16384 if len(axis) == x.ndim else 2048
     small = x.size < least and not mode.compiled
     if not axis or small and x.flags.c_contiguous and (
-            axis[-1] == x.ndim - 1 or axis == (0,) and x.shape[0] <= 2 * LOW):
+            axis[-1] == x.ndim - 1 and (x.size <= 256 * x.shape[-1] or len(axis) == x.ndim)
+            or axis == (0,) and x.shape[0] <= 2 * LOW):
         return NotImplemented  # NumPy adds up numbers that lie one after another in pairs, and a few in any way
     shape, first, last = x.shape, axis[0], axis[0] + len(axis)
     if not x.flags.c_contiguous or axis != _AXES[first:last]:
         y = sum_all(x) if len(axis) == len(shape) and 0 not in x.strides else _over_axes(x, axis)
     else:  # neighbours, of numbers that lie one after another
         outer, m, n = math.prod(shape[:first]), math.prod(shape[first:last]), math.prod(shape[last:])
-        if small and m <= 2 * LOW:
+        if small and n > 1 and m <= 2 * LOW:
             return NotImplemented
         y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
         y = y.reshape(shape[:first] + shape[last:])
