@@ -39,7 +39,7 @@ from .views import data_of, floats_at, is_contiguous, is_row_by_row, ndim_of
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
 _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
-_FEW = 2**15  # those for which three calls of NumPy's take less time than one of three kernels
+_SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
@@ -214,7 +214,7 @@ def affine_vjp(
 
 def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool]) -> list[np.ndarray | None]:
     """Cotangents of x, weight and bias in y = x @ weight.T + bias; small products are left to NumPy."""
-    if g.size * weight.shape[1] < _FEW and not mode.compiled:
+    if len(g) <= _SHORT and g.size * weight.shape[1] < _LEAST and not mode.compiled:
         return NotImplemented
     return affine_vjp(g, None, x, weight, wanted)
 
