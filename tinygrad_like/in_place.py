@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-def _shown_elsewhere(x: Tensor, *aliases: Tensor) -> bool:
-    """Whether another Tensor, or what it was made into, has the version of x, and so its memory."""
-    cell, node, holders = x.version, x.node, 1 + len(aliases)
+def _shown_elsewhere(x: Tensor, before: Tensor) -> bool:
+    """Whether a Tensor other than these two, or what it was made into, has the version of x, and so its memory."""
+    if x.version is None:
+        return False
+    version, value, node = weakref.ref(x.version), x.version[0], x.node
+    holders: list[Any] = [x, before]
     while type(node) is Node:  # nodes have it too, where views were made of their outputs
-        holders += node.extra is not None and node.extra.version is cell
+        if node.extra is not None and node.extra.version is x.version:
+            holders.append(node.extra)
         node = node.parents[0] if node.parents is not None and len(node.parents) == 1 else None
-    return cell is not None and sys.getrefcount(cell) - 2 > holders
+    for holder in holders:
+        holder.version = None
+    left = version()  # it is gone now, unless somebody else has it
+    cell = left or tensor.Version([value])
+    for holder in holders:
+        holder.version = cell
+    return left is not None
 
 
 _ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
@@ -136,7 +146,7 @@ class InPlace:
             if _shown_elsewhere(self, before):
                 raise RuntimeError(f"{who}: another Tensor shows the memory of this one, as views and detach() do, and "
                                    f"what is recorded cannot be written into it; {plain}, or start from a clone()")
-            self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, [tick()]
+            self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, tensor.Version([tick()])
         return self
 
     def _set_items(self: Any, index: Any, value: Any) -> None:

@@ -23,6 +23,12 @@ from .memory import fills
 from .surface import Surface
 
 
+class Version(list):
+    """The tick of the last in-place change of some memory: one number, in a cell of all Tensors that show it."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Tensor(Surface):
     """An n-dimensional array that remembers how it was computed.
 
@@ -38,7 +44,7 @@ class Tensor(Surface):
     grad: Tensor | None = None
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
-    version: list[int] | None = None  # tick of the last in-place change, in a cell shared with views
+    version: Version | None = None  # shared with views
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
@@ -329,14 +335,14 @@ class Tensor(Surface):
 
     # In-place change, each a tick that backward checks ----------------------------------------------------------------
 
-    def shared_version(self) -> list[int]:
+    def shared_version(self) -> Version:
         """The cell that holds the tick of the last in-place change of this memory."""
         if self.version is None:
             if self.node is None:
-                self.version = [0]
+                self.version = Version([0])
             else:  # of which there may be several Tensors: rules get one of their own
                 extra = self.node.details()
-                self.version = extra.version = extra.version or [0]
+                self.version = extra.version = extra.version or Version([0])
         return self.version
 
     def touch(self) -> None:
