@@ -308,14 +308,17 @@ class Op:
 
     def fit(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
-        where = self.rule_for(i)
         if type(c) is Placed:
             c = np.array(c)
         if c.shape != parent.shape:
-            c = ops.sum_to(c, parent.shape, where=where)
+            if (summed := ops.reduce.summed_to(c, parent.shape)) is None:
+                raise ValueError(f"{self.rule_for(i)} gave shape {c.shape}, which is not {parent.shape} nor broadcasts "
+                                 "from it")
+            c = summed
         if c.dtype is not parent.dtype:
             if c.dtype is not g.dtype or c.dtype.kind not in FLOATS:
-                raise TypeError(f"{where} gave {c.dtype}, but the input is {parent.dtype} and the output {g.dtype}")
+                raise TypeError(f"{self.rule_for(i)} gave {c.dtype}, but the input is {parent.dtype} and the output "
+                                f"{g.dtype}")
             c = ops.cast(c, dtype=parent.dtype)
         return c
 

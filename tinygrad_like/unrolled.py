@@ -163,9 +163,14 @@ def specialized(op: Any) -> type:
         made["__call__"] = call(op)
     if not op.variadic and (op.joint is not None or len(op.rules) == len(op.inputs)):
         made["pull"] = pull(op, recording=False)
-        if op.joint is None:
+        if _records(op):
             made["pull_recording"] = pull(op, recording=True)
     return type(op.family.__name__, (op.family,), made)
+
+
+def _records(op: Any) -> bool:
+    """Whether its rules make the graph of the gradient, too, if they are given Tensors."""
+    return op.joint is None or op.family.cotangents is Op.cotangents
 
 
 def keep(op: Any) -> Callable:
@@ -232,9 +237,9 @@ def pull(op: Any, recording: bool) -> Callable:
                          for i, (_, uses) in sorted(of_inputs.items())])
     as_tensor = _AS_TENSOR.substitute(k=op.out) if recording else ""
     name = "pull_recording" if recording else "pull"
-    otherwise = "general_(self, node, g, parents)" if recording or op.joint else "self.pull_recording(node, g, parents)"
+    otherwise = "general_(self, " if recording or not _records(op) else "self.pull_recording("
     return _define(op, name, _PULL.substitute(
-        name=name, recording=recording, otherwise=otherwise,
+        name=name, recording=recording, otherwise=otherwise + "node, g, parents)",
         saved="".join([s + ", " for s in values]), parents="".join([f"p_{i}, " for i in count]),
         each_saved_input="".join([_SAVED_INPUT.substitute(k=k, as_array="" if recording else f"s_{k} = s_{k}._data")
                                   for k, n in enumerate(op.kept) if n in op.inputs]),

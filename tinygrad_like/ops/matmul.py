@@ -40,6 +40,8 @@ def _(g, a, b, wanted):
 @accelerated
 def batched_matmul_vjp(g, a, b, wanted):
     """The same for arrays. If b is a single matrix, the rows of all matrices a count as one, and db is their sum."""
+    if a.ndim == 2 == b.ndim:
+        return [g @ b.T if wanted[0] else None, a.T @ g if wanted[1] else None]
     left, right = (a, g) if a.ndim == 2 or b.ndim > 2 else (_rows(a), _rows(g))
     return [_product(g, b.swapaxes(-1, -2)) if wanted[0] else None,
             np.matmul(left.swapaxes(-1, -2), right) if wanted[1] else None]
@@ -51,7 +53,8 @@ def matmul(a, b):
     out[..., i, j] = sum_k a[..., i, k] b[..., k, j]; a 1-d operand is a row on the left and a column on the right, and
     loses that axis in the result. Raises ValueError if the inner sizes differ or the batch axes do not broadcast.
     """
-    a, b = operand("matmul", a), operand("matmul", b)
+    if not (hasattr(a, "ndim") and hasattr(b, "ndim")):
+        a, b = operand("matmul", a), operand("matmul", b)
     left, right = a.shape, b.shape
     if len(left) == len(right) == 2 and left[1] == right[0] and a.dtype is b.dtype:
         return batched_matmul(a, b)  # as below, sooner

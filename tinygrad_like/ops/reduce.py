@@ -44,15 +44,23 @@ sum.vjp(x=lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=axis, 
 spread.vjp(x=lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim) / divisor)
 
 
-def sum_to(x, shape: tuple[int, ...], where: str = "sum_to"):
+def sum_to(x, shape: tuple[int, ...]):
     """Sum x down to `shape`, undoing broadcasting: added axes and axes of size 1 are summed over."""
+    if (y := summed_to(x, shape)) is None:
+        raise ValueError(f"sum_to: {x.shape} is not {shape} nor broadcasts from it")
+    return y
+
+
+def summed_to(x, shape: tuple[int, ...]):
+    """`sum_to`, or None if x is of no shape to which `shape` broadcasts."""
     extra = x.ndim - len(shape)
     if extra > 0 and x.shape[extra:] == shape:  # just axes in front, as of a bias
-        return sum_over(x, tuple(range(extra)), False) if type(x) is np.ndarray else sum(x, axis=tuple(range(extra)))
+        axis = (0,) if extra == 1 else tuple(range(extra))
+        return sum_over(x, axis, False) if type(x) is np.ndarray else sum(x, axis=axis)
     axis = tuple([i for i, n in enumerate(x.shape) if i < extra or extra >= 0 and shape[i - extra] == 1 != n])
     y = sum_over(x, axis, True) if type(x) is np.ndarray else sum(x, axis=axis, keepdim=True)
     if extra < 0 or y.shape[extra:] != shape:
-        raise ValueError(f"{where} gave shape {x.shape}, which is not {shape} nor broadcasts from it")
+        return None
     return y.reshape(shape) if extra else y
 
 
