@@ -1,4 +1,4 @@
-"""Numbers taken, and added back, along an axis: out[i, j] = x[i, index[i, j]], each row or column by an index of its own.
+"""Numbers taken, and added back, along an axis, as in out[i, j] = x[i, index[i, j]].
 
 An array is (outer, n, inner), and n, the axis, what the index counts. The index may lie in memory that someone else
 writes to: each entry is compared with n when it is used.

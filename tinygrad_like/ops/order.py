@@ -1,4 +1,4 @@
-"""What stands where in the order of numbers along an axis. Equal numbers keep their order, and NaN counts as the largest.
+"""What stands where in the order of numbers along an axis: equal numbers keep theirs, and NaN counts as the largest.
 
 The indices have no gradient; the values are gathered by them, so their cotangent goes back to where they came from.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import FLOAT32
 from ..primitive import primitive
 from .axes import one_axis
-from .index import gather, take
+from .index import gather
 
 
 @primitive
