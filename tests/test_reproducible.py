@@ -19,6 +19,7 @@ import nn.functional as F
 from optim import SGD, Adam, RMSProp, clip_grad_norm
 from tinygrad_like import Tensor, kernels, ops
 from tinygrad_like.kernels import (
+    along,
     attention,
     channel_norm,
     conv,
@@ -33,8 +34,10 @@ from tinygrad_like.kernels import (
     recurrent,
     reduce,
     resample,
+    scan,
     scores,
     select,
+    side_by_side,
     softmax,
     threads,
     vectormath,
@@ -111,6 +114,11 @@ CASES = {
     "embedding": (lambda w: ops.embedding(labels(5001, 100), w), ((100, 33),)),
     "embedding, sparse": (lambda w: ops.embedding(labels(5001, 50), w), ((9000, 33),)),
     "index": (lambda a: a[labels(100_001, 777)], ((777,),)),
+    "gather": (lambda a: a.gather(1, labels((777, 700), 513)), (MATRIX,)),
+    "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
+    "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
+    "cumprod": (lambda a: a.cumprod(1), ((7, 301, 70),)),
+    "tril": (lambda a: a.tril(1), (MATRIX,)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
     "interpolation": (lambda a: F.interpolate(a, scale_factor=1.7, mode="bilinear"), (IMAGES,)),
@@ -118,6 +126,7 @@ CASES = {
     "conv, in place": conv_case((9, 16, 32, 32), (17, 16, 1, 1)),
     "conv, strided": conv_case(IMAGES, (33, 16, 3, 3), stride=2, padding=1),
     "conv, small images": conv_case((65, 16, 5, 5), (17, 16, 3, 3), padding=1),
+    "conv, images side by side": conv_case((65, 32, 8, 8), (32, 32, 4, 4), stride=2, padding=1),
     "conv, grouped": conv_case(IMAGES, (32, 4, 3, 3), padding=1, groups=4),
     "conv, depthwise": conv_case((9, 16, 32, 32), (16, 1, 3, 3), padding=1, groups=16),
     "conv, 5x5": conv_case((65, 1, 28, 28), (8, 1, 5, 5)),
@@ -152,8 +161,8 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, pool, recurrent,
-           reduce, resample, scores, select, softmax, vectormath, winograd)
+MODULES = (along, attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, pool,
+           recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

@@ -182,8 +182,8 @@ def guard_kernels(parallel):
             return x
         return lambda *arguments: guarded(f(*arguments))
 
-    kernels.conv.forward_plan, kernels.conv.backward_plans = map(
-        tables, (kernels.conv.forward_plan, kernels.conv.backward_plans))  # fmt: skip
+    for name in "forward_plan", "forward_plan_of_many", "backward_plans":
+        setattr(kernels.conv, name, tables(getattr(kernels.conv, name)))
     kernels.winograd._edges = tables(kernels.winograd._edges)
     pool = importlib.import_module("tinygrad_like.ops.pool")
     pool._first_taps = tables(pool._first_taps)
@@ -387,6 +387,30 @@ def bundles():
         values(pick(3, 17, 33, 70, 130, 257), i, *image), w]
 
 
+def many():
+    """Small images side by side."""
+    (h, w), i, o = sizes(2, 5), pick(4, 16, 33), pick(16, 17, 40)
+    kernel, options = (pick(3, 4), pick(3, 4)), {"stride": pick(1, 2, 3), "padding": pick(0, 1, 2)}
+    f, weights = pick((ops.conv2d, values(o, i, *kernel)), (ops.conv_transpose2d, values(o, i, *kernel)))
+    images = values(pick(26, 32, 33, 64), weights.shape[f is ops.conv2d], h + 4, w + 4)
+    return f"{f.name} {options}", differentiated(lambda x, w: f(x, w, **options)), [images, weights]
+
+
+def along():
+    x = values(size(), size(), size())
+    axis = pick(0, 1, 2)
+    which = rng.integers(-x.shape[axis], x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
+    name = pick("gather", "scatter_add", "prod", "cumprod", "tril")
+    if name == "gather":
+        return name, lambda guard, x: differentiated(lambda x: x.gather(axis, index(guard, which)))(guard, x), [x]
+    if name == "scatter_add":
+        return name, lambda guard, *xs: differentiated(lambda x, y: x.scatter_add(axis, index(guard, which), y))(
+            guard, *xs), [x, values(*which.shape)]
+    if name == "tril":
+        return name, differentiated(lambda x: x.tril(axis)), [x]
+    return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [np.exp(x / 9)]
+
+
 def winograd():
     i, o = pick(16, 17, 24, 33), pick(16, 17, 23, 40)
     h, w = pick(2, 4, 6, 10, 16), pick(2, 4, 6, 14, 16, 32, 34)
@@ -503,8 +527,8 @@ def optimizing():
 
 CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
-    product_into, linear, linear, convolution, convolution, bundles, bundles, winograd, pooling, pooling, upsampling,
-    attention, attention, self_attention, recurrent, dropout, embedding, augmenting, optimizing,
+    product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, winograd, pooling, pooling,
+    upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting, optimizing,
 )  # fmt: skip
 
 

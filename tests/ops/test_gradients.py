@@ -188,6 +188,8 @@ CASES = {
     "index mask": (lambda x: x[MASK], real(3, 4)),
     "index Tensor": (lambda x: x[LABELS.data % 3], real(3, 4)),
     "put": (lambda x: ops.index.put(x, shape=(4,), index=(np.array([0, 2, 0]),)), real(3)),
+    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, -1], [2, 2]]), axis=1), real(3, 4)),
+    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
     "gather": (lambda x: x.gather(1, [[0, 0], [3, 1], [2, 2]]), real(3, 4)),
     "scatter": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(2, 2)),
     "scatter_add": (lambda x, s: x.scatter_add(0, [[0, 0], [0, 1]], s), real(3, 4), real(2, 2)),

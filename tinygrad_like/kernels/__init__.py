@@ -28,6 +28,9 @@ from ..dtypes import FLOAT32
 ACCELERATED: dict[str, tuple[str, int]] = {
     "add_at": ("embedding", 512),
     "take_at": ("embedding", 1),
+    **dict.fromkeys(("along", "added_along"), ("along", 256)),
+    **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
+    "triangle": ("select", 512),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),

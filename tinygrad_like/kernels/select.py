@@ -1,10 +1,13 @@
-"""One array where a condition holds, another elsewhere: float32, of which one may be a single number."""
+"""One array where a condition holds, another elsewhere: float32, of which one may be a single number.
+
+And matrices above or below a diagonal, which need no condition.
+"""
 
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT32
 from ..memory import empty
-from .program import READ, WRITE, kernel
+from .program import READ, WRITE, in_order, kernel
 from .simd import inner
 
 _COST = 0.08  # nanoseconds of a number
@@ -65,4 +68,34 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
         operands.append(x)
     out = empty(shape)
     _where(condition.view(np.uint8), *operands, out)
+    return out
+
+
+@inner
+def _triangle_work(x, n, m, diagonal, upper, out):
+    return int(out.size * _COST) if x.size == out.size and out.size % (n * m) == 0 else -1
+
+
+@kernel(x=READ, out=WRITE, work=_triangle_work)
+def _triangle(x, n, m, diagonal, upper, out, task, tasks):
+    """Of matrices (n, m), in row i what is left of column i + diagonal + 1, or what is not, if upper; else 0."""
+    rows = out.size // m
+    for row in range(task * rows // tasks, (task + 1) * rows // tasks):
+        begin, end = row * m, (row + 1) * m
+        middle = begin + min(max(row % n + diagonal + 1, 0), m)
+        first, last = (middle, end) if upper else (begin, middle)
+        for i in range(begin, first):
+            out[i] = 0
+        for i in range(first, last):
+            out[i] = x[i]
+        for i in range(last, end):
+            out[i] = 0
+
+
+def triangle(x: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:
+    """np.tril(x, diagonal), or np.triu(x, diagonal + 1), if upper"""
+    out = np.empty(x.shape, np.float32)
+    n, m = x.shape[-2:]
+    if out.size:
+        _triangle(in_order(x), n, m, max(-n - 1, min(diagonal, m)), int(upper), out)
     return out

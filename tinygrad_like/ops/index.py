@@ -1,6 +1,6 @@
 """Taking elements by index, and its adjoint: adding them back in place.
 
-Gather, scatter, sort and top-k follow from it.
+Gather and scatter follow from it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..autograd import mode
 from ..call import Placed
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
+from ..noting import noted
 from ..primitive import fresh, primitive
 from .axes import one_axis
 from .elementwise import where
@@ -180,18 +181,70 @@ def varying(why: str) -> None:
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
 
 
+@primitive
+def take_along(x, index, *, axis):
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size."""
+    try:
+        return along(x, index, axis)
+    except IndexError:
+        n = x.shape[axis]
+        bad = index.min() if index.min() < -n else index.max()
+        raise IndexError(f"gather: index {bad} is out of range for axis {axis} of size {n} (shape {x.shape})") from None
+
+
+@accelerated
+def along(x, index, axis):
+    return np.take_along_axis(x, index, axis)
+
+
+@primitive
+def add_along(x, index, *, size, axis):
+    """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1."""
+    return added_along(x, index, size, axis)
+
+
+@accelerated
+def added_along(x, index, size, axis):
+    out = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+    np.add.at(out, _places(index, axis), x)
+    return out
+
+
+take_along.vjp(x=fresh(lambda g, index, x_shape, axis: add_along(g, index, size=x_shape[axis], axis=axis)))
+add_along.vjp(x=fresh(lambda g, index, axis: take_along(g, index, axis=axis)))
+
+
 def gather(x, index, *, axis):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
 
     index has as many axes as x, none longer but `axis`.
     """
-    return take(x, index=place_along("gather", x.shape, index, axis))
+    axis, index, rows = _axis_and_index("gather", x.shape, index, axis)
+    if not x.ndim:
+        return take(x, index=place_along("gather", x.shape, index, axis))
+    if rows:
+        return take(x, index=_rows_along("gather", x.shape, index, axis))
+    return take_along(_beginning(x, index.shape, axis), index, axis=axis)
 
 
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
-    where_ = place_along("scatter_add", x.shape, index, axis, src)
-    return x + put(source(src, x, index), shape=x.shape, index=where_)
+    axis, index, rows = _axis_and_index("scatter_add", x.shape, index, axis, src)
+    src = source(src, x, index)
+    if rows or not x.ndim:
+        place = _rows_along if rows else place_along
+        return x + put(src, shape=x.shape, index=place("scatter_add", x.shape, index, axis))
+    try:
+        added = add_along(src, index, size=x.shape[axis], axis=axis)
+    except IndexError:
+        _in_range("scatter_add", x.shape, index, axis)  # says which
+        raise
+    return x + _padded(added, x.shape)
+
+
+def _padded(x, shape):
+    """x, with zeros behind it up to a shape."""
+    return x if x.shape == shape else put(x, shape=shape, index=tuple([slice(0, n) for n in x.shape]))
 
 
 def scatter(x, index, src, *, axis):
@@ -200,12 +253,32 @@ def scatter(x, index, src, *, axis):
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    place, shape = place_along("scatter", x.shape, index, axis, src), np.shape(index)
-    order = np.arange(np.prod(shape, dtype=int)).reshape(shape)
-    last = np.full(x.shape, -1)
+    axis, index, _ = _axis_and_index("scatter", x.shape, index, axis, src)
+    src = source(src, x, index)
+    if not x.ndim:
+        _in_range("scatter", (), index, 0)
+        return x * 0 + src
+    place = _in_range("scatter", x.shape, index, axis)
+    src = where(stays(place, x.shape, axis), src, False)  # False is the zero of every dtype
+    added = add_along(src, place, size=x.shape[axis], axis=axis)
+    return where(untouched(place, x.shape, axis), x, _padded(added, x.shape))
+
+
+@noted
+def stays(index, shape, axis):
+    """Of several entries of an index along `axis` that name one place, which is the last."""
+    place = _places(index, axis)
+    order, last = np.arange(index.size).reshape(index.shape), np.empty(shape, np.int64)
     last[place] = order
-    src = where(last[place] == order, source(src, x, index), False)  # False is the zero of every dtype
-    return where(last < 0, x, False) + put(src, shape=x.shape, index=place)
+    return last[place] == order
+
+
+@noted
+def untouched(index, shape, axis):
+    """Which places of an array of this shape no entry of an index along `axis` names."""
+    out = np.ones(shape, bool)
+    out[_places(index, axis)] = False
+    return out
 
 
 def source(src, x, index):
@@ -218,29 +291,54 @@ def source(src, x, index):
 
 def place_along(who, shape, index, axis, src=None) -> tuple:
     """What `take` takes to gather along an axis."""
+    axis, index, rows = _axis_and_index(who, shape, index, axis, src)
+    if rows:
+        return _rows_along(who, shape, index, axis)
+    return _places(_in_range(who, shape, index, axis), axis)
+
+
+def _places(index, axis) -> tuple:
+    return tuple([index if a == axis else g for a, g in enumerate(_grid(index.shape))])
+
+
+def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
+    """The axis, the index (copied, see `copied`), and whether it is an expanded one of the axis alone."""
     axis = one_axis(who, axis, len(shape), scalar=True)
-    index = np.asarray(getattr(index, "_data", index))
-    if index.dtype.kind not in "iu":
-        raise TypeError(f"{who}: index must hold integers, got {index.dtype}")
-    if index.ndim != len(shape) or any(
-            n > m for a, (n, m) in enumerate(zip(index.shape, shape, strict=True)) if a != axis):
-        raise ValueError(f"{who}: index of shape {index.shape} does not fit shape {shape}: "
+    array = np.asarray(getattr(index, "_data", index))
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
+    if array.ndim != len(shape) or any(
+            n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis):
+        raise ValueError(f"{who}: index of shape {array.shape} does not fit shape {shape}: "
                          f"it needs as many axes, and none but axis {axis} may be longer")
-    if src is not None and not isinstance(src, int | float) and (src.ndim != index.ndim or any(
-            n < m for n, m in zip(src.shape, index.shape, strict=True))):
-        raise ValueError(f"{who}: src has shape {src.shape} but index has shape {index.shape}; src must be as large")
+    if src is not None and not isinstance(src, int | float) and (src.ndim != array.ndim or any(
+            n < m for n, m in zip(src.shape, array.shape, strict=True))):
+        raise ValueError(f"{who}: src has shape {src.shape} but index has shape {array.shape}; src must be as large")
+    rows = array.ndim > 1 and array.size > 0 and all(
+        [stride == 0 and n == m for a, (stride, n, m) in enumerate(zip(array.strides, array.shape, shape, strict=True))
+         if a != axis])
+    return axis, array if rows and who != "scatter" else copied(array, INT64), rows
+
+
+def _rows_along(who, shape, index, axis) -> tuple:
+    """What `take` takes for an index made by expand, of one axis: whole slices go where it says."""
+    array = copied(index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])], INT64)
+    return (*(slice(None),) * axis, _in_range(who, shape, array, axis))
+
+
+def _in_range(who, shape, index: np.ndarray, axis: int) -> np.ndarray:
     n = shape[axis] if shape else 1
-    same = [a for a in range(index.ndim) if a != axis and index.size and index.strides[a] == 0
-            and index.shape[a] == shape[a]]
-    if len(same) == index.ndim - 1:  # an index made by expand: of one axis, and whole slices go where it says
-        index = index[tuple([slice(None) if a == axis else 0 for a in range(index.ndim)])]
-    index = copied(index)
     if index.size and (index.min() < -n or index.max() >= n):
         bad = index.min() if index.min() < -n else index.max()
         raise IndexError(f"{who}: index {bad} is out of range for axis {axis} of size {n} (shape {shape})")
-    if len(same) == len(shape) - 1:
-        return (slice(None),) * axis + (index.astype(np.int64, copy=False),)
-    return tuple([index if a == axis else g for a, g in enumerate(_grid(index.shape))])
+    return index
+
+
+def _beginning(x, shape, axis):
+    """x, cut to the sizes of the other axes of an index."""
+    if all([n == m for a, (n, m) in enumerate(zip(x.shape, shape, strict=True)) if a != axis]):
+        return x
+    return take(x, index=tuple([slice(None) if a == axis else slice(0, n) for a, n in enumerate(shape)]))
 
 
 @lru_cache(64)
@@ -323,46 +421,3 @@ def one_hot(index, *, num_classes=-1):
         raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
                          f"for {n} classes")
     return (index[..., None] == np.arange(n)).astype(np.int64)
-
-
-# Order ----------------------------------------------------------------------------------------------------------------
-
-
-@primitive
-def argsort(x, *, axis=-1, descending=False):
-    """The indices that sort x along `axis`; equal values keep their order."""
-    axis = one_axis("argsort", axis, x.ndim, scalar=True)
-    if not x.ndim:
-        return np.zeros((), np.int64)
-    if descending:  # sort the reversed array, so that equal values keep their order after turning it round
-        return np.flip(x.shape[axis] - 1 - _stable(np.flip(x, axis), axis), axis)
-    return _stable(x, axis)
-
-
-def _stable(x, axis):
-    """np.argsort(x, axis, kind="stable"), which takes three times as long as one that any order of equals suits."""
-    if x.dtype.kind == "f":
-        order, before = np.argsort(x, axis=axis), (slice(None),) * axis
-        y = np.take_along_axis(x, order, axis)
-        if np.all(y[(*before, slice(None, -1))] < y[(*before, slice(1, None))]):  # no two are equal, nor NaN
-            return order
-    return np.argsort(x, axis=axis, kind="stable")
-
-
-def sort(x, axis=-1, descending=False):
-    """x sorted along `axis`, and the indices that sort it: (values, indices)."""
-    axis = one_axis("sort", axis, x.ndim, scalar=True)
-    order = argsort(x, axis=axis, descending=descending)
-    return gather(x, order, axis=axis), order
-
-
-def topk(x, k: int, axis=-1, largest=True):
-    """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
-    axis = one_axis("topk", axis, x.ndim, scalar=True)
-    n = x.shape[axis] if x.ndim else 1
-    if not 0 <= k <= n:
-        raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
-    order = argsort(x, axis=axis, descending=largest)
-    first = take(order, index=(slice(None),) * axis + (slice(0, k),)) if x.ndim else order
-    return gather(x, first, axis=axis), first
-

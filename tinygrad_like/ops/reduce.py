@@ -254,8 +254,13 @@ def prod(x, *, axis=None, keepdim=False):
 
 @prod.joint_vjp
 def _(g, x, axis, keepdim):
-    # The product of all other factors: those before (a running product from the front) and after (from the back).
-    axis = axes("prod", axis, x.ndim)
+    return [other_products(x, g, axes("prod", axis, x.ndim))]
+
+
+@accelerated
+def other_products(x, g, axis):
+    """g times the product of all other factors: those before (a running product from the front) and after (from the
+    back)."""
     rest = tuple(a for a in range(x.ndim) if a not in axis)
     order = (*axis, *rest)
     y = x.transpose(order).reshape(_count(x.shape, axis), math.prod(x.shape[a] for a in rest))
@@ -263,7 +268,7 @@ def _(g, x, axis, keepdim):
     before[1:] = np.cumprod(y[:-1], axis=0)
     after[:-1] = np.cumprod(y[:0:-1], axis=0)[::-1]
     others = (before * after).reshape([x.shape[a] for a in order]).transpose(np.argsort(order))
-    return [others * (g if keepdim else np.expand_dims(g, axis))]
+    return others * g.reshape([1 if a in axis else n for a, n in enumerate(x.shape)])
 
 
 @primitive

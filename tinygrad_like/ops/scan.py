@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import one_axis
 from .compare import eq
@@ -27,11 +28,15 @@ def recurrence(x, decay, *, axis=0, reverse=False):
     axis = one_axis("recurrence", axis, x.ndim, scalar=True)
     if x.shape != decay.shape:
         raise ValueError(f"recurrence: x has shape {x.shape} but decay {decay.shape}; they must agree")
-    out = np.array(x, np.result_type(x, decay), order="C")
-    if out.ndim:
-        s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
-        for i in range(1, len(s)):
-            s[i] += a[i] * s[i - 1]
+    return recur(np.empty(x.shape, np.result_type(x, decay)), x, decay, axis, reverse) if x.ndim else np.array(x)
+
+
+@accelerated
+def recur(out, x, decay, axis, reverse):
+    out[...] = x
+    s, a = (np.moveaxis(y, axis, 0)[:: -1 if reverse else 1] for y in (out, decay))
+    for i in range(1, len(s)):
+        s[i] += a[i] * s[i - 1]
     return out
 
 

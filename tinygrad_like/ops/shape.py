@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 
+from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import axes as all_axes
 from .axes import one_axis
@@ -143,7 +144,7 @@ roll.vjp(x=lambda g, shifts, axis: roll(
 @primitive
 def tril(x, *, diagonal=0):
     """The lower triangle of the last two axes, zeros above the diagonal."""
-    return np.tril(_matrix("tril", x), diagonal)
+    return triangle(_matrix("tril", x), operator.index(diagonal), False)
 
 
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -152,10 +153,16 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @primitive
 def triu(x, *, diagonal=0):
     """The upper triangle of the last two axes, zeros below the diagonal."""
-    return np.triu(_matrix("triu", x), diagonal)
+    return triangle(_matrix("triu", x), operator.index(diagonal) - 1, True)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+@accelerated
+def triangle(x, diagonal, upper):
+    """What is on and below a diagonal, or above it."""
+    return np.triu(x, diagonal + 1) if upper else np.tril(x, diagonal)
 
 
 def _matrix(who, x):

@@ -1,0 +1,73 @@
+"""What stands where in the order of numbers along an axis: equal numbers keep theirs, and NaN counts as the largest.
+
+The indices have no gradient; the values are gathered by them, so their cotangent goes back to where they came from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import FLOAT32
+from ..primitive import primitive
+from .axes import one_axis
+from .index import gather
+
+
+@primitive
+def argsort(x, *, axis=-1, descending=False):
+    """The indices that sort x along `axis`; equal values keep their order."""
+    axis = one_axis("argsort", axis, x.ndim, scalar=True)
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    if x.dtype is FLOAT32:
+        return _places(np.sort(_ranks(x, axis, descending), axis=-1), axis)
+    if descending:  # sort the reversed array, so that equal values keep their order after turning it round
+        return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def _ranks(x, axis, descending):
+    """Integers in the order of x along `axis`, their last: in the lower half of each is its index.
+
+    So no two are equal, and any way to sort them keeps the order of equal values. In the upper half are the bits of the
+    number: those of positive floats have the order of integers, those of negative ones the opposite.
+    """
+    bits = np.moveaxis(np.add(x, 0, order="C"), axis, -1).view(np.int32)  # -0 + 0 is 0
+    bits ^= (bits >> 31) & 0x7FFFFFFF
+    if x.size and np.isnan(np.max(x)):
+        bits[np.isnan(np.moveaxis(x, axis, -1))] = 0x7FFFFFFF
+    if descending:
+        np.invert(bits, out=bits)
+    ranks = np.left_shift(bits, 32, dtype=np.int64)
+    ranks |= np.arange(x.shape[axis])
+    return ranks
+
+
+def _places(ranks, axis):
+    return np.moveaxis(ranks & 0xFFFFFFFF, -1, axis)
+
+
+@primitive
+def first_places(x, *, k, axis, largest):
+    """The indices of the k largest (or smallest) numbers along `axis`, in order."""
+    if x.dtype is not FLOAT32 or not 0 < k < x.shape[axis] // 8:  # to leave out the rest does not pay
+        return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
+    ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]
+    return _places(np.sort(ranks, axis=-1), axis)
+
+
+def sort(x, axis=-1, descending=False):
+    """x sorted along `axis`, and the indices that sort it: (values, indices)."""
+    axis = one_axis("sort", axis, x.ndim, scalar=True)
+    order = argsort(x, axis=axis, descending=descending)
+    return gather(x, order, axis=axis), order
+
+
+def topk(x, k: int, axis=-1, largest=True):
+    """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
+    axis = one_axis("topk", axis, x.ndim, scalar=True)
+    n = x.shape[axis] if x.ndim else 1
+    if not 0 <= k <= n:
+        raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
+    first = first_places(x, k=k, axis=axis, largest=largest) if x.ndim else argsort(x, axis=axis)
+    return gather(x, first, axis=axis), first
