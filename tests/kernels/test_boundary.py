@@ -112,7 +112,7 @@ print(json.dumps(found))
 
 def test_read_only_arrays_need_no_kernels_of_their_own(python):
     found = python(ONE_OF_EACH)
-    assert len(found) >= 8 and set(found.values()) == {1}
+    assert len(found) >= 7 and set(found.values()) == {1}
 
 
 # Wrong arrays are refused, where otherwise memory would be read or written that is not theirs -------------------------
