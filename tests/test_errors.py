@@ -158,6 +158,9 @@ BAD_CALLS = [
     (lambda: Tensor([1.0]).var(), ValueError,
      "var: 1 values along axis None of shape (1,) with correction=1; it divides by n - correction, so use "
      "correction=0 or more values"),
+    (lambda: ops.var(np.ones(3, complex)), TypeError, "var: takes real numbers, got complex128"),
+    (lambda: ops.sum_to(X, (2, 2)), ValueError, "sum_to: (2, 3) is not (2, 2) nor broadcasts from it"),
+    (lambda: ops.sum_to(X, (1, 2, 3)), ValueError, "sum_to: (2, 3) is not (1, 2, 3) nor broadcasts from it"),
     (lambda: X.argmax(axis=(0, 1)), TypeError, "argmax: axis must be an integer, got (0, 1)"),
     (lambda: X.softmax(axis=2), IndexError, "softmax: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: Tensor(np.zeros((2, 0))).softmax(), ValueError,
