@@ -582,3 +582,20 @@ def test_functions_of_each_number_of_large_arrays_become_few_loops_with_the_same
     (program,) = played.programs
     names = [getattr(getattr(s.call, "kernel", None), "name", "loop") for part in program.parts for s in part.steps]
     assert names.count("loop") <= 6 and not {"add", "sub", "mul", "div", "relu", "where", "accumulate"} & set(names)
+
+
+@pytest.mark.parametrize("make", [lambda x: Tensor.zeros(3, 4), lambda x: Tensor.ones(3, 4),
+                                  lambda x: Tensor.full((3, 4), 7.0), lambda x: Tensor.empty(3, 4).fill_(2.0)])
+def test_a_new_array_that_is_written_to_begins_alike_in_each_call(make):
+    def run(x):
+        out = make(x)
+        for i in range(1, 3):
+            out[i] = x * i
+            out += x
+        return out * 2
+
+    step = capture(run)
+    for i in range(5):
+        x = Tensor([1.0, 2.0, 3.0, 4.0]) * i
+        np.testing.assert_array_equal(step(x).numpy(), run(x).numpy())
+    assert step.programs and not step.gave_up

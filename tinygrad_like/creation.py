@@ -11,6 +11,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import random
+from .autograd import mode
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
@@ -39,15 +40,15 @@ class Creation:
 
     @staticmethod
     def empty(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("empty", np.zeros, shape, dtype, requires_grad)
+        return _make("empty", np.zeros, shape, dtype, requires_grad, 0)
 
     @staticmethod
     def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("zeros", np.zeros, shape, dtype, requires_grad)
+        return _make("zeros", np.zeros, shape, dtype, requires_grad, 0)
 
     @staticmethod
     def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        return _make("ones", np.ones, shape, dtype, requires_grad)
+        return _make("ones", np.ones, shape, dtype, requires_grad, 1)
 
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -55,7 +56,8 @@ class Creation:
         dtype = as_array(fill_value, None, "full").dtype if dtype is None else dtype
         if isinstance(fill_value, complex):
             raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")
-        return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad)
+        return _make("full", lambda s, d: np.full(s, fill_value, d), (shape,), dtype, requires_grad,
+                     fill_value if type(fill_value) in (int, float) else None)
 
     @staticmethod
     def eye(n: int, m: int | None = None, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -166,12 +168,17 @@ def _constant(who: str, *values: Any) -> None:
                         "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
 
 
-def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool) -> Tensor:
+def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
+          number: float | None = None) -> Tensor:
+    """number: what each element is, if that is known. A captured function may write to the array, which begins like
+    that in every call."""
     shape = plain_shape(shape)
     for n in shape:
         if not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
+    if mode.tape is not None and number is not None and not requires_grad:
+        return tensor.wrap(mode.tape.unit("filled", np.full, [shape, number], {"dtype": dtype}))
     try:
         drawn = wide(dtype)
         array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))

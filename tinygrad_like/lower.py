@@ -52,6 +52,10 @@ def _copy(step: Step) -> Iterator[Loop]:
     yield _copied(step.arguments[0], step.outputs[0])
 
 
+def _filled(step: Step) -> Iterator[Loop]:
+    yield _copied(step.arguments[1], step.outputs[0])
+
+
 def _reshape(step: Step) -> Iterator[Loop]:
     x, out = step.arguments[0], step.outputs[0]
     if not out.flags.c_contiguous:
@@ -225,7 +229,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity"), _copy),
-    "reshape": _reshape, "mod": _mod, "where": _where,
+    "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
     "stack": _stack, "roll": _roll, "surround": _surround, "tril": _triangle(True), "triu": _triangle(False),
     "tie_weight": _shared, **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),

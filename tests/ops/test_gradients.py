@@ -188,8 +188,6 @@ CASES = {
     "index mask": (lambda x: x[MASK], real(3, 4)),
     "index Tensor": (lambda x: x[LABELS.data % 3], real(3, 4)),
     "put": (lambda x: ops.index.put(x, shape=(4,), index=(np.array([0, 2, 0]),)), real(3)),
-    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, -1], [2, 2]]), axis=1), real(3, 4)),
-    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
     "gather": (lambda x: x.gather(1, [[0, 0], [3, 1], [2, 2]]), real(3, 4)),
     "scatter": (lambda x, s: x.scatter(1, [[0, 0], [3, 1]], s), real(3, 4), real(2, 2)),
     "scatter_add": (lambda x, s: x.scatter_add(0, [[0, 0], [0, 1]], s), real(3, 4), real(2, 2)),
@@ -338,6 +336,10 @@ CASES = {
                        real(3, 4), rng.random((3, 4))),
     "kl_div": (ops.kl_div, real(3, 4), PROBABILITIES),
     "kl_div log": (lambda x, t: ops.kl_div(x, t, "batchmean", log_target=True), real(3, 4), real(3, 4)),
+    "take_along": (lambda x: ops.index.take_along(x, Tensor([[0, 0], [3, -1], [2, 2]]), axis=1), real(3, 4)),
+    "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
+    "logdet": (lambda x: linalg.logdet(x @ x.T), real(3, 3)),
+    "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * np.eye(3)), real(3, 2), real(3, 3)),
 }
 CASES |= {
     # pooling

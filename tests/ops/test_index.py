@@ -139,3 +139,29 @@ def test_gather_and_scatter_add_along_an_axis(axis, expanded):
 def test_roll_is_numpys(shift, axis):
     x = np.arange(240.0).reshape(48, 5)
     np.testing.assert_array_equal(Tensor(x).roll(shift, axis=axis).numpy(), np.roll(x, shift, axis))
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted_of_rows_is_that_of_each_row(right):
+    rng = np.random.default_rng(0)
+    for n in 1, 2, 7, 8, 33:
+        x, values = np.sort(rng.integers(0, 9, (3, 4, n)), -1), rng.integers(-1, 10, (3, 4, 6))
+        rows = [np.searchsorted(a, v, "right" if right else "left") for a, v in
+                zip(x.reshape(-1, n), values.reshape(-1, 6), strict=True)]
+        found = Tensor(x).searchsorted(Tensor(values), right=right)
+        np.testing.assert_array_equal(found.numpy(), np.reshape(rows, (3, 4, 6)))
+    with pytest.raises(ValueError, match="agree in all axes but the last"):
+        Tensor(x).searchsorted(Tensor(values[0]))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_order_of_zeros_infinities_and_nan(dtype, descending):
+    x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, 100))
+    x = np.copysign(x, np.random.default_rng(1).standard_normal(x.shape)).astype(dtype)
+    kept = np.where(np.isnan(x), np.inf, x)  # NaN behind infinity
+    order = np.lexsort((np.broadcast_to(np.arange(100), x.shape), *((-kept, ~np.isnan(x)) if descending else
+                                                                   (kept, np.isnan(x)))), axis=1)
+    np.testing.assert_array_equal(Tensor(x).argsort(1, descending).numpy(), order)
+    np.testing.assert_array_equal(Tensor(x).topk(7, 1, largest=descending)[1].numpy(), order[:, :7])
+    np.testing.assert_array_equal(Tensor(x.T).topk(7, 0, largest=descending)[1].numpy(), order[:, :7].T)

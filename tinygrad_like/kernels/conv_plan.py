@@ -186,7 +186,7 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
         reached = [(at, -(-(x[2 + axis] - first) // stride[axis])) for first, k, at in axes[axis] if k.size]
         before.append(max([0, *[-int(at.min()) for at, _ in reached]]))
         after.append(max([g[2 + axis], *[int(at.max()) + count for at, count in reached]]))
-    frame = Frame(g[2], g[3], *before, before[0] + after[0], before[1] + after[1])
+    frame = Frame(g[2], g[3], before[0], before[1], before[0] + after[0], before[1] + after[1])
     plans = []
     for first_h, kh, row in axes[0]:
         for first_w, kw, column in axes[1]:
@@ -198,7 +198,7 @@ def backward_plans(x: Shape, w: Shape, g: Shape, stride: Shape, padding: tuple[S
                 phases = np.array([[-margin[0], -margin[1], margin[0], margin[0] + g[2], margin[1], margin[1] + g[3]]])
                 images, in_place = g, phase == g[2:]
                 if side > 1:
-                    margin, phase, in_place = before, (frame.height, frame.width * side), True
+                    margin, phase, in_place = (before[0], before[1]), (frame.height, frame.width * side), True
                     images, phases = (-(-g[0] // side), g[1], *phase), _ONE_PHASE
                 channel = np.arange(w[0] // groups)
                 tap = _table(channel * math.prod(phase), (row + margin[0]) * phase[1], (column + margin[1]) * side)

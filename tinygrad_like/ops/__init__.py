@@ -15,7 +15,7 @@ from .compare import (
     contiguous, identity,
 )
 from .index import take, getitem, gather, scatter_add, embedding, one_hot
-from .order import argsort, sort, topk
+from .order import argsort, searchsorted, sort, topk
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
     split, chunk, unbind, repeat, repeat_interleave, shrink, pad,

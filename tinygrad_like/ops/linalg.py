@@ -139,6 +139,12 @@ def slogdet(x):
     return _sign_of_det(_matrices("slogdet", x, square=True)), logabsdet(x)
 
 
+def logdet(x):
+    """log det x of every matrix: -inf for a singular one, NaN where the determinant is negative."""
+    sign, size = slogdet(x)
+    return where(sign < 0, math.nan, size)
+
+
 def matrix_power(x, n: int):
     """x multiplied with itself n times; of the inverse, if n < 0."""
     y, x, n = 0.0 * _matrices("matrix_power", x, square=True) + _eye(x), inv(x) if n < 0 else x, builtins.abs(n)
@@ -172,6 +178,15 @@ def cholesky(x, upper=False):
     """
     y = _cholesky(_matrices("cholesky", x, square=True))
     return _t(y) if upper else y
+
+
+def cholesky_solve(b, factor, upper=False):
+    """X with a X = b, given the Cholesky factor of a (see `cholesky`): b (..., n, k), factor (..., n, n).
+
+    Raises ValueError for shapes that do not fit, or a factor with a zero on the diagonal.
+    """
+    lower = _t(factor) if upper else factor
+    return solve(_t(lower), solve(lower, b))
 
 
 def _packed(*matrices):

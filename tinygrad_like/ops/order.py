@@ -56,6 +56,28 @@ def first_places(x, *, k, axis, largest):
     return _places(np.sort(ranks, axis=-1), axis)
 
 
+@primitive
+def searchsorted(x, values, *, right=False, side=None):
+    """Where `values` would have to be put into the sorted last axis of x, so that it stays sorted: int64.
+
+    x (n) for values of any shape, or x (..., n) and values (..., m), row by row. The place is in front of equal
+    numbers, or behind them with right=True or side="right". Raises ValueError for rows that do not fit.
+    """
+    if side not in (None, "left", "right"):
+        raise ValueError(f'searchsorted: side must be "left" or "right", got {side!r}')
+    right = right or side == "right"
+    if x.ndim == 1:
+        return np.asarray(np.searchsorted(x, values, "right" if right else "left"))
+    if not x.ndim or not values.ndim or x.shape[:-1] != values.shape[:-1]:
+        raise ValueError(f"searchsorted: x of shape {x.shape} and values of shape {values.shape} do not fit; they must "
+                         "agree in all axes but the last, unless x has one axis")
+    before, n, count = np.less_equal if right else np.less, x.shape[-1], np.zeros(values.shape, np.int64)
+    for step in (1 << k for k in reversed(range(n.bit_length()))):  # so many numbers more lie before the place
+        more = np.minimum(count + step, n)
+        count = np.where(before(np.take_along_axis(x, more - 1, -1), values), more, count)
+    return count
+
+
 def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
     axis = one_axis("sort", axis, x.ndim, scalar=True)
