@@ -41,6 +41,12 @@ def _take_along(x, index, n, width, taken, wrong, task, tasks):
 
 
 @inner
+def _round(total, out):
+    for i in range(out.size):
+        out[i] = total[i]
+
+
+@inner
 def _work_back(x, index, n, width, out, wrong):
     return _work(out, index, n, width, x, wrong)
 
@@ -62,6 +68,9 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
                     total[place * columns + i] += x[j * width + left + i]
                 else:
                     wrong[0] = 1
+        if columns == width:  # in vectors, however short the rows
+            _round(total[: n * width], out[k * n * width : (k + 1) * n * width])
+            continue
         for place in range(n):
             at = (k * n + place) * width + left
             for i in range(columns):
