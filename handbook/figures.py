@@ -17,6 +17,7 @@ from tinygrad_like.primitive import Primitive
 
 _LARGEST = 40  # rows or columns of a Jacobian that can still be seen
 _WIDE, _HIGH = 340, 220  # of a diagram, in pixels
+_END = {"relu6": 8.0}  # where x ends, if not at 4
 
 
 def _real(*shape: int) -> np.ndarray:
@@ -28,6 +29,10 @@ _TAPS = Taps(2, np.array([[0, 1], [0, 1], [0, 1]]), np.array([[1.0, 0.0], [0.5, 
 # Ops whose calls in the table of gradients are too large to be seen, or which have none there.
 _SMALL: list[tuple] = [
     *((getattr(ops, name), _real(5)) for name in ("binary_step", "ceil", "round", "trunc")),
+    (lambda x: ops.clip(x, min=-1.0, max=2.0), _real(40)),
+    (lambda x: ops.hardtanh(x, min_val=-1.0, max_val=2.0), _real(40)),
+    (ops.fmod, np.array([7.5, -7.0, 2.0, -4.5, 1.0, 5.0]), np.array([3.0, 2.0, -3.0, 2.0, 4.0, -1.5])),
+    (ops.batch_norm, _real(5, 2, 4), np.array([1.5, 0.5]), _real(2)),
     (lambda x: ops.unfold(x, kernel_size=2), _real(1, 1, 3, 4)),
     (lambda x: ops.fold(x, output_size=(3, 4), kernel_size=2), _real(1, 4, 6)),
     (lambda x: ops.interpolate(x, scale_factor=2), _real(1, 1, 2, 2)),
@@ -69,7 +74,7 @@ def _figure(op: Primitive, points: list[Point]) -> str | None:
               max(p.out.size, *(p.inputs[i].size for i in p.vary)) <= _LARGEST]
     if not points:
         return None
-    point = max(points, key=lambda p: (len(p.vary), p.out.size))
+    point = max(points, key=lambda p: (min(len(p.vary), 3), p.out.size))
     if len(op.inputs) == 1 and not op.variadic and (drawn := _curves(op, point)):
         return _html(drawn, f"<code>{name}</code> (blue) and its derivative (orange, dashed), computed by the op and "
                             f"its rule{_options(point)}.")
@@ -94,7 +99,7 @@ def _html(drawn: str, caption: str) -> str:
 
 def _curves(op: Primitive, point: Point) -> str | None:
     """y and dy/dx of a function of each number by itself; None if the op is no such."""
-    xs = np.linspace(-4.0, 4.0, 801)
+    xs = np.linspace(-4.0, _END.get(op.name.lstrip("_"), 4.0), 801)
     constant = np.full(5, 0.4)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -117,7 +122,7 @@ def _by_itself(point: Point) -> bool:
 
 def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) -> str:
     finite = np.concatenate([ys[np.isfinite(ys)] for ys, _ in lines])
-    low, high = max(-4.0, min(0.0, finite.min())), min(4.0, max(1.0, finite.max()))
+    low, high = max(-4.0, min(0.0, finite.min())), min(xs[-1], max(1.0, finite.max()))
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
     left, right, top, bottom = 38, 8, 20, 20
 
@@ -129,14 +134,14 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
 
     step = next(s for s in (0.25, 0.5, 1, 2) if (high - low) / s <= 8)
     marks = []
-    for v in np.arange(-4, 5, 2):
+    for v in np.arange(-4, xs[-1] + 1, 2):
         marks += [f'<line class="grid" x1="{across(v):.1f}" x2="{across(v):.1f}" y1="{top}" y2="{_HIGH - bottom}"/>',
                   f'<text x="{across(v):.1f}" y="{_HIGH - 5}" text-anchor="middle">{v:g}</text>']
     for v in np.arange(np.ceil(low / step) * step, high, step) + 0.0:  # no -0
         marks += [f'<line class="{"axis" if v == 0 else "grid"}" x1="{left}" x2="{_WIDE - right}" '
                   f'y1="{down(v):.1f}" y2="{down(v):.1f}"/>',
                   f'<text x="{left - 4}" y="{down(v) + 4:.1f}" text-anchor="end">{v:g}</text>']
-    marks.append(f'<text class="name" x="{across(3):.1f}" y="{_HIGH - 5}" text-anchor="middle">x</text>')
+    marks.append(f'<text class="name" x="{across(xs[-1] - 1):.1f}" y="{_HIGH - 5}" text-anchor="middle">x</text>')
     marks += [f'<text class="name {kind}" x="{x}" y="{top - 7}">{name}</text>'
               for x, (_, kind), name in zip((left, left + 34), lines, ("out", "d out / d x"), strict=True)]
     drawn = [f'<path class="{kind}" d="{_path(across(xs), down(ys), ys, low, high)}"/>' for ys, kind in lines]

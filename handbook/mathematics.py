@@ -50,7 +50,7 @@ def _apart(made: str) -> str:
     tree = ET.fromstring(made)
     for row in tree.iter():
         for e in row:
-            if e.tag == _MO and (e.text or "").isalpha() and "under" not in row.tag:
+            if e.tag == _MO and (e.text or "").isalpha() and e.text != "mod" and "under" not in row.tag:
                 e.tag = _MI
             elif e.text == "|":
                 e.attrib.update(lspace="0", rspace="0")
@@ -74,6 +74,8 @@ class _Math(InlineProcessor):
         made = mathml(m[1], self.display)
         if self.display:
             made = f'<span class="formula">{made}</span>'
+        elif m[2]:  # no line begins with a comma
+            made = f'<span class="whole">{made}{m[2]}</span>'
         return self.md.htmlStash.store(made), m.start(0), m.end(0)
 
 
@@ -89,8 +91,8 @@ class MathExtension(Extension):
     def extendMarkdown(self, md):  # noqa: N802
         # After code (190), before backslashes are taken as escapes (180).
         md.inlinePatterns.register(_Math(r"\$\$([\s\S]+?)\$\$", md, True), "formula", 187)
-        md.inlinePatterns.register(_Math(r"(?<![\\$\w])\$(?![\s$])((?:\\.|[^$\\])+?)(?<!\s)\$(?![\w$])", md, False),
-                                   "math", 186)
+        inline = r"(?<![\\$\w])\$(?![\s$])((?:\\.|[^$\\])+?)(?<!\s)\$(?![\w$])([.,:;?!)]*)"
+        md.inlinePatterns.register(_Math(inline, md, False), "math", 186)
         md.postprocessors.register(_LongNames(md), "long names", 0)
 
 

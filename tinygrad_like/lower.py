@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -93,6 +94,19 @@ def _compared(name: str) -> Callable[[Step], Iterator[Loop]]:
         out, dtype = step.outputs[0], np.result_type(*step.arguments)
         body = _Body(out.shape)
         yield body.to(body.make(name, *[body.take(x, dtype) for x in step.arguments], dtype=BOOL), out)
+
+    return lower
+
+
+def _to_infinity(name: str) -> Callable[[Step], Iterator[Loop]]:
+    """|x| compared with infinity."""
+    def lower(step: Step) -> Iterator[Loop]:
+        x, out = step.arguments[0], step.outputs[0]
+        if x.dtype.kind != "f":
+            raise KeyError(name)
+        body = _Body(out.shape)
+        size = body.make("abs", body.take(x, x.dtype), dtype=x.dtype)
+        yield body.to(body.make(name, size, body.take(math.inf, x.dtype), dtype=BOOL), out)
 
     return lower
 
@@ -228,6 +242,7 @@ def _roll(step: Step) -> Iterator[Loop]:
 LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
+    "isfinite": _to_infinity("lt"), "isinf": _to_infinity("eq"),
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tinygrad_like.autograd import mode
 from tinygrad_like.kernels import reduce, threads
 
 SHAPES = [(1, 1), (3, 5), (128, 512), (129, 257), (1000, 100), (200, 1), (20_001, 3), (3, 20_000), (4097, 63)]
@@ -22,6 +23,22 @@ def test_sums_and_maxima(shape):
         np.testing.assert_array_equal(reduce.max_rows(x), x.max(1))
         np.testing.assert_allclose(reduce.sum_all(x), exact.sum(), rtol=1e-6, atol=1e-6 * x.size**0.5)
         np.testing.assert_allclose(reduce.sum_squares(x), np.square(exact).sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7), (64,), (33, 17), (300, 40)])
+@pytest.mark.parametrize("special", [0.0, np.nan, np.inf, -np.inf])
+def test_extremes_over_neighbouring_axes(shape, special, monkeypatch):
+    monkeypatch.setattr(mode, "compiled", True)  # whatever the size
+    x = random(*shape)
+    x.flat[x.size // 3] = special
+    for first in range(x.ndim):
+        for last in range(first, x.ndim):
+            axis = tuple(range(first, last + 1))
+            for keepdim in False, True:
+                for ours, numpy in ((reduce.max_over, np.max), (reduce.min_over, np.min)):
+                    found, wanted = ours(x, axis, keepdim), numpy(x, axis=axis, keepdims=keepdim)
+                    assert found.shape == wanted.shape
+                    np.testing.assert_array_equal(found, wanted)
 
 
 def test_long_sums_are_accurate():

@@ -55,6 +55,7 @@ UNARY = {
 }
 
 NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.75]]))
+LIMITS = np.array([0, np.inf, -np.inf, np.nan])
 CASES = {
     # elementwise, with every way to broadcast
     "add": (ops.add, real(3, 4), real(3, 4)),
@@ -340,6 +341,8 @@ CASES = {
     "add_along": (lambda x: ops.index.add_along(x, Tensor([[0, 0], [3, -1]]), size=4, axis=1), real(2, 2)),
     "logdet": (lambda x: linalg.logdet(x @ x.T), real(3, 3)),
     "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * np.eye(3)), real(3, 2), real(3, 3)),
+    "where finite": (lambda x: ops.where(ops.isfinite(x + LIMITS), x * x, 3 * x)
+                     + ops.where(ops.isinf(x + LIMITS), 0.0, x), real(3, 4)),
 }
 CASES |= {
     # pooling

@@ -65,6 +65,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 64),
+    **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
     "spread_over": ("reduce", 64),
     "sum_over": ("reduce", 64),
     "sum_rows_by": ("embedding", 512),

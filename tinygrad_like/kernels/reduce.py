@@ -1,4 +1,4 @@
-"""Sums, running sums and maxima of float32 arrays, over any axes.
+"""Sums, running sums and extremes of float32 arrays, over any axes.
 
 A float32 sum loses a digit for every factor of ten in the number of terms added one after the other. Here these are at
 most sixteen: a piece is added up in many lanes at once (which is also what makes it fast), and pieces in float64.
@@ -17,7 +17,8 @@ from .simd import put
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
-SUM, SUM_SQUARES, MAX = range(3)
+SUM, SUM_SQUARES, MAX, MIN = range(4)
+UP, DOWN = F(1), F(-1)
 PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
 SHORT = 64  # rows of fewer numbers are taken several together
@@ -44,23 +45,24 @@ def _sum_squares(x):
 
 
 @njit(**INNER)
-def _max(x):
+def _max(x, sign=UP):
+    """The largest number; for a sign of -1, the smallest."""
     # Of integers, since the maximum of floats, with its rules for NaN, is no reduction that LLVM vectorises. The bits
     # of a positive float are ordered as the float is, those of a negative one the other way round.
     top = LOWEST
     for i in range(x.size):
-        bits = F(x[i]).view(I)
+        bits = F(sign * x[i]).view(I)
         bits = I(bits ^ ((bits >> I(31)) & NAN_BITS))
         bits = NAN_BITS if x[i] != x[i] else bits
         top = bits if bits > top else top
-    return I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
+    return sign * I(top ^ ((top >> I(31)) & NAN_BITS)).view(F)
 
 
 @njit(forceinline=True, **INNER)
 def _reduced(op, x):
-    """The sum of x, of the squares, or the maximum."""
-    if op == MAX:
-        return np.float64(_max(x))
+    """The sum of x, of the squares, the maximum or the minimum."""
+    if op >= MAX:
+        return np.float64(_max(x, UP if op == MAX else DOWN))
     total = 0.0
     for i in range(0, x.size, PIECE):
         piece = x[i : min(i + PIECE, x.size)]
@@ -171,6 +173,20 @@ def _total(partial, total, rounded, task, tasks):
     total[0], rounded[0] = whole, whole
 
 
+@kernel(x=READ, out=WRITE, cost=0.1)
+def _extremes(x, sign, m, n, out, task, tasks):
+    """out[k, j] = the largest of x[k, :, j] for a sign of 1, the smallest for -1, for x (matrices, m, n)."""
+    matrices, sign = out.size // n, F(sign)
+    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
+        top = out[k * n : (k + 1) * n]
+        put(top, x[k * m * n : (k * m + 1) * n])
+        for i in range(k * m + 1, (k + 1) * m):
+            row = x[i * n : (i + 1) * n]
+            for j in range(n):
+                known, new = top[j], row[j]
+                top[j] = known if sign * known >= sign * new or known != known else new
+
+
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
     out = np.empty(len(x), np.float32) if out is None else out
     if out.shape != x.shape[:1]:
@@ -231,6 +247,32 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
         y = sum_all(x) if outer == n == 1 else sum_rows(x.reshape(outer, m)) if n == 1 else _sum_middle(x, outer, m, n)
         y = y.reshape(shape[:first] + shape[last:])
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
+
+
+def max_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """np.max(x, axis, keepdims=keepdim) over neighbouring axes of which none is empty"""
+    return _extremes_over(x, 1, axis, keepdim)
+
+
+def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """np.min(x, axis, keepdims=keepdim) over neighbouring axes of which none is empty"""
+    return _extremes_over(x, -1, axis, keepdim)
+
+
+def _extremes_over(x: np.ndarray, sign: int, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    if not axis or axis != _AXES[axis[0] : axis[0] + len(axis)] or not x.size:
+        return NotImplemented
+    shape, first, last = x.shape, axis[0], axis[-1] + 1
+    m, n = math.prod(shape[first:last]), math.prod(shape[last:])
+    if not mode.compiled and (n >= 256 or x.size == m < 1 << 18):
+        return NotImplemented  # for these NumPy has vectors, too
+    out = np.empty(shape[:first] + (1,) * (len(axis) if keepdim else 0) + shape[last:], FLOAT32)
+    x = in_order(x)
+    if n == 1:
+        _rows(MAX if sign == 1 else MIN, x, m, out)
+    else:
+        _extremes(x, sign, m, n, out)
+    return out
 
 
 def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:

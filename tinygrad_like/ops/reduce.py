@@ -165,13 +165,23 @@ def norm(x, axis=None, keepdim=False):
 @primitive
 def max(x, *, axis=None, keepdim=False):
     """The largest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return np.maximum.reduce(x, axis=nonempty("max", x, axis), keepdims=keepdim)
+    return max_over(x, nonempty("max", x, axis), keepdim)
 
 
 @primitive
 def min(x, *, axis=None, keepdim=False):
     """The smallest value over `axis`; NaN if any is NaN. Ties share the cotangent evenly."""
-    return np.minimum.reduce(x, axis=nonempty("min", x, axis), keepdims=keepdim)
+    return min_over(x, nonempty("min", x, axis), keepdim)
+
+
+@accelerated
+def max_over(x, axis, keepdim):
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdim)
+
+
+@accelerated
+def min_over(x, axis, keepdim):
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdim)
 
 
 @primitive

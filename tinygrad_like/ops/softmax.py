@@ -13,7 +13,7 @@ from ..tensor import wrap
 from .axes import axes, one_axis
 from .compare import isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
-from .reduce import max, nonempty, sum, sum_over, with_axes, without_axes
+from .reduce import max, max_over, nonempty, sum, sum_over, with_axes, without_axes
 from .shape import permute, reshape
 
 # Softmax --------------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def logsumexp(x, *, axis=None, keepdim=False):
     """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     axis = nonempty("logsumexp", x, axis)
     x = x if x.dtype.kind == "f" else x.astype(FLOAT32)
-    m = np.maximum.reduce(x, axis=axis, keepdims=True)
+    m = max_over(x, axis, True)
     if not np.isfinite(m).all():  # inf - inf would be NaN
         m = np.where(np.isfinite(m), m, x.dtype.type(0))
     y = np.log(sum_over(exp.forward(x - m), axis, True)) + m
@@ -90,13 +90,17 @@ def logsumexp(x, *, axis=None, keepdim=False):
 @fresh
 def _(g, x, out, axis):
     kept = with_axes(x.shape, axis)
-    return [g.reshape(kept) * exp.forward(x - out.reshape(kept))]  # the softmax of x
+    p = exp.forward(x - out.reshape(kept))
+    p /= sum_over(p, axes("logsumexp", axis, x.ndim), True)
+    p *= g.reshape(kept)
+    return [p]
 
 
 @logsumexp.joint_vjp_in_ops
 def _(g, x, out, axis):
     kept = with_axes(x.shape, axis)
-    return [reshape(g, shape=kept) * exp(x - reshape(out, shape=kept))]
+    p = exp(x - reshape(out, shape=kept))  # the softmax of x, but for the rounding of out
+    return [reshape(g, shape=kept) * (p / sum(p, axis=axis, keepdim=True))]
 
 
 # Cross-entropy --------------------------------------------------------------------------------------------------------
