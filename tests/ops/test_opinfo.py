@@ -63,6 +63,9 @@ OTHERWISE = {
        for name in ("var", "std", "var_mean", "std_mean")},
     **{name: lambda x, dim=-1, descending=False, stable=True, name=name: getattr(x, name)(dim, descending)
        for name in ("sort", "argsort")},  # always stable
+    "searchsorted": lambda x, values, out_int32=False, right=False, side=None, sorter=None: ops.cast(ops.searchsorted(
+        x if sorter is None else x.gather(-1, sorter), values, right=right, side=side),
+        dtype=np.int32 if out_int32 else np.int64),
     "topk": lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest),  # always sorted
     "repeat_interleave": lambda x, repeats, dim=None, output_size=None: x.repeat_interleave(repeats, dim),
     "norm": lambda x, p="fro", dim=None, keepdim=False, dtype=None: (
