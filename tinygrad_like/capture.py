@@ -187,7 +187,7 @@ class capture:
         return result
 
     def __reduce__(self) -> tuple:
-        return _again, (self.function, self.fuse, self.strict)  # of programs there are no copies
+        return functools.partial(capture, fuse=self.fuse, strict=self.strict), (self.function,)  # without programs
 
     @property
     def programs(self) -> list[Any]:
@@ -197,9 +197,4 @@ class capture:
     def __repr__(self) -> str:
         if self.gave_up:
             return f"{self.name}: not captured, since {self.gave_up}"
-        return "\n\n".join([f"{self.name}: {program.described()}" for program in self.programs]) or (
-            f"{self.name}: not yet captured")
-
-
-def _again(function: Callable, fuse: bool, strict: bool) -> capture:
-    return capture(function, fuse=fuse, strict=strict)
+        return "\n\n".join([f"{self.name}: {p.described()}" for p in self.programs]) or f"{self.name}: not yet captured"
