@@ -35,7 +35,7 @@ import numpy as np
 
 from . import random
 from .autograd import Switch, mode, setting
-from .distributed.group import Again, init
+from .distributed.group import Again
 from .memory import give_back
 from .random import get_rng_state, set_rng_state
 from .tape import Refused, Tape, structure
@@ -126,7 +126,7 @@ class capture:
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
-        from .replay import EXACT, FUSED, PLAIN, Program  # with the kernels
+        from .replay import proved  # with the kernels
         from .snapshots import Saved
 
         for mine, given in zip(kind.inputs, tensors, strict=True):
@@ -161,15 +161,9 @@ class capture:
         new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
             try:
-                Program(tape, kind.inputs, result, PLAIN).prove(proof)
+                program = proved(tape, kind.inputs, result, proof, self.fuse)
             except Refused as error:
                 return self._stop(str(error), result)
-            alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
-            for level in (FUSED, EXACT, PLAIN) if self.fuse and alone else (EXACT, PLAIN):
-                program: Any = None  # whose memory the next one takes
-                program = Program(tape, kind.inputs, result, level)
-                if level == PLAIN or program.prove(proof, strict=False):
-                    break
             tape.forget()
             give_back()
             kind.program, kind.watch, kind.tape = program, watch, None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import Node, setting
-from .distributed.group import Again
+from .distributed.group import Again, init
 from .graph import Box
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
@@ -18,6 +18,7 @@ from .tape import Refused, Step, Tape, memory, structure
 from .tensor import Tensor, wrap
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
+ROUNDING = "the last bits"
 
 
 class Program:
@@ -130,10 +131,10 @@ class Program:
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
-    def prove(self, before: Saved, strict: bool = True) -> bool:
-        """Play the tape from what was there before it was recorded, and compare with what is there now.
+    def prove(self, before: Saved) -> str:
+        """Play the tape from what was there before it was recorded; what is not as it is now, or nothing.
 
-        Raises Refused, with all as it is now, if a bit differs; if steps were fused, if it is more than rounding.
+        ROUNDING, if steps were fused and no number differs by more; unless all is equal to the bit, it is put back.
         """
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
@@ -143,26 +144,24 @@ class Program:
         before.restore()
         for key, (_, grad) in tape.accumulated.items():
             grad._data[...] = before.gradients[key]
-        again = Again(tape.told)
+        again, wrong = Again(tape.told), "what Python did"
         try:
             with setting("answer", again):
                 self.play()
-            wrong = after.differ(self.level == FUSED) or next((
-                f"a result of shape {x.shape}" for x, end in ends if differ(x, end, self.level == FUSED)), "")
+            wrong = again.wrong or _first(after, ends, rounded=False)
+            if wrong and self.level == FUSED:
+                wrong = again.wrong or _first(after, ends, rounded=True) or ROUNDING
         except Exception as error:
-            if strict:
+            if self.level == PLAIN:
                 raise
-            wrong = str(error)  # of code that has only been made to be faster
+            wrong = str(error) or repr(error)  # of code that has only been made to be faster
         finally:
-            after.restore()
-            for key, (_, grad) in tape.accumulated.items():
-                grad._data[...] = after.gradients[key]
-            ends.restore()
-        wrong = again.wrong or wrong
-        if wrong and strict:
-            raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such "
-                          "as NumPy on a Tensor's data")
-        return not wrong
+            if wrong:
+                after.restore()
+                for key, (_, grad) in tape.accumulated.items():
+                    grad._data[...] = after.gradients[key]
+                ends.restore()
+        return wrong
 
     def described(self) -> str:
         """What is played: calls, memory, and what stayed Python."""
@@ -180,6 +179,31 @@ class Program:
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
         return "\n".join(lines)
+
+
+def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool) -> Program:
+    """The fastest program of a tape that gives what Python gave, from what was there before; Refused if none does."""
+    alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
+    for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
+        program: Program | None = None  # whose memory the next one takes
+        program = Program(tape, inputs, result, level)
+        wrong = program.prove(before)
+        if not wrong:
+            return program
+        if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
+            program = None
+            wrong = Program(tape, inputs, result, PLAIN).prove(before)
+            if not wrong:
+                return Program(tape, inputs, result, level)
+            break
+    raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
+                  "on a Tensor's data")
+
+
+def _first(after: Saved, ends: Copies, rounded: bool) -> str:
+    """The first that is not as it was after a call: of what lasts, and of results."""
+    return after.differ(rounded) or next((f"a result of shape {x.shape}" for x, end in ends if differ(x, end, rounded)),
+                                         "")
 
 
 def pictured(steps: list[Step], inputs: list[np.ndarray]) -> tuple[list[Box], list[tuple[int, int]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from io import BytesIO
 from typing import IO
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from .random import get_rng_state, set_rng_state
 from .tape import Tape
 
-_LARGE = 2**20  # bytes from which on copies lie in a file
+_LARGE = 2**22  # bytes from which on copies lie in a file
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
 
 
@@ -25,31 +24,35 @@ class Copies:
 
     def __init__(self, arrays: Iterable[np.ndarray]):
         self.arrays = list(arrays)
-        self.file: IO[bytes] = BytesIO()
+        self.copies: list[np.ndarray] = []
+        self.file: IO[bytes] | None = None
         if sum(x.nbytes for x in self.arrays) >= _LARGE:
             with suppress(OSError):  # no folder to write to, or no room in it
                 self.file = tempfile.TemporaryFile()  # noqa: SIM115
-                self._write()
+                for x in self.arrays:
+                    np.ascontiguousarray(x).tofile(self.file)
                 return
-            self.file = BytesIO()
-        self._write()
-
-    def _write(self) -> None:
-        for x in self.arrays:
-            self.file.write(x.tobytes())
-        self.file.flush()
+        self._close()
+        self.copies = [x.copy() for x in self.arrays]
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if self.file is None:
+            yield from zip(self.arrays, self.copies, strict=True)
+            return
         self.file.seek(0)
         for x in self.arrays:
-            yield x, np.frombuffer(self.file.read(x.nbytes), x.dtype).reshape(x.shape)
+            yield x, np.fromfile(self.file, x.dtype, x.size).reshape(x.shape)
 
     def restore(self) -> None:
         for x, values in self:
             x[...] = values
 
-    def __del__(self) -> None:
-        self.file.close()
+    def _close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    __del__ = _close
 
 
 class Saved:
@@ -93,6 +96,7 @@ class Saved:
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:
     """Whether two arrays hold other bits; if rounded, numbers that are further apart than rounding explains."""
     if not rounded or x.dtype.kind != "f":
-        return x.tobytes() != y.tobytes()
+        bits = f"i{x.itemsize}"
+        return not np.array_equal(x.view(bits), y.view(bits))
     most = np.abs(y[np.isfinite(y)]).max(initial=0)
     return not np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * float(most), equal_nan=True)
