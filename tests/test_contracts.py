@@ -70,6 +70,8 @@ OPS |= {
     "scatter_reduce, largest": (lambda x, s: x.scatter_reduce(0, INDEX, s, "amax"), (X, positive(1, 4))),
     "masked_select": (lambda x: x.masked_select(MASK), (X,)),
     "solve": (linalg.solve, (SQUARE + 4 * np.eye(4), ROW)),
+    "solve_triangular": (lambda a, b: linalg.solve_triangular(a, b[:, None], upper=True),
+                         (SQUARE + 4 * np.eye(4), ROW)),
     "inv": (linalg.inv, (SQUARE + 4 * np.eye(4),)),
     "det": (linalg.det, (SQUARE + np.eye(4),)),
     "slogdet": (lambda x: linalg.slogdet(x)[1], (SQUARE + 4 * np.eye(4),)),

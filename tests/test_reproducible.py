@@ -40,6 +40,7 @@ from tinygrad_like.kernels import (
     side_by_side,
     softmax,
     threads,
+    triangular,
     vectormath,
     winograd,
 )
@@ -140,6 +141,8 @@ CASES = {
     "attention, many heads": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ((2, 12, 130, 16),) * 3),
     "lstm": (ops.lstm, ((9, 41, 132), (41, 33), (41, 33), (132, 33))),
     "gru": (ops.gru, ((9, 41, 99), (41, 33), (99, 33), (99,))),
+    "triangular": (lambda a, b: ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99), b, upper=False),
+                   ((3, 99, 99), (3, 99, 130))),
     "SGD": (steps(SGD, momentum=0.9), ((513, 301), (70_001,), (3,))),
     "Adam": (steps(Adam), ((513, 301), (70_001,), (3,))),
     "RMSprop": (steps(RMSProp, centered=True), ((513, 301), (70_001,), (3,))),
@@ -162,7 +165,7 @@ def digest(case) -> str:
 
 
 MODULES = (along, attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, pool,
-           recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, vectormath, winograd)
+           recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

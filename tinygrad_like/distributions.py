@@ -293,7 +293,7 @@ class MultivariateNormal(Distribution):
         """The squared length of scale_tril^-1 difference."""
         n = self.event_shape[0]
         matrix = self.scale_tril.expand(*difference.shape, n)
-        return ops.linalg.solve(matrix, difference.unsqueeze(-1)).square().sum(axis=(-2, -1))
+        return ops.linalg.solve_triangular(matrix, difference.unsqueeze(-1), upper=False).square().sum(axis=(-2, -1))
 
 
 class Independent(Distribution):
@@ -353,7 +353,8 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
 def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     n = p.event_shape[0]
     shape = np.broadcast_shapes(p.scale_tril.shape, q.scale_tril.shape)
-    spread = ops.linalg.solve(q.scale_tril.expand(*shape), p.scale_tril.expand(*shape)).square().sum(axis=(-2, -1))
+    solved = ops.linalg.solve_triangular(q.scale_tril.expand(*shape), p.scale_tril.expand(*shape), upper=False)
+    spread = solved.square().sum(axis=(-2, -1))
     return (spread + q._distance(p.loc - q.loc) - n) / 2 + q._half_log_det() - p._half_log_det()
 
 

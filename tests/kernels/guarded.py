@@ -411,6 +411,14 @@ def along():
     return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [np.exp(x / 9)]
 
 
+def triangular():
+    n, k, batch = pick(1, 3, 8, 33, 70), pick(1, 2, 9, 64, 65), pick((), (3,))
+    how = {"upper": pick(True, False), "unitriangular": pick(True, False)}
+    a = values(*batch, n, n) / n + 3 * np.eye(n, dtype=np.float32)
+    return f"solve_triangular {how}", differentiated(lambda a, b: ops.linalg.solve_triangular(a, b, **how)), [
+        a, values(*pick((), batch), n, k)]
+
+
 def winograd():
     i, o = pick(16, 17, 24, 33), pick(16, 17, 23, 40)
     h, w = pick(2, 4, 6, 10, 16), pick(2, 4, 6, 14, 16, 32, 34)
@@ -527,8 +535,9 @@ def optimizing():
 
 CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
-    product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, winograd, pooling, pooling,
-    upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting, optimizing,
+    product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
+    pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting,
+    optimizing,
 )  # fmt: skip
 
 

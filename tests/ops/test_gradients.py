@@ -385,12 +385,21 @@ CASES |= {
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
 }
+
+def triangle(**how):
+    return lambda a, b: linalg.solve_triangular(a + 2 * np.eye(3), b, **how)
+
+
 for domain, names in UNARY.items():
     for name in names.split():
         CASES[name] = getattr(ops, name), globals()[domain](3, 4)
         CASES[f"{name} 0-d"] = getattr(ops, name), globals()[domain]()
 CASES["relu6"] = ops.relu6, 5 * real(3, 4)
 CASES["hardswish"], CASES["hardsigmoid"] = (ops.hardswish, 4 * real(3, 4)), (ops.hardsigmoid, 4 * real(3, 4))
+CASES["solve_triangular"] = triangle(upper=False), real(2, 3, 3), real(2, 3, 2)
+CASES["solve_triangular upper"] = triangle(upper=True), real(3, 3), real(2, 3, 2)
+CASES["solve_triangular, ones"] = triangle(upper=False, unitriangular=True), real(2, 3, 3), real(3, 2)
+CASES["solve_triangular from the right"] = triangle(upper=True, left=False), real(3, 3), real(2, 3)
 for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
 

@@ -1,6 +1,7 @@
 """Linear algebra beside numpy.linalg, and what a decomposition must be."""
 
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -99,6 +100,32 @@ def test_norms_of_matrices_are_numpys(ord):
     x = normal(2, 3, 4, 5)
     for axis, keepdim in product(((-2, -1), (0, 2), (3, 1), (1, 0)), (False, True)):
         equal(linalg.matrix_norm(Tensor(x), ord, axis, keepdim), np.linalg.norm(x, ord, axis, keepdim))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 3, 100, 150, 400])  # by the kernel, in one block and in several, too many rows for it
+def test_triangular_systems(n, dtype):
+    equal = partial(np.testing.assert_allclose, atol=1e-5 if dtype == "float32" else 1e-12)
+    for batch, columns, upper, unit, left in product(((), (2,)), (1, 7), *[(False, True)] * 3):
+        a = (normal(*batch, n, n) / n + 2 * np.eye(n)).astype(dtype)
+        b = normal(*(batch[: columns % 2]), *((n, columns) if left else (columns, n))).astype(dtype)
+        triangle = np.triu(a) if upper else np.tril(a)
+        triangle[..., range(n), range(n)] = 1 if unit else triangle[..., range(n), range(n)]
+        for given in Tensor(a), Tensor(adjoint(a).copy()).mT:
+            x = linalg.solve_triangular(given, Tensor(b), upper=upper, left=left, unitriangular=unit)
+            assert x.dtype == dtype
+            equal((triangle @ x.numpy() if left else x.numpy() @ triangle), np.broadcast_to(b, x.shape))
+
+
+def test_triangular_systems_that_do_not_fit():
+    a = Tensor.eye(3)
+    with pytest.raises(ValueError, match=r"b must have 3 rows"):
+        linalg.solve_triangular(a, Tensor.ones(2, 3), upper=False)
+    with pytest.raises(ValueError, match=r"b must have 3 columns"):
+        linalg.solve_triangular(a, Tensor.ones(3, 2), upper=False, left=False)
+    with pytest.raises(ValueError, match="zero on the diagonal"):
+        linalg.solve_triangular(a * 0, Tensor.ones(3, 2), upper=False)
+    assert linalg.solve_triangular(a * 0, Tensor.ones(3, 2), upper=False, unitriangular=True).tolist() == [[1, 1]] * 3
 
 
 @pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "matrix_power", "solve"])

@@ -30,6 +30,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "take_at": ("embedding", 1),
     **dict.fromkeys(("along", "added_along"), ("along", 256)),
     **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
+    "substituted": ("triangular", 16),
     "triangle": ("select", 512),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from ..dtypes import FLOATS
+from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
@@ -152,6 +153,63 @@ def matrix_power(x, n: int):
         y, x, n = matmul(y, x) if n % 2 else y, matmul(x, x) if n > 1 else x, n // 2
     return y
 
+# Triangular systems ---------------------------------------------------------------------------------------------------
+
+_BLOCK = 64
+
+
+@primitive
+def _solve_triangular(a, b, *, upper, unit):
+    """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit."""
+    return substituted(a, b, upper, unit)
+
+
+@accelerated
+def substituted(a, b, upper, unit):
+    """Block of rows by block of rows, from what is solved already."""
+    n = a.shape[-1]
+    a = np.triu(a) if upper else np.tril(a)
+    if unit:
+        a[..., range(n), range(n)] = 1
+    x = np.empty(np.broadcast_shapes(a.shape[:-1] + (1,), b.shape[:-2] + (1, b.shape[-1])), b.dtype)
+    starts = range(0, n, _BLOCK)
+    for start in reversed(starts) if upper else starts:
+        rows = slice(start, start + _BLOCK)
+        solved = slice(start + _BLOCK, n) if upper else slice(0, start)
+        x[..., rows, :] = np.linalg.solve(a[..., rows, rows],
+                                          b[..., rows, :] - np.matmul(a[..., rows, solved], x[..., solved, :]))
+    return x
+
+
+@_solve_triangular.joint_vjp
+def _(g, a, out, upper, unit, wanted):
+    gb = _solve_triangular(_t(a), g, upper=not upper, unit=unit)
+    ga = (triu if upper else tril)(matmul(gb, _t(out)), diagonal=(1 if upper else -1) if unit else 0)
+    return [-ga if wanted[0] else None, gb if wanted[1] else None]
+
+
+def _upper_solved(a, b):
+    return _solve_triangular(a, b, upper=True, unit=False)
+
+
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+    """X with a X = b (X a = b, if not left), reading one triangle of a: a (..., n, n), b (..., n, k) or (..., k, n).
+
+    upper: which triangle; unitriangular: its diagonal counts as ones. The batch axes broadcast.
+    Raises ValueError for shapes that do not fit, or a zero on the diagonal.
+    """
+    _matrices("solve_triangular", a, square=True)
+    _matrices("solve_triangular", b)
+    if b.shape[-2 if left else -1] != a.shape[-1] or b.dtype is not a.dtype:
+        raise ValueError(f"solve_triangular: a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must "
+                         f"have {a.shape[-1]} {'rows' if left else 'columns'}, and the same dtype")
+    if not unitriangular and not (a if isinstance(a, np.ndarray) else a._data).diagonal(0, -2, -1).all():
+        raise ValueError(f"solve_triangular: a of shape {a.shape} has a zero on the diagonal, so it is singular")
+    if left:
+        return _solve_triangular(a, b, upper=upper, unit=unitriangular)
+    return _t(_solve_triangular(_t(a), _t(b), upper=not upper, unit=unitriangular))
+
+
 # Decompositions -------------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +222,7 @@ def _cholesky(x):
 def _cholesky_vjp(g, out):
     p = matmul(_t(out), tril(g))
     p = (tril(p) + tril(p, diagonal=-1)) * 0.5  # the lower half, and half of the diagonal
-    s = solve_matrices(_t(out), _t(solve_matrices(_t(out), _t(p))))
+    s = _upper_solved(_t(out), _t(_upper_solved(_t(out), _t(p))))
     return (s + _t(s)) * 0.5
 
 
@@ -186,7 +244,7 @@ def cholesky_solve(b, factor, upper=False):
     Raises ValueError for shapes that do not fit, or a factor with a zero on the diagonal.
     """
     lower = _t(factor) if upper else factor
-    return solve(_t(lower), solve(lower, b))
+    return solve_triangular(_t(lower), solve_triangular(lower, b, upper=False), upper=True)
 
 
 def _packed(*matrices):
@@ -214,7 +272,7 @@ def _qr_vjp(g, x_shape, out):
     (q, r), (gq, gr) = (_parts(y, (m, n), (n, n)) for y in (out, g))
     s = triu(matmul(gr, _t(r)) - matmul(_t(q), gq))
     s = s + _t(triu(s, diagonal=1))
-    return _t(solve_matrices(r, _t(gq + matmul(q, s))))
+    return _t(_upper_solved(r, _t(gq + matmul(q, s))))
 
 
 _qr.vjp(x=_qr_vjp)
