@@ -308,8 +308,15 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
         if isinstance(step.call, Call):
             made.append(step if step.call.beside or getattr(following.call, "beside", 0) else _as_loop(step))
         else:
-            made.extend(_loops(step) or kernels and (_kernels(step, tape) or _by_reference(step, tape)) or [step])
+            made.extend(_loops(step) or kernels and _anew(step, tape) or [step])
     return made
+
+
+def _anew(step: Step, tape: Tape) -> list[Step]:
+    try:
+        return _kernels(step, tape) or _by_reference(step, tape)
+    except Exception:  # of what its memory happens to hold by now: no positive definite matrix, say
+        return []
 
 
 def _as_loop(step: Step) -> Step:
