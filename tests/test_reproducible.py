@@ -30,6 +30,7 @@ from tinygrad_like.kernels import (
     gemm,
     norm,
     optim,
+    order,
     pool,
     recurrent,
     reduce,
@@ -141,6 +142,7 @@ CASES = {
     "attention, many heads": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ((2, 12, 130, 16),) * 3),
     "lstm": (ops.lstm, ((9, 41, 132), (41, 33), (41, 33), (132, 33))),
     "gru": (ops.gru, ((9, 41, 99), (41, 33), (99, 33), (99,))),
+    "topk": (lambda a: a.topk(5, 1)[0], (ROWS,)),
     "triangular": (lambda a, b: ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99), b, upper=False),
                    ((3, 99, 99), (3, 99, 130))),
     "SGD": (steps(SGD, momentum=0.9), ((513, 301), (70_001,), (3,))),
@@ -164,8 +166,9 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, pool,
-           recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular, vectormath, winograd)
+MODULES = (along, attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, order,
+           pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular, vectormath,
+           winograd)
 
 
 def digests(case) -> dict[str, str]:

@@ -400,12 +400,15 @@ def along():
     x = values(size(), size(), size())
     axis = pick(0, 1, 2)
     which = rng.integers(-x.shape[axis], x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
-    name = pick("gather", "scatter_add", "prod", "cumprod", "tril")
+    name = pick("gather", "scatter_add", "prod", "cumprod", "tril", "topk")
     if name == "gather":
         return name, lambda guard, x: differentiated(lambda x: x.gather(axis, index(guard, which)))(guard, x), [x]
     if name == "scatter_add":
         return name, lambda guard, *xs: differentiated(lambda x, y: x.scatter_add(axis, index(guard, which), y))(
             guard, *xs), [x, values(*which.shape)]
+    if name == "topk":
+        k, largest = min(size(), x.shape[axis]), pick(True, False)
+        return name, differentiated(lambda x: x.topk(k, axis=axis, largest=largest)[0]), [x]
     if name == "tril":
         return name, differentiated(lambda x: x.tril(axis)), [x]
     return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [np.exp(x / 9)]

@@ -157,11 +157,12 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_order_of_zeros_infinities_and_nan(dtype, descending):
-    x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, 100))
+    x = np.random.default_rng(0).choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.5, -1.5, 1e-45], (5, 200))
     x = np.copysign(x, np.random.default_rng(1).standard_normal(x.shape)).astype(dtype)
     kept = np.where(np.isnan(x), np.inf, x)  # NaN behind infinity
-    order = np.lexsort((np.broadcast_to(np.arange(100), x.shape), *((-kept, ~np.isnan(x)) if descending else
+    order = np.lexsort((np.broadcast_to(np.arange(200), x.shape), *((-kept, ~np.isnan(x)) if descending else
                                                                    (kept, np.isnan(x)))), axis=1)
     np.testing.assert_array_equal(Tensor(x).argsort(1, descending).numpy(), order)
-    np.testing.assert_array_equal(Tensor(x).topk(7, 1, largest=descending)[1].numpy(), order[:, :7])
-    np.testing.assert_array_equal(Tensor(x.T).topk(7, 0, largest=descending)[1].numpy(), order[:, :7].T)
+    for k in 1, 7, 16, 17, 80:  # by the kernel, by a partition, and by sorting all
+        np.testing.assert_array_equal(Tensor(x).topk(k, 1, largest=descending)[1].numpy(), order[:, :k])
+        np.testing.assert_array_equal(Tensor(x.T).topk(k, 0, largest=descending)[1].numpy(), order[:, :k].T)

@@ -31,6 +31,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("along", "added_along"), ("along", 256)),
     **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
     "substituted": ("triangular", 16),
+    "first_of_rows": ("order", 256),
     "triangle": ("select", 512),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),

@@ -27,6 +27,17 @@ def _work(x, index, n, width, taken, wrong):
 def _take_along(x, index, n, width, taken, wrong, task, tasks):
     outer = x.size // (n * width)
     strips, rows = -(-width // _STRIP), index.size // (outer * width)
+    if width == 1:  # along the last axis: a loop for all of a row, as one for each number takes four times as long
+        for k in range(task * outer // tasks, (task + 1) * outer // tasks):
+            begin = k * n
+            for j in range(k * rows, (k + 1) * rows):
+                place = index[j]
+                place += n if place < 0 else 0
+                if 0 <= place < n:
+                    taken[j] = x[begin + place]
+                else:
+                    wrong[0] = 1
+        return
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
         k, left = unit // strips, unit % strips * _STRIP
         right, begin = min(left + _STRIP, width), k * n * width
@@ -56,6 +67,18 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
     """A task has some columns of some of the arrays (n, width): so two never write to one place. Sums are float64."""
     outer = out.size // (n * width)
     strips, rows, total = -(-width // _STRIP), index.size // (outer * width), np.empty(n * min(width, _STRIP))
+    if width == 1:
+        for k in range(task * outer // tasks, (task + 1) * outer // tasks):
+            total[:] = 0
+            for j in range(k * rows, (k + 1) * rows):
+                place = index[j]
+                place += n if place < 0 else 0
+                if 0 <= place < n:
+                    total[place] += x[j]
+                else:
+                    wrong[0] = 1
+            _round(total, out[k * n : (k + 1) * n])
+        return
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
         k, left = unit // strips, unit % strips * _STRIP
         columns = min(_STRIP, width - left)

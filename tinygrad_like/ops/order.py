@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import FLOAT32
+from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import one_axis
-from .index import gather
+from .index import gather, take_along
 
 
 @primitive
@@ -50,6 +51,11 @@ def _places(ranks, axis):
 @primitive
 def first_places(x, *, k, axis, largest):
     """The indices of the k largest (or smallest) numbers along `axis`, in order."""
+    return first_of_rows(x, k, axis, largest)
+
+
+@accelerated
+def first_of_rows(x, k, axis, largest):
     if x.dtype is not FLOAT32 or not 0 < k < x.shape[axis] // 8:  # to leave out the rest does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
     ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]
@@ -82,7 +88,7 @@ def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
     axis = one_axis("sort", axis, x.ndim, scalar=True)
     order = argsort(x, axis=axis, descending=descending)
-    return gather(x, order, axis=axis), order
+    return take_along(x, order, axis=axis) if x.ndim else gather(x, order, axis=axis), order
 
 
 def topk(x, k: int, axis=-1, largest=True):
@@ -91,5 +97,7 @@ def topk(x, k: int, axis=-1, largest=True):
     n = x.shape[axis] if x.ndim else 1
     if not 0 <= k <= n:
         raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
-    first = first_places(x, k=k, axis=axis, largest=largest) if x.ndim else argsort(x, axis=axis)
-    return gather(x, first, axis=axis), first
+    if not x.ndim:
+        return sort(x)
+    first = first_places(x, k=k, axis=axis, largest=largest)
+    return take_along(x, first, axis=axis), first
