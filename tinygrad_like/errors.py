@@ -21,7 +21,7 @@ _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our message
 _KINDS = {AttributeError: TypeError, TypeError: TypeError, IndexError: IndexError, KeyError: IndexError,
           MemoryError: MemoryError, OverflowError: ValueError, ZeroDivisionError: ValueError, ValueError: ValueError}
 # What Python and NumPy say, and what their user can do about it.
-_REASONS = [(re.compile(said), ours) for said, ours in [
+_REASONS = [
     (r"'(\w+)' object has no attribute '(?:ndim|shape|dtype|size|to|sum|mean)'",
      r"takes Tensors, got \1; make one with Tensor(...)"),
     (r"'.+' not supported between instances of '(\w+)' and '(\w+)'",
@@ -43,7 +43,7 @@ _REASONS = [(re.compile(said), ours) for said, ours in [
     (r"(?:float|integer) (?:division by zero|division or modulo by zero|modulo by zero)|division by zero",
      "a size or a number that something is divided by is 0"),
     (r"tuple index out of range", "an input has too few axes"),
-]]
+]
 
 
 def explain(op, error: Exception, arrays, options) -> None:
@@ -90,7 +90,7 @@ def in_the_name_of(who: str, error: Exception, inputs, options=None) -> Exceptio
     given = ", ".join([*map(_brief, inputs), *(f"{name}={_brief(value)}" for name, value in (options or {}).items())])
     why = "no kernel takes these types" if numba else text.partition("\n")[0]
     for said, better in _REASONS:
-        if found := said.fullmatch(why):
+        if found := re.fullmatch(said, why):
             why = found.expand(better)
             break
     return kind(f"{who}: cannot work with ({given}): {why}")
