@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tinygrad_like import Tensor, ops
 
 from . import init
@@ -20,8 +22,9 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None):
         check_positive(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ValueError(f"Embedding: padding_idx={padding_idx} is out of range for {num_embeddings} rows")
+        if padding_idx is not None and not (isinstance(padding_idx, int | np.integer)
+                                            and -num_embeddings <= padding_idx < num_embeddings):
+            raise ValueError(f"Embedding: padding_idx={padding_idx!r} is out of range for {num_embeddings} rows")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.weight = Parameter(Tensor.empty(num_embeddings, embedding_dim))

@@ -195,6 +195,8 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
     count: of the batches, this one not included; without a momentum it is 1 / count then.
     """
     arrays = running_mean._data, running_var._data, mean, var
+    if not (arrays[0].flags.writeable and arrays[1].flags.writeable):
+        raise ValueError("running statistics: they show memory that must not be written; copy it, as with .clone()")
     normalization.move_statistics(*arrays, n, momentum, None if count is None else count._data)
     for t in (running_mean, running_var, count):
         if t is not None:

@@ -22,7 +22,8 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float, norm_type: flo
     If it is infinite or NaN, the gradients become 0 or NaN, or error_if_nonfinite raises FloatingPointError.
     Source: Pascanu et al. 2013.
     """
-    if not max_norm >= 0 or not norm_type > 0:
+    numbers = all(isinstance(x, int | float | np.number) for x in (max_norm, norm_type))
+    if not numbers or not max_norm >= 0 or not norm_type > 0:
         raise ValueError(f"clip_grad_norm: max_norm={max_norm!r} must be >= 0 and norm_type={norm_type!r} > 0")
     parameters = parameters if isinstance(parameters, Tensor) else list(parameters)
     gradients = _gradients("clip_grad_norm", parameters)

@@ -112,6 +112,9 @@ class LBFGS(Optimizer):
         self.iterations += 1
         if self.iterations == 1 or self.direction is None or self.gradient is None:
             d = -g
+        elif len(g) != len(self.gradient):
+            raise ValueError(f"LBFGS.step: the parameters have {len(g)} numbers, and had {len(self.gradient)} before; "
+                             "if their data was replaced on purpose, make a new optimizer")
         else:
             y, s = g - self.gradient, self.direction * _like(g, self.length)
             ys = float(y @ s)

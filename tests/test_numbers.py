@@ -69,6 +69,24 @@ def test_running_sums(numbers, axis):
         np.testing.assert_allclose(tensor(a).cumsum(axis).numpy(), np.cumsum(a, axis, dtype=np.float64), rtol=1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_of_exponentials_and_their_gradients(axis):
+    x = np.moveaxis(NEAR.reshape(-1, 4), 0, axis)
+    sums = np.cumsum(np.exp(x.astype(np.float64)), axis)
+    np.testing.assert_allclose(tensor(x).logcumsumexp(axis).numpy(), np.log(sums), rtol=1e-6)
+    dx, = gradient(lambda x: x.logcumsumexp(axis), x, cotangent=1)
+    owed = np.flip(np.flip(1 / sums, axis).cumsum(axis), axis)
+    np.testing.assert_allclose(dx, np.exp(x.astype(np.float64)) * owed, rtol=1e-4)  # steps of the output are rounded
+
+
+def test_running_products_and_their_gradients():
+    x = (1 + 1e-6 * (NEAR - 0.5)).astype(np.float32)
+    products = np.cumprod(x, dtype=np.float64)
+    np.testing.assert_allclose(tensor(x).cumprod(0).numpy(), products, rtol=1e-6)
+    dx, = gradient(lambda x: x.cumprod(0), x, cotangent=0.1)
+    np.testing.assert_allclose(dx, np.float64(np.float32(0.1)) * products[::-1].cumsum()[::-1] / x, rtol=1e-6)
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_the_gradient_of_a_variance_far_from_0(axis):
     x = tensor(FAR.reshape(-1, 1024))

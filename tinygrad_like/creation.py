@@ -69,6 +69,8 @@ class Creation:
         """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32."""
         _constant("arange", start, stop, step)
         start, stop = (0, start) if stop is None else (start, stop)
+        if any(value is None for value in (start, stop, step)):  # which NumPy takes for left out
+            raise TypeError(f"arange: start, stop and step are numbers, got {start}, {stop}, {step}")
         if step == 0:
             raise ValueError("arange: step must not be 0")
         dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else FLOAT32)

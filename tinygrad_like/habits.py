@@ -55,7 +55,7 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
             if not any(value is allowed for allowed in _WITHOUT_EFFECT[name]):
                 raise TypeError(f"{who}: {name}={value!r} is not supported; leave it out")
         else:
-            target = next((n for n in OPTIONS.get(name, ()) if n in known), None)
+            target = next((n for n in (name, *OPTIONS.get(name, ())) if n in known), None)  # *these by their own name
             if target is None:
                 raise TypeError(f"{who}: unknown argument {name!r}; it takes {', '.join(known) or 'none'}")
             if target in options and options[target] is not known[target]:
@@ -160,6 +160,8 @@ def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping
     who = f.__qualname__.removesuffix(".__init__") if f.__name__ == "__init__" else f.__name__
     options = renamed(who, known, given, others)
     if starred in options:
+        if len(inputs) > 1:
+            raise TypeError(f"{who}: {starred} is given twice, by position and by name")
         inputs = (*inputs, options.pop(starred))
     return _anew(f, inputs, options)
 

@@ -18,10 +18,11 @@ from .dtypes import FLOATS
 
 def norm(x: Any, p: Any = 2.0, axis: Any = None, keepdim: bool = False) -> Any:
     """(sum |x|^p)^(1/p) over `axis`, see `linalg.vector_norm`; "fro" is 2."""
-    if p in (None, "fro", 2):
-        return ops.norm(x, axis=axis, keepdim=keepdim)
-    if not isinstance(p, int | float):
+    p = 2 if p is None or isinstance(p, str) and p == "fro" else p
+    if not isinstance(p, int | float | np.number):  # and no Tensor, whose == is an op
         raise TypeError(f"norm: p must be a number, inf or 'fro', got {p!r}")
+    if p == 2:
+        return ops.norm(x, axis=axis, keepdim=keepdim)
     return ops.linalg.vector_norm(x, p, axis, keepdim)
 
 

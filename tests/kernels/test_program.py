@@ -281,6 +281,8 @@ def hungry(least, done, task, tasks):
 
 @pytest.mark.parametrize("least", [0, 3, 7])
 def test_a_task_without_memory_is_an_error(least):
+    if least and threads.count == 1:
+        pytest.skip("one thread has one task")
     done, x, y = np.zeros(8 * threads.count), random(LARGE), np.zeros(LARGE, np.float32)
     with pytest.raises(MemoryError, match="out of memory"):
         hungry(least, done)

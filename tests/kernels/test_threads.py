@@ -134,6 +134,19 @@ del worker.wake
     assert python(SETUP + code, **TWO) == [True] * 20
 
 
+def test_without_another_thread_one_does_it_all(python):
+    code = """
+def fails(self):
+    raise RuntimeError("can't start new thread")
+start, threads._Worker.start = threads._Worker.start, fails
+results = [right(), right(), len(threads._workers)]
+threads._Worker.start = start
+threads.set_num_threads(2)
+print(json.dumps([*results, right(), len(threads._workers)]))
+"""
+    assert python(SETUP + code, **TWO) == [True, True, 0, True, 1]
+
+
 def test_a_worker_sleeps_when_there_is_nothing_to_do_and_wakes_again(python):
     code = """
 worker, seen = None, []

@@ -1,4 +1,6 @@
-"""Losses of margins and distributions, and images read at computed places, against PyTorch."""
+"""Losses of margins and distributions, and images read at computed places: their definitions, and PyTorch."""
+
+import math
 
 import numpy as np
 import pytest
@@ -51,6 +53,85 @@ def test_losses_are_pytorchs(name, reduction):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
 
 
+def hinge(x):
+    return max(0, x)
+
+
+def distance(x, y, p=2, eps=1e-6):
+    return (abs(x - y + eps) ** p).sum() ** (1 / p)
+
+
+def cosine(x, y):
+    return x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+
+
+def sigma(x):
+    return 1 / (1 + np.exp(-x))
+
+
+A, B, C = real(4, 5), real(4, 5), real(4, 5)
+ONES, COUNTS, WEIGHT = (A > 0) * 1.0, np.array([0.0, 1.0, 2.0, 7.0]), np.array([0.5, 2, 1, 3, 1.5])
+ROWS = [0, 1, 2, 3]
+# what is computed, and what it is of each example by its definition
+DEFINITIONS = {
+    "margin_ranking": (lambda f: f(A[0, :4], B[0, :4], SIGNS, margin=0.3),
+                       lambda i: hinge(0.3 - SIGNS[i] * (A[0, i] - B[0, i]))),
+    "margin_ranking, no margin": (lambda f: f(A[0, :4], B[0, :4], SIGNS),
+                                  lambda i: hinge(-SIGNS[i] * (A[0, i] - B[0, i]))),
+    "hinge_embedding": (lambda f: f(abs(A[0, :4]), SIGNS),
+                        lambda i: abs(A[0, i]) if SIGNS[i] == 1 else hinge(1 - abs(A[0, i]))),
+    "soft_margin": (lambda f: f(A[0, :4], SIGNS), lambda i: np.log(1 + np.exp(-SIGNS[i] * A[0, i]))),
+    "multilabel_soft_margin": (
+        lambda f: f(A, ONES, WEIGHT),
+        lambda i: -np.mean(WEIGHT * (ONES[i] * np.log(sigma(A[i])) + (1 - ONES[i]) * np.log(1 - sigma(A[i]))))),
+    "multi_margin": (lambda f: f(A, LABELS), lambda i: sum(
+        hinge(1 - A[i, LABELS[i]] + A[i, j]) for j in range(5) if j != LABELS[i]) / 5),
+    "multi_margin, squares": (lambda f: f(A, LABELS, 2, 0.8, WEIGHT), lambda i: sum(
+        WEIGHT[LABELS[i]] * hinge(0.8 - A[i, LABELS[i]] + A[i, j]) ** 2 for j in range(5) if j != LABELS[i]) / 5),
+    "cosine_embedding": (lambda f: f(A, B, SIGNS, margin=-0.2), lambda i: (
+        1 - cosine(A[i], B[i]) if SIGNS[i] == 1 else hinge(cosine(A[i], B[i]) + 0.2))),
+    "cosine_embedding, no margin": (lambda f: f(A, -A, SIGNS), lambda i: 2 if SIGNS[i] == 1 else 0),
+    "triplet_margin": (lambda f: f(A, B, C), lambda i: hinge(distance(A[i], B[i]) - distance(A[i], C[i]) + 1)),
+    "triplet_margin, swapped": (lambda f: f(A, B, C, margin=9, p=3, eps=0.1, swap=True), lambda i: hinge(
+        distance(A[i], B[i], 3, 0.1) - min(distance(A[i], C[i], 3, 0.1), distance(B[i], C[i], 3, 0.1)) + 9)),
+    "triplet_margin, of what is equal": (lambda f: f(A, A, A, eps=0.5), lambda i: 1),
+    "gaussian_nll": (lambda f: f(A[0, :4], B[0, :4], abs(C[0, :4])),
+                     lambda i: 0.5 * (np.log(abs(C[0, i])) + (A[0, i] - B[0, i]) ** 2 / abs(C[0, i]))),
+    "gaussian_nll, whole": (lambda f: f(A[0, :4], B[0, :4], np.zeros(4), full=True, eps=0.25), lambda i: (
+        0.5 * (np.log(0.25) + (A[0, i] - B[0, i]) ** 2 / 0.25 + np.log(2 * np.pi)))),
+    "poisson_nll": (lambda f: f(A[0, :4], COUNTS), lambda i: np.exp(A[0, i]) - COUNTS[i] * A[0, i]),
+    "poisson_nll, whole": (lambda f: f(abs(A[0, :4]), COUNTS, log_input=False, full=True, eps=0.5), lambda i: (
+        abs(A[0, i]) - COUNTS[i] * np.log(abs(A[0, i]) + 0.5) + (COUNTS[i] > 1) * stirling(COUNTS[i]))),
+}
+
+
+def stirling(n):
+    """Near log n!."""
+    found = n * np.log(n) - n + 0.5 * np.log(2 * np.pi * n) if n else 0.0
+    assert n < 2 or abs(found - math.lgamma(n + 1)) < 0.05
+    return found
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_losses_are_their_definitions(name):
+    called, one = DEFINITIONS[name]
+
+    def f(*inputs, **options):
+        inputs = [Tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
+        return getattr(F, name.split(",")[0] + "_loss")(*inputs, **options).numpy()
+
+    expected = np.array([one(i) for i in ROWS], float)
+    np.testing.assert_allclose(called(lambda *a, **o: f(*a, **o, reduction="none")), expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(called(lambda *a, **o: f(*a, **o, reduction="sum")), expected.sum(), rtol=1e-9)
+    np.testing.assert_allclose(called(f), expected.mean(), rtol=1e-9)
+
+
+def test_a_row_by_itself():
+    row = Tensor(A[1])
+    np.testing.assert_allclose(F.multi_margin_loss(row, Tensor(2), reduction="none").numpy(),
+                               F.multi_margin_loss(Tensor(A), Tensor([2] * 4), reduction="none").numpy()[1])
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_of_losses(name):
     settings, inputs, target, at = LOSSES[name]
@@ -96,6 +177,47 @@ def test_images_read_at_places(mode, padding, corners):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_images_are_read_as_defined(mode, padding, corners):
+    image, grid = real(2, 3, 4, 5), rng.uniform(-2.2, 2.2, (2, 6, 7, 2))
+    found = F.grid_sample(Tensor(image), Tensor(grid), mode=mode, padding_mode=padding, align_corners=corners).numpy()
+
+    def place(z, n):  # in pixels
+        z = (z + 1) / 2 * (n - 1) if corners else (z + 1) / 2 * n - 0.5
+        low, high = (0, n - 1) if corners else (-0.5, n - 0.5)
+        while padding == "reflection" and not low <= z <= high:
+            z = 2 * low - z if z < low else 2 * high - z
+        return z if padding == "zeros" else min(max(z, 0), n - 1)
+
+    def pixel(n, y, x):
+        return image[n, :, y, x] if 0 <= y < 4 and 0 <= x < 5 else np.zeros(3)
+
+    for n, i, j in np.ndindex(2, 6, 7):
+        x, y = place(grid[n, i, j, 0], 5), place(grid[n, i, j, 1], 4)
+        if mode == "nearest":
+            expected = pixel(n, round(y), round(x))
+        else:
+            left, top = math.floor(x), math.floor(y)
+            expected = sum((1 - abs(y - b)) * (1 - abs(x - a)) * pixel(n, b, a)
+                           for a in (left, left + 1) for b in (top, top + 1))
+        np.testing.assert_allclose(found[n, :, i, j], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+def test_the_map_that_changes_nothing_reads_every_pixel(corners):
+    image = Tensor(real(2, 3, 4, 5))
+    theta = Tensor(np.tile(np.eye(3)[:2], (2, 1, 1)))
+    grid = F.affine_grid(theta, (2, 3, 4, 5), align_corners=corners)
+    np.testing.assert_allclose(F.grid_sample(image, grid, align_corners=corners).numpy(), image.numpy(), atol=1e-12)
+    ends = [1, -1] if corners else [0.8, -0.75]
+    np.testing.assert_allclose(grid.numpy()[1, 0, -1], ends)
+    np.testing.assert_array_equal(F.affine_grid(theta, (2, 3, 1, 1), align_corners=corners).numpy(), 0)
+    turned = F.affine_grid(Tensor([[[0.0, 1, 0.5], [1, 0, -0.5]]]), (1, 1, 4, 5), align_corners=corners).numpy()
+    np.testing.assert_allclose(turned[0], grid.numpy()[0][..., ::-1] + [0.5, -0.5], atol=1e-6)
+
+
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_gradients_of_reading(padding):
     grid = rng.uniform(-1.3, 1.3, (2, 3, 2, 2))
@@ -106,11 +228,22 @@ def test_gradients_of_reading(padding):
     assert gradcheck(f, real(2, 2, 3, 4), grid) and gradgradcheck(f, real(2, 2, 3, 4), grid)
 
 
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_reading_at_no_place(padding):
+    image, grid = Tensor(np.ones((1, 1, 3, 3))), np.zeros((1, 1, 2, 2))
+    grid[0, 0, 0] = np.nan
+    for mode, expected in ("bilinear", np.nan), ("nearest", 0):
+        found = F.grid_sample(image, Tensor(grid), mode=mode, padding_mode=padding).numpy()
+        np.testing.assert_array_equal(found, [[[[expected, 1]]]])
+
+
 def test_what_reading_refuses():
     x = Tensor(real(2, 3, 5, 7))
     with pytest.raises(ValueError, match="a grid \\(batch, h, w, 2\\), got shapes"):
         F.grid_sample(x, Tensor(real(2, 4, 4, 3)))
     with pytest.raises(ValueError, match="mode is bilinear or nearest"):
         F.grid_sample(x, Tensor(real(2, 4, 4, 2)), mode="bicubic")
+    with pytest.raises(ValueError, match="an image of shape \\(2, 3, 0, 7\\) has no pixels"):
+        F.grid_sample(x[:, :, :0], Tensor(real(2, 4, 4, 2)))
     with pytest.raises(ValueError, match="theta is \\(batch, 2, 3\\)"):
         F.affine_grid(Tensor(real(2, 3, 3)), (2, 3, 4, 4))

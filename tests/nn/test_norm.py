@@ -229,6 +229,10 @@ def test_reestimation_gives_the_statistics_of_the_whole_data_set():
     assert model[4].num_batches_tracked.item() == 4 and model.training and not model[3].training
     assert all(module._hooks is None for module in model.modules())
     before = statistics(first)
+    frozen = nn.BatchNorm1d(2)
+    frozen.running_mean.data = np.broadcast_to(np.float32(0), 2)
+    with pytest.raises(ValueError, match="running statistics: they show memory that must not be written"):
+        frozen(Tensor.ones(3, 2))
     with pytest.raises(ValueError, match="reestimate_batch_norm: there are no batches"):
         nn.reestimate_batch_norm(model, iter(()))
     with pytest.raises(ValueError, match="reestimate_batch_norm: this Linear has no BatchNorm with running statistics"):

@@ -11,8 +11,9 @@ from tinygrad_like import Tensor, nn, ops
 NAN, INF = float("nan"), float("inf")
 VALUES = np.array([NAN, -INF, -1e30, -90, -20, -2, -1, -0.7, -1e-30, 0, 1e-30, 0.3, 1, 1.5, 2, 20, 90, 1e30, INF])
 UNARY = {name: getattr(ops, name) for name in (
-    "neg square exp exp2 expm1 sin cos tan asin acos atan sinh cosh erf abs log log2 log10 log1p sqrt rsqrt reciprocal "
-    "sign floor ceil round trunc relu sigmoid tanh silu gelu softplus logsigmoid elu leaky_relu").split()}
+    "neg square exp exp2 expm1 sin cos tan asin acos atan sinh cosh asinh acosh atanh erf abs log log2 log10 log1p "
+    "sqrt rsqrt reciprocal sign floor ceil round trunc relu sigmoid tanh silu gelu softplus logsigmoid elu leaky_relu "
+    "hardswish hardtanh mish quick_gelu relu6 selu softsign").split()}
 UNARY |= {
     "gelu tanh": lambda x: ops.gelu(x, approximate="tanh"),
     "clip": lambda x: ops.clip(x, min=-1, max=1.5),
@@ -26,7 +27,8 @@ UNARY |= {
     "-2 ** x": lambda x: (-2) ** x,
     "x % 3": lambda x: x % 3,
 }
-BINARY = {name: getattr(ops, name) for name in "add sub mul div pow maximum minimum mod".split()}
+BINARY = {name: getattr(ops, name) for name in (
+    "add sub mul div pow maximum minimum mod fmod hypot atan2 logaddexp").split()}
 LARGE = 300  # copies of VALUES, for the kernels
 
 
@@ -48,11 +50,11 @@ def inputs(dtype, copies, count):
     return [np.tile(a.ravel(), copies) for a in grid]
 
 
-PICKS = {"relu", "clip", "clip below", "maximum", "minimum"}  # NaN counts as picked, or (by clip) as cut off
+PICKS = {"relu", "relu6", "hardtanh", "clip", "clip below"}  # NaN counts as picked, or (by clip) as cut off
 STEPS = {"sign", "floor", "ceil", "round", "trunc"}  # the gradient is 0 everywhere
-SLOPES = {"log", "log2", "log10", "log1p"}  # 1 / x is a number below 0 too
+SLOPES = {"log", "log2", "log10", "log1p", "atanh"}  # 1 / x and 1 / (1 - x^2) are numbers outside the domain too
 LINEAR = {"neg", "leaky_relu", "x % 3"}  # the slope does not depend on x, or only on its sign
-FLAT = {"x ** 0", "gelu", "gelu tanh"}  # the former is 1 of NaN too; gelu's slope has a limit at -inf, where it is NaN
+FLAT = {"x ** 0", "gelu", "gelu tanh", "hardswish", "softsign"}  # NaN ** 0 is 1; slopes have limits where inf is NaN
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in PICKS | STEPS | SLOPES | LINEAR | FLAT])
@@ -80,6 +82,11 @@ def test_what_picks_lets_the_gradient_through_where_it_picked_nan(copies):
         _, *gradients = value_and_gradients(op, np.array([NAN, 1, NAN, 1, 2]), np.array([1, NAN, NAN, 1, 1]))
         assert [g.tolist()[:4] for g in gradients] == [[1, 1, 1, 0.5]] * 2
         assert sum(g[4] for g in gradients) == 1
+
+
+def test_the_gradient_of_mish_is_1_however_large_x_is():
+    for x in (20, 1e3, 1e15, 1e30):
+        assert value_and_gradients(ops.mish, np.array([x], float))[1] == pytest.approx([1])
 
 
 def test_at_0_leaky_relu_and_elu_have_the_slope_of_the_left_in_every_graph():
@@ -131,6 +138,12 @@ OTHERWISE = {  # where ours differs, and what it is: (output, gradient)
     ("abs", NAN): (NAN, NAN),  # PyTorch: gradient 0
     ("sign", NAN): (NAN, 0),  # PyTorch: 0
     ("sqrt", 0): (0, 0),  # PyTorch: infinite
+    ("acosh", -2): (NAN, NAN),  # PyTorch: 1 / sqrt(x^2 - 1) from -1 downwards
+    ("relu6", NAN): (NAN, 1),  # PyTorch: gradient 0
+    ("hardtanh", NAN): (NAN, 1),  # PyTorch: gradient 0
+    ("hardswish", NAN): (NAN, NAN),  # PyTorch: gradient 1 or NaN, depending on the dtype
+    ("softsign", INF): (NAN, 0),  # PyTorch: gradient NaN
+    ("softsign", -INF): (NAN, 0),
 }
 
 
@@ -142,6 +155,9 @@ def theirs(name):
         "gelu tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"), "elu": torch.nn.functional.elu,
         "logsigmoid": torch.nn.functional.logsigmoid, "leaky_relu": torch.nn.functional.leaky_relu,
         "clip": lambda x: torch.clamp(x, -1, 1.5), "clip below": lambda x: torch.clamp(x, -1),
+        "hardswish": torch.nn.functional.hardswish, "hardtanh": torch.nn.functional.hardtanh,
+        "mish": torch.nn.functional.mish, "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
+        "relu6": torch.nn.functional.relu6, "softsign": torch.nn.functional.softsign,
         "mod": torch.remainder, "x % 3": lambda x: torch.remainder(x, 3),
     }
     return special.get(name) or (UNARY[name] if "**" in name else getattr(torch, name))
@@ -169,11 +185,13 @@ def test_unary_ops_far_out_as_in_pytorch(name, dtype, copies):
     def skip(x):
         if name.startswith("gelu"):  # at infinity our kernel has the limit, and elsewhere x^3 overflows in PyTorch
             return np.abs(x) > 1e20
-        if name == "elu":  # whose gradient of NaN is 1 or NaN in PyTorch, depending on the dtype
+        if name in ("elu", "selu"):  # whose gradient of NaN is 1 or NaN in PyTorch, depending on the dtype
             return np.isnan(x)
         if name == "expm1":  # where little of e^x is left in the output, PyTorch's gradient is rough
             return (x < -2) & (x > -100)
-        skipped = np.zeros(x.shape, bool)
+        skipped = (x < 1) & (name == "acosh")
+        if name == "mish":  # whose gradient of infinity is NaN in PyTorch, and rough far below 0
+            skipped |= (x == INF) | (x < -80)
         for op, at in OTHERWISE:
             if op == name:
                 skipped |= np.isnan(x) if np.isnan(at) else x == at
@@ -191,6 +209,8 @@ def test_unary_ops_far_out_as_in_pytorch(name, dtype, copies):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_binary_ops_far_out_as_in_pytorch(name, dtype):
     def skip(a, b):  # a quotient that float32 cannot hold
-        return (name == "mod") & (np.abs(a) > 1e20) & (np.abs(b) < 1e-20)
+        if name == "hypot":  # whose gradient at (0, 0) is NaN there, and 0 here
+            return (a == 0) & (b == 0)
+        return (name in ("mod", "fmod")) & (np.abs(a) > 1e20) & (np.abs(b) < 1e-20)
 
     compared(BINARY[name], name, dtype, 1, 2, skip)

@@ -113,5 +113,9 @@ def test_bad_input(clip):
         clip([np.zeros(3)], 1.0)
     with pytest.raises(ValueError, match=f"{clip.__name__}: .*=-1.0 must be >= 0"):
         clip([], -1.0)
+    with pytest.raises(ValueError, match="max_norm='1' must be >= 0"):
+        clip_grad_norm([], "1")
+    with pytest.raises(ValueError, match="norm_type='2' > 0"):
+        clip_grad_norm([], 1.0, "2")
     with pytest.raises(ValueError, match="norm_type=0 > 0"):
         clip_grad_norm([], 1.0, 0)

@@ -108,6 +108,11 @@ def test_misuse():
         optim.LBFGS([x], line_search_fn="wolfe")
     with pytest.raises(ValueError, match="one group"):
         optim.LBFGS([{"params": [x]}, {"params": [start()]}])
+    optimizer = optim.LBFGS([x])
+    minimize(optimizer, x, steps=1)
+    x.data = np.zeros(7)
+    with pytest.raises(ValueError, match="LBFGS.step: the parameters have 7 numbers, and had 4 before"):
+        minimize(optimizer, x, steps=1)
 
 
 @pytest.mark.torch

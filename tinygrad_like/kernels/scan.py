@@ -23,16 +23,17 @@ def _work(x, decay, n, width, backwards, y):
 @kernel(x=READ, decay=READ, y=WRITE, work=_work)
 def _recurrence(x, decay, n, width, backwards, y, task, tasks):
     outer, strips = y.size // (n * width), -(-width // _STRIP)
-    step = -width if backwards else width
+    state, step = np.empty(_STRIP, np.float64), -width if backwards else width  # in float32 long sums lose their digits
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
         left = unit % strips * _STRIP
         columns = min(_STRIP, width - left)
         at = unit // strips * n * width + left + ((n - 1) * width if backwards else 0)
-        y[at : at + columns] = x[at : at + columns]
+        for i in range(columns):
+            y[at + i] = state[i] = x[at + i]
         for _ in range(1, n):
-            before, at = at, at + step
+            at += step
             for i in range(columns):
-                y[at + i] = x[at + i] + decay[at + i] * y[before + i]
+                y[at + i] = state[i] = x[at + i] + decay[at + i] * state[i]
 
 
 def recur(out: np.ndarray, x: np.ndarray, decay: np.ndarray, axis: int, reverse: bool) -> np.ndarray:

@@ -193,8 +193,12 @@ def gather(sure: bool = True) -> int:
         # Not in a worker: a process that is forked meanwhile would inherit numba's lock, held by nobody.
         _serve.compile((types.intp, types.intp))
         while len(_workers) < count - 1:
-            _workers.append(_Worker(board))
-            _workers[-1].start()
+            worker = _Worker(board)
+            try:
+                worker.start()
+            except RuntimeError:  # the system has no memory, or no number, for another thread
+                break
+            _workers.append(worker)
         for worker in _workers[: count - 1]:
             worker.wake()
     return count

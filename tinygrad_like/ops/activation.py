@@ -234,7 +234,8 @@ def mish(x):
 
 
 def mish_slope(x):
-    z = exp(minimum(x, 20))
+    x = minimum(x, 20)  # beyond, the second summand is 0 to all digits; computed, it would grow with x
+    z = exp(x)
     n = z * (z + 2)
     return n / (n + 2) + x * (z * (z + 1) / (n + 2)) * (4 / (n + 2))
 

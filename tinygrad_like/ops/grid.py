@@ -7,7 +7,7 @@ import numpy as np
 from ..dtypes import INT64
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
-from .elementwise import abs, clip, floor, mod, mul, round, where
+from .elementwise import abs, floor, mod, mul, round, where
 from .index import take
 from .matmul import matmul
 from .shape import permute, reshape, transpose
@@ -74,7 +74,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 def _pixel(pixels, image, x, y, height, width):
     """The pixels at whole numbers x and y; zeros where there are none."""
     there = logical_and(logical_and(ge(x, 0), le(x, width - 1)), logical_and(ge(y, 0), le(y, height - 1)))
-    place = cast(clip(y, min=0, max=height - 1) * width + clip(x, min=0, max=width - 1), dtype=INT64) + image
+    place = cast(where(there, y * width + x, 0.0), dtype=INT64) + image
     return where(reshape(there, shape=(*x.shape, 1)), take(pixels, index=(place,)), 0.0)
 
 

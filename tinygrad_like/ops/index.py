@@ -363,8 +363,8 @@ def embedding(index, weight, *, padding_idx=None):
     if weight.ndim != 2:
         raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
     rows = len(weight)
-    if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise ValueError(f"embedding: padding_idx={padding_idx} is out of range for a table of {rows} rows")
+    if padding_idx is not None and not (isinstance(padding_idx, int | np.integer) and -rows <= padding_idx < rows):
+        raise ValueError(f"embedding: padding_idx={padding_idx!r} is out of range for a table of {rows} rows")
     y = take_rows(weight, index)
     return y if y is not None else _no_such_row(index, rows)
 
@@ -416,6 +416,8 @@ def one_hot(index, *, num_classes=-1):
     """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
     if index.dtype.kind not in "iu":
         raise TypeError(f"one_hot: needs integers, got {index.dtype}")
+    if not isinstance(num_classes, int | np.integer) or num_classes < -1:
+        raise ValueError(f"one_hot: num_classes is how many, or -1 for as many as there are, got {num_classes!r}")
     n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes
     if index.size and (index.min() < 0 or index.max() >= n):
         raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "

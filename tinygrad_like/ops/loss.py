@@ -17,7 +17,7 @@ from .index import copied, gather, take
 from .pointwise import on_arrays, pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
-from .softmax import check_reduction, check_weight, reduced
+from .softmax import check_ignore_index, check_reduction, check_weight, reduced
 
 
 def _reduce(losses, reduction):
@@ -128,6 +128,7 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
                          f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
     check_weight("nll_loss", weight, classes)
+    check_ignore_index("nll_loss", ignore_index)
     if weight is None and axis == labels.ndim and mode.tape is None and labels.size and (
             labels.min() >= 0 and labels.max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
         picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))

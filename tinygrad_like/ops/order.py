@@ -95,6 +95,8 @@ def topk(x, k: int, axis=-1, largest=True):
     """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
     axis = one_axis("topk", axis, x.ndim, scalar=True)
     n = x.shape[axis] if x.ndim else 1
+    if not isinstance(k, int | np.integer) or isinstance(k, bool):
+        raise TypeError(f"topk: k is how many, an integer, got {k!r}")
     if not 0 <= k <= n:
         raise ValueError(f"topk: k={k} must be between 0 and {n}, the size of axis {axis} of shape {x.shape}")
     if not x.ndim:

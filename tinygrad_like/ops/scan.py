@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import FLOAT32
 from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import one_axis
@@ -64,7 +65,7 @@ def _before(x, axis, reverse=False, first=0.0):
 def cumprod(x, *, axis=0):
     """Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
     axis = one_axis("cumprod", axis, x.ndim, scalar=True)
-    return np.cumprod(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
+    return _running(np.multiply, x, axis)
 
 
 # d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
@@ -75,7 +76,7 @@ cumprod.vjp(x=lambda g, x, out, axis: mul(_sums_owed(g, x, axis, False), _before
 def logcumsumexp(x, *, axis=0):
     """log of the running sums of e^x along `axis`, without overflow."""
     axis = one_axis("logcumsumexp", axis, x.ndim, scalar=True)
-    return np.logaddexp.accumulate(x, axis=axis) if x.ndim else np.array(x, np.result_type(x, np.float32))
+    return _running(np.logaddexp, x, axis)
 
 
 # d out[i] / d x[j] is e^(x[j] - out[j]) e^(out[j] - out[i]), both at most 1; out[j] - out[i] step by step.
@@ -87,6 +88,15 @@ def _ratio(a, b):
     """e^(a - b), and 0 where both are -inf."""
     empty = eq(b, -np.inf)
     return where(empty, 0.0, exp(where(empty, 0.0, a) - where(empty, 0.0, b)))
+
+
+def _running(function, x, axis):
+    """function.accumulate, of float32 in float64, since errors add up."""
+    if not x.ndim:  # which has no axis, but the dtype that it would have
+        return function.accumulate(x[None])[0, ...]
+    if x.dtype is FLOAT32:
+        return function.accumulate(x, axis, np.float64).astype(np.float32)
+    return function.accumulate(x, axis)
 
 
 # Running extremes -----------------------------------------------------------------------------------------------------

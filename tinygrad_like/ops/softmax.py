@@ -130,8 +130,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     classes = input.shape[axis]
     if classes == 0:
         raise ValueError(f"{who}: logits of shape {input.shape} have no classes (axis {axis})")
-    if not isinstance(ignore_index, int | np.integer) or not -(1 << 63) <= ignore_index < 1 << 63:
-        raise ValueError(f"{who}: ignore_index must be an integer of 64 bits, got {ignore_index!r}")
+    check_ignore_index(who, ignore_index)
     if target.dtype.kind in FLOATS:
         if target.shape != input.shape:
             raise ValueError(f"{who}: probabilities of shape {target.shape} for logits of shape {input.shape}; "
@@ -245,6 +244,11 @@ def check_weight(who: str, weight, classes: int) -> None:
                          f"it needs ({classes},)")
     if getattr(weight, "requires_grad", False):
         raise ValueError(f"{who}: the class weights are taken as constants; pass weight.detach()")
+
+
+def check_ignore_index(who: str, ignore_index: int) -> None:
+    if not isinstance(ignore_index, int | np.integer) or not -(1 << 63) <= ignore_index < 1 << 63:
+        raise ValueError(f"{who}: ignore_index must be an integer of 64 bits, got {ignore_index!r}")
 
 
 def check_reduction(who: str, reduction: str) -> None:
