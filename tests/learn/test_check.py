@@ -204,6 +204,23 @@ def test_a_file(tmp_path):
     assert "my_ops.py:10" in str(report)
 
 
+def test_a_file_of_a_package():
+    """Its relative imports work, and what gives no floating numbers needs no rule."""
+    report = check_file("tinygrad_like/ops/trigonometry.py")
+    assert report.right and "acosh: right in first and second order" in str(report), report
+    report = check_file("tinygrad_like/ops/compare.py")
+    assert "eq: right without rules: it gives bool" in str(report)
+
+
+def test_an_option_without_a_default_is_guessed():
+    def turned(x, *, axes):
+        return np.transpose(x, axes)
+
+    op = declare(turned, x=lambda g, axes: 2 * ops.permute(g, axes=axes))
+    _, told = check_one(op)
+    assert "the rule gives 2 times" in told and "It was called with axes=(1, 0), which is a guess" in told
+
+
 @pytest.mark.parametrize("text, told", [
     ("x = (", "cannot be run: SyntaxError"),
     ("x = 1 / 0", "cannot be run: ZeroDivisionError: division by zero\n    my_ops.py:1\n      x = 1 / 0"),

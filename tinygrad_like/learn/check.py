@@ -176,7 +176,7 @@ def _entry(point: Point, i: int) -> str:
     j, k = np.unravel_index(int(np.argmax(off)), off.shape)
     out = _index("out", point.out.shape, int(j))
     x = _index(point.input_name(i), point.inputs[i].shape, int(k))
-    return f"d {out} / d {x}: the rule gives {given[j, k]:.6g}, differences give {right[j, k]:.6g}"
+    return f"d {out} / d {x}: the rule gives {given[j, k] + 0.0:.6g}, differences give {right[j, k] + 0.0:.6g}"
 
 
 def _index(name: str, shape: tuple, flat: int) -> str:

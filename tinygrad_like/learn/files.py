@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import linecache
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 from ..primitive import Primitive, declared
 from .check import Finding, check_op, not_taken
-from .inputs import NotTaken, others, points
+from .inputs import NoGradient, NotTaken, others, points
 from .remedy import of_file
 from .source import source
 
@@ -55,6 +56,8 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
     """What is wrong with an op, and that as text."""
     try:
         where = points(op)
+    except NoGradient as error:
+        return [], f"{op.name}: right without rules: {error}"
     except NotTaken as error:
         cause = error.__cause__
         finding = not_taken(op, cause if isinstance(cause, Exception) else None, str(error))
@@ -62,7 +65,10 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
     found = check_op(op, where)
     if found:
         proven = all(f.text.endswith("the rule is right.") or not f.input for f in found)
-        return found, "\n".join([*map(str, found), *([] if proven else _elsewhere(op))])
+        guessed = [", ".join(f"{n}={value!r}" for n, value in where[0].options.items())] if where[0].tried else [""]
+        told = [f"    It was called with {g}, which is a guess; others are named with example({op.name}, ...)."
+                for g in guessed if g and found[0].input]
+        return found, "\n".join([*map(str, found), *([] if proven else _elsewhere(op)), *told])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
     return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}"
 
@@ -78,7 +84,9 @@ def _elsewhere(op: Primitive) -> list[str]:
 
 
 def load(path: Path) -> Any:
-    """The module in a file, executed anew."""
+    """The module in a file, executed anew; one of a package, which may import its neighbours, is imported instead."""
+    if (path.parent / "__init__.py").exists():
+        return _imported(path)
     spec = importlib.util.spec_from_file_location(f"checked_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -91,6 +99,17 @@ def load(path: Path) -> Any:
     finally:
         sys.dont_write_bytecode, sys.path[:] = before
     return module
+
+
+def _imported(path: Path) -> Any:
+    name, folder = path.stem, path.parent
+    while (folder / "__init__.py").exists():
+        name, folder = f"{folder.name}.{name}", folder.parent
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name.removesuffix(".__init__"))
+    finally:
+        sys.path.remove(str(folder))
 
 
 def _declared_in(module: Any) -> list[Primitive]:

@@ -45,8 +45,12 @@ class NotTaken(ValueError):
     """An op works at none of the inputs that were tried; the cause is what its forward raised, if it did."""
 
 
+class NoGradient(ValueError):
+    """An op has no rules and needs none."""
+
+
 def points(op: Primitive) -> list[Point]:
-    """Some points at which to check an op. Raises NotTaken if none was found, and says what to do."""
+    """Some points at which to check an op. Raises NotTaken if none was found, and says what to do; or NoGradient."""
     named, trouble = _examples.get(op), []  # type: ignore[var-annotated]
     if named:
         found = [_filled(op, inputs, options, trouble) for inputs, options in named]
@@ -71,8 +75,9 @@ def points(op: Primitive) -> list[Point]:
             return taken
     if trouble and isinstance(trouble[0], str):
         raise NotTaken(trouble[0])
-    raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: "
-                   f"example({op.name}, {', '.join(['(3, 4)'] * max(len(op.inputs), 1))})") from _cause(trouble)
+    given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in _required(op)]
+    raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: example({op.name}, {', '.join(given)})"
+                   ) from _cause(trouble)
 
 
 def _cause(trouble: list) -> Exception | None:
@@ -93,12 +98,16 @@ def others(op: Primitive) -> list[Point]:
     return [point for s in shapes if (point := _filled(op, s, next(_options(op)))) is not None]
 
 
+def _required(op: Primitive) -> list[str]:
+    return [n for n, default in op.options.items() if default is inspect.Parameter.empty]
+
+
 def _options(op: Primitive) -> Iterator[dict]:
     """Values for options without a default."""
     fills: list[dict] = [{}]
-    for n, default in op.options.items():
-        if default is inspect.Parameter.empty:
-            fills = [{**fill, n: value} for fill in fills for value in (1, 0, 2, 0.5, (2, 3))][:25]
+    for n in _required(op):
+        first = [(1, 0)] if n in ("axes", "order", "perm", "dims") else []
+        fills = [{**fill, n: value} for fill in fills for value in (*first, 1, 0, 2, 0.5, (2, 3))][:25]
     yield from fills
 
 
@@ -121,10 +130,12 @@ def _filled(op: Primitive, inputs: tuple, options: dict, trouble: list | None = 
             found.append("the forward gives None: is a `return` missing?" if point.out.shape == () and
                          point.out[()] is None else "the forward gives no array of numbers")
         elif point.out.dtype.kind != "f":
+            if not op.differentiable:
+                raise NoGradient(f"it gives {point.out.dtype}, of which there is no gradient")
             found.append(f"the forward gives {point.out.dtype}, of which there is no gradient")
         elif not np.isfinite(point.out).all():
-            found.append("the forward gives inf or NaN at inputs of both signs, between 0.3 and 2 and between -0.9 and "
-                         f"0.9; name others: example({op.name}, np.array(...))")
+            found.append("the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
+                         f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))")
         else:
             return point
     if trouble is not None:
@@ -151,4 +162,8 @@ def _unit(rng: np.random.Generator, shape: tuple) -> np.ndarray:
     return rng.uniform(-0.9, 0.9, shape)
 
 
-_DOMAINS = (_real, _positive, _unit)
+def _beyond(rng: np.random.Generator, shape: tuple) -> np.ndarray:
+    return rng.uniform(1.2, 3.0, shape)
+
+
+_DOMAINS = (_real, _positive, _unit, _beyond)
