@@ -54,8 +54,10 @@ def _apart(made: str) -> str:
             if e.text in _SIGNS or (
                     e.tag == _MO and (e.text or "").isalpha() and e.text != "mod" and "under" not in row.tag):
                 e.tag = _MI
-            elif e.text == "|":
+            elif e.text in ("|", "‖"):
                 e.attrib.update(lspace="0", rspace="0")
+                if "minsize" not in e.attrib:
+                    e.attrib.setdefault("stretchy", "false")  # or one with an exponent would be a short one, set low
     for row in tree.iter(f"{{{_SPACE}}}mrow"):
         for a, b in reversed(list(pairwise(row))):
             if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{_SPACE}}}mspace"}:

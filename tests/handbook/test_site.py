@@ -52,6 +52,7 @@ def test_words_and_signs():
     assert "<mi>out</mi>" in mathml(r"\mathrm{out}", False)
     assert mathml("(-1)", False).count('form="prefix"') == 1 and 'form="prefix"' not in mathml("a-b", False)
     assert r"\langle" not in mathml(r"\Big\langle x \Big\rangle", True)
+    assert mathml(r"\lVert w \rVert^2", False).count('stretchy="false"') == 2
     assert "<mrow><mi>g</mi><mi>′</mi></mrow>" in mathml("g'", False) and "msup" not in mathml("u_r'", False)
     assert "<msup><mrow><mi>h</mi><mi>′</mi></mrow><mrow><mi>⊤</mi></mrow></msup>" in mathml(r"h'^\top x", False)
 
