@@ -152,12 +152,15 @@ def _diagram(xs: np.ndarray, lines: list[tuple[np.ndarray, str]], title: str) ->
 def _path(xs: np.ndarray, downs: np.ndarray, ys: np.ndarray, low: float, high: float) -> str:
     """The curve inside the diagram, interrupted where it leaves it or jumps."""
     inside = np.isfinite(ys) & (ys >= low) & (ys <= high)
-    path, before = [], None
-    for x, down, y, ok in zip(xs, downs, ys, inside, strict=True):
+    with np.errstate(all="ignore"):
+        steps = np.abs(np.diff(ys, prepend=np.nan, append=np.nan))
+    beside = np.fmax(np.roll(steps, 1), np.roll(steps, -1))  # a curve that is steep here is so beside it
+    jumps = (steps > 0.1 * (high - low)) | ((steps > 0.01 * (high - low)) & (steps > 5 * beside))
+    path, before = [], False
+    for x, down, ok, jump in zip(xs, downs, inside, jumps[:-1], strict=True):
         if ok:
-            jumps = before is None or abs(y - before) > 0.1 * (high - low)
-            path.append(f"{'M' if jumps else 'L'}{x:.1f} {down:.1f}")
-        before = y if ok else None
+            path.append(f"{'L' if before and not jump else 'M'}{x:.1f} {down:.1f}")
+        before = ok
     return "".join(path)
 
 

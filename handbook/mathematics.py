@@ -24,6 +24,7 @@ _SIGN = re.compile(r"(<mo[^>]*>(?:[=(,⟨\[·]|&#x0003D;|&#x00028;|&#x0002C;|&#x
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 _FUNCTIONS = {f"{arc}{f}{h}" for arc in ("", "arc", "ar") for f in ("sin", "cos", "tan") for h in ("", "h")} | {
     "log", "ln", "exp", "erf", "sign", "det", "tr", "min", "max", "diag"}
+_SIGNS = "∞", "⊤"  # which stand for something, and are not operators with space around them
 _MO, _MI = f"{{{_SPACE}}}mo", f"{{{_SPACE}}}mi"
 ET.register_namespace("", _SPACE)
 _WORD = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')  # \mathrm{out}, which comes letter by letter
@@ -50,15 +51,43 @@ def _apart(made: str) -> str:
     tree = ET.fromstring(made)
     for row in tree.iter():
         for e in row:
-            if e.tag == _MO and (e.text or "").isalpha() and e.text != "mod" and "under" not in row.tag:
+            if e.text in _SIGNS or (
+                    e.tag == _MO and (e.text or "").isalpha() and e.text != "mod" and "under" not in row.tag):
                 e.tag = _MI
-            elif e.text == "|":
+            elif e.text in ("|", "‖"):
                 e.attrib.update(lspace="0", rspace="0")
+                if "minsize" not in e.attrib:
+                    e.attrib.setdefault("stretchy", "false")  # or one with an exponent would be a short one, set low
     for row in tree.iter(f"{{{_SPACE}}}mrow"):
         for a, b in reversed(list(pairwise(row))):
             if (_function(a) or _function(b)) and not {a.tag, b.tag} & {_MO, f"{{{_SPACE}}}mspace"}:
                 row.insert(list(row).index(b), ET.Element(f"{{{_SPACE}}}mspace", width="0.17em"))
+    for row in tree.iter():
+        for i, e in enumerate(row):
+            row[i] = _primed(e)
     return ET.tostring(tree, encoding="unicode")
+
+
+def _primed(e: ET.Element) -> ET.Element:
+    """A prime beside its letter: the sign is small and high already, and as an exponent would be so twice."""
+    name = e.tag.removeprefix(f"{{{_SPACE}}}")
+    if name not in ("msup", "msubsup"):
+        return e
+    top = e[-1]
+    prime = next((p for p in (top, *top) if p.text in ("′", "″")), None)
+    if prime is None:
+        return e
+    primed = _made("mrow", e[0] if name == "msup" else _made("msub", *e[:-1]), prime)
+    if prime is top:
+        return primed
+    top.remove(prime)
+    return _made("msup", primed, top)
+
+
+def _made(name: str, *parts: ET.Element) -> ET.Element:
+    e = ET.Element(f"{{{_SPACE}}}{name}")
+    e.extend(parts)
+    return e
 
 
 def _function(e: ET.Element) -> bool:

@@ -8,10 +8,11 @@ import pytest
 pytest.importorskip("latex2mathml")
 
 import markdown
+import numpy as np
 
 from handbook.blocks import ONE_PROGRAM, programs, run
 from handbook.check import problems
-from handbook.figures import figures
+from handbook.figures import _path, figures
 from handbook.links import Places, source_page
 from handbook.mathematics import MathExtension, mathml
 from handbook.navigation import navigation
@@ -51,6 +52,16 @@ def test_words_and_signs():
     assert "<mi>out</mi>" in mathml(r"\mathrm{out}", False)
     assert mathml("(-1)", False).count('form="prefix"') == 1 and 'form="prefix"' not in mathml("a-b", False)
     assert r"\langle" not in mathml(r"\Big\langle x \Big\rangle", True)
+    assert mathml(r"\lVert w \rVert^2", False).count('stretchy="false"') == 2
+    assert "<mrow><mi>g</mi><mi>′</mi></mrow>" in mathml("g'", False) and "msup" not in mathml("u_r'", False)
+    assert "<msup><mrow><mi>h</mi><mi>′</mi></mrow><mrow><mi>⊤</mi></mrow></msup>" in mathml(r"h'^\top x", False)
+
+
+def test_a_curve_is_interrupted_where_it_jumps_and_not_where_it_is_steep():
+    xs = np.linspace(-4, 4, 801)
+    small_jump = np.where(xs < 0, 0.7 * np.exp(np.minimum(xs, 0)), 1.0)
+    for ys, pieces in (small_jump, 2), (np.tanh(20 * xs), 1), (np.abs(xs), 1), (np.sign(xs - 0.005), 2):
+        assert _path(xs, ys, ys, -4.0, 4.0).count("M") == pieces
 
 
 def test_blocks_are_run_and_what_they_print_is_shown():
@@ -111,8 +122,6 @@ def test_a_docstring_becomes_paragraphs_lists_and_code():
 
 
 def test_figures_show_the_op_and_its_rule():
-    import numpy as np
-
     @primitive
     def cube(x):
         return x ** 3

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..autograd import setting
 from ..primitive import Fused, Primitive
-from . import diagnose, places
+from . import conduct, diagnose, places
 from .measure import LARGEST, Point, close
+from .remedy import certain, of_parameter, remedy
 from .rule import Diagnosis, Rule
-from .source import Source, parameters, source
+from .source import Source, namespace, parameters, source
 from .special import wrong_at_special_points
 
 
@@ -30,8 +31,8 @@ class Finding(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        verdict = "not written yet" if self.kind == "open" else "wrong"
-        lines = [f"{self.op}: the rule of input {self.input!r} is {verdict}" if self.input else f"{self.op}:"]
+        verdict = {"open": "is not written yet", "no rule": "is missing"}.get(self.kind, "is wrong")
+        lines = [f"{self.op}: the rule of input {self.input!r} {verdict}" if self.input else f"{self.op}:"]
         lines += [f"    {self.entry}"] if self.entry else []
         lines += [f"    {self.kind}: {self.text}"]
         lines += [f"    {self.where}"] if self.where else []
@@ -55,16 +56,21 @@ def check(points: Sequence[Point]) -> list[Finding]:
     try:
         assert points[0].node is not None
     except TypeError as error:  # a parameter that means nothing
-        return [_finding(op, "", "name", f"TypeError: {error}", _remedy(error), _naming(op, str(error)))]
-    found: list[Finding] = []
+        known = [*op.inputs, *[f"{n}_shape" for n in op.inputs], "out", *op.options]
+        told = of_parameter(error, known, op.__wrapped__.__code__.co_varnames)
+        return [_finding(op, "", "name", f"TypeError: {error}", told, _naming(op, str(error)))]
+    if (improper := conduct.of_rules(points[0])) is not None:
+        i, found = improper
+        return [_finding(op, points[0].input_name(i), found.kind, "", found.text, _rule_source(op, i))]
+    wrong: list[Finding] = []
     for i in points[0].vary:
         there = [p for p in points if i in p.vary]
         problem = _check_input(op, i, there)
         if problem is not None:
-            found.append(problem)
-        if found and (op.variadic or op.joint is not None):
+            wrong.append(problem)
+        if wrong and (op.variadic or op.joint is not None):
             break  # one rule for all
-    return found or _special(points) or _second(points) or _single(points)
+    return wrong or _special(points) or _second(points) or _single(points)
 
 
 def _finding(op: Any, name: str, kind: str, entry: str, text: str, at: Source | None,
@@ -85,44 +91,60 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     if op.joint is None and (0 if op.variadic else i) not in op.rules:
         if isinstance(op, Fused):
             return _reference(op, i, points)
-        return _finding(op, name, "no rule", "", f"there is no rule for input {name!r}; add "
-                        f"{op.name}.vjp({op.inputs[i]}=lambda g, ...: ...); or, if none is meant, give it in an "
-                        "example(...) as a Tensor that does not require grad", None)
-    worst, error = _compare(points, i)
+        return _finding(op, name, "no rule", "", f"add {op.name}.vjp({name}=lambda g, ...: ...); "
+                        f"or, if {name!r} is a setting and not differentiated, make it an option, a parameter after a "
+                        "*; or give it in an example(...) as a Tensor that does not require grad.", None)
+    worst, error, points = _compare(points, i)
     if worst is None and error is None:
         return _reference(op, i, points) if isinstance(op, Fused) else None
     rule = Rule(points, i)
     if error is not None and "gave ellipsis, which is no array" in str(error):
         return _finding(op, name, "open", "", "... stands where its result should.", rule.source)
-    missing = _unnamed(rule, error)
-    if missing:
-        return _finding(op, name, "name", f"{type(error).__name__}: {error}", f"{missing!r} is not among the rule's "
-                        f"parameters; a rule gets what it names: lambda {', '.join(['g', *rule.names, missing])}: ...",
-                        rule.source)
+    known = _certain(rule, error)
+    if known is not None:
+        return _finding(op, name, known.kind, _said(error, points) if error else "", known.text, rule.source,
+                        known.line)
+    narrow = conduct.narrowed(points[0])
+    if narrow is not None:
+        return _finding(op, "", narrow.kind, "", narrow.text, None)
     if error is not None and not rule.running:
         raw = _raw_error(rule, error)
         if raw is not None:
             return _finding(op, name, *raw, rule.source)
     found = diagnose.first_order(rule)
     if error is not None and found.kind in ("unknown", "zero"):
-        found = Diagnosis("error", _remedy(error, rule.source.text()), None)
+        found = Diagnosis("error", remedy(error, rule.source.text()), None)
     entry = _entry(worst, i) if worst is not None else _said(error, points)
     return _finding(op, name, found.kind, entry, found.text, rule.source, found.line)
 
 
-def _unnamed(rule: Rule, error: Exception | None) -> str | None:
-    """The input, output or option that a rule uses without having named it."""
-    name = error.name if isinstance(error, NameError) else None
-    return name if name in rule.points[0].values and name not in rule.names else None
+def _certain(rule: Rule, error: Exception | None) -> Diagnosis | None:
+    """What its error or its parameters say of a rule without any trial."""
+    values = rule.points[0].values
+    first = parameters(rule.function)[0] if parameters(rule.function) else ""
+    if first != "g" and first in values:
+        given = ", ".join(["g", first, *rule.names])
+        return Diagnosis("name", "the first parameter of a rule is the cotangent that arrives, whatever its name; here "
+                         f"it is called {first!r} and hides what {first!r} means otherwise. Write lambda {given}: ...")
+    if error is None:
+        return None
+    line = rule.source.raised(error)
+    missing = error.name if isinstance(error, NameError) else None
+    if missing in values and missing not in rule.names:
+        given = ", ".join(["g", *rule.names, missing])
+        return Diagnosis("name", f"{missing!r} is not among the rule's parameters; a rule gets what it names: "
+                         f"lambda {given}: ...", line)
+    known = certain(error, [*values, *namespace(rule.function)])
+    return Diagnosis(*known, line) if known else None
 
 
-def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception | None]:
-    """The first point at which rule and differences disagree, and the first error.
+def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception | None, Sequence[Point]]:
+    """The first point at which rule and differences disagree, the first error, and the points to look at.
 
-    A rule that is right at the first point may raise at others of which nobody said that the op should take them.
+    A rule that runs at the first point may raise at others of which nobody said that the op should take them.
     """
     worst = error = None
-    runs = False
+    raised = []
     for point in points:
         try:
             given, mixed = point.analytic(i), point.projected(i, point.pull(point.g, i)[i])
@@ -130,11 +152,13 @@ def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception |
             if error is None and len(points) > 1:
                 problem.add_note(f"at inputs of shape {', '.join(str(np.shape(x)) for x in point.inputs)}")
             error = error or problem
+            raised.append(point)
             continue
-        runs = runs or point is points[0]
         if not (close(given, point.numeric(i), 2e-6) and close(mixed, point.wanted(i), 2e-6)):
             worst = worst or point
-    return worst, None if runs and worst is None and points[0].tried else error
+    if points[0].tried and points[0] not in raised:
+        return worst, None, [p for p in points if p not in raised]
+    return worst, error, points
 
 
 def _entry(point: Point, i: int) -> str:
@@ -152,7 +176,7 @@ def _entry(point: Point, i: int) -> str:
     j, k = np.unravel_index(int(np.argmax(off)), off.shape)
     out = _index("out", point.out.shape, int(j))
     x = _index(point.input_name(i), point.inputs[i].shape, int(k))
-    return f"d {out} / d {x}: the rule gives {given[j, k]:.6g}, differences give {right[j, k]:.6g}"
+    return f"d {out} / d {x}: the rule gives {given[j, k] + 0.0:.6g}, differences give {right[j, k] + 0.0:.6g}"
 
 
 def _index(name: str, shape: tuple, flat: int) -> str:
@@ -161,7 +185,8 @@ def _index(name: str, shape: tuple, flat: int) -> str:
 
 def _said(error: Exception | None, points: Sequence[Point]) -> str:
     notes = getattr(error, "__notes__", []) if len(points) > 1 else []
-    return ", ".join([f"{type(error).__name__}: {error}", *notes[-1:]])
+    text = str(error).partition("; a rule gets arrays, or Tensors")[0]  # the remedy says it
+    return ", ".join([f"{type(error).__name__}: {text}", *notes[-1:]])
 
 
 def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
@@ -171,31 +196,7 @@ def _raw_error(rule: Rule, error: Exception) -> tuple[str, str, str] | None:
         found = hypothesis(rule)
         if found is not None:
             return found.kind, entry, found.text
-    return "error", entry, _remedy(error, rule.source.text())
-
-
-def _remedy(error: Exception, code: str = "") -> str:
-    text = str(error)
-    if re.search(r"gave float\d+, but the input is", text):
-        return "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."
-    if "which is no array" in text:
-        return "the rule must return an array or a Tensor: one cotangent, of the shape of its input."
-    if match := re.search(r"gave shape (\(.*?\)), which is not (\(.*?\)) nor", text):
-        return (f"the gradient must have the shape of the input, {match[2]}, but the rule gives {match[1]}: transpose "
-                "it, reshape it, or sum or repeat it over the axes that are too many or missing.")
-    if "write it with operators and ops" in text or "support ufuncs" in text:
-        return ("the rule calls NumPy on what may be a Tensor; write it with operators and with functions of "
-                "tinygrad_like.ops, such as ops.cos(x), which work on both.")
-    if "which is no input, option or residual" in text:
-        return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
-                "Residuals; rename that parameter.")
-    if ("broadcast" in text or "matmul" in text or "axes" in text) and re.search(r"\.T\b|\.transpose\(", code):
-        return ("shapes inside the rule do not fit: x.T turns round all axes, and x.transpose(i, j) means something "
-                "else of NumPy's arrays; for the matrices in the last two axes write ops.transpose(x, -1, -2).")
-    if "broadcast" in text or "matmul" in text or "shape" in text or "axes" in text:
-        return ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
-                "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
-    return "the rule raises this error; run it by hand on small arrays."
+    return "error", entry, remedy(error, rule.source.text())
 
 
 def _reference(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
@@ -243,7 +244,7 @@ def _second(points: Sequence[Point]) -> list[Finding]:
         except Exception as error:
             if point.tried and point is not points[0]:
                 continue
-            kind, text = "second order", _remedy(error)
+            kind, text = "second order", remedy(error)
             if "NumPy" in text:
                 kind = "numpy"
             return [_finding(op, point.input_name(point.vary[0]), kind, f"with create_graph=True: "
@@ -306,7 +307,7 @@ def _single(points: Sequence[Point]) -> list[Finding]:
                 continue
             return [_finding(op, point.input_name(point.vary[0]), "dtype",
                              f"in float32: {type(error).__name__}: {error}",
-                             "right in float64, but not in float32: " + _remedy(error),
+                             "right in float64, but not in float32: " + remedy(error),
                              _blamed(op, str(error), point.vary[0]))]
         for i in point.vary:
             dtype = getattr(raw[i], "dtype", None)
@@ -324,14 +325,27 @@ def _single(points: Sequence[Point]) -> list[Finding]:
 
 
 def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
-    """`check`, with an op that draws at random told as a finding; what rules make of bad numbers warns nobody."""
+    """`check`, after what is wrong with the forward itself; what rules make of bad numbers warns nobody."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _repeats(op, points) or check(points)
+        return _forward(op, points) or check(points)
 
 
-def _repeats(op: Primitive, points: Sequence[Point]) -> list[Finding]:
+def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
+    """Of an op whose forward takes none of the inputs that were tried, or fails at those named."""
+    if error is None:
+        return _finding(op, "", "inputs", "", said, None)
+    known = certain(error, namespace(op.__wrapped__), forward=True)
+    line = source(op.__wrapped__).raised(error)
+    text = f"the forward raises this error; {said}" if known is None else known[1]
+    return _finding(op, "", known[0] if known else "inputs", f"{type(error).__name__}: {error}", text, None, line)
+
+
+def _forward(op: Primitive, points: Sequence[Point]) -> list[Finding]:
     for point in points:
+        told = conduct.of_forward(point)
+        if told is not None:
+            return [_finding(op, "", told.kind, "", told.text, None)]
         if not np.array_equal(point.out, point.forward(point.inputs), equal_nan=True):
             return [_finding(op, "", "random", "", f"{op.name} gives two values for the same inputs; let the random "
                              "numbers come in as an input or from an option `seed`.", None)]

@@ -120,7 +120,8 @@ def _constant(rule: Rule) -> Diagnosis | None:
         return Diagnosis("sum", f"the rule sums over axis {over} by itself, over which {rule.input!r} was broadcast; "
                          "the engine does that for every rule, so it is done twice.")
     text = f"the rule gives {_number(k)} times what is right, everywhere"
-    for name, value in point.options.items():
+    options: dict = {**rule.op.options, **point.options}
+    for name, value in options.items():
         if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
             if math.isclose(k, value, rel_tol=1e-6) or math.isclose(1 / k, value, rel_tol=1e-6):
                 missing = math.isclose(1 / k, value, rel_tol=1e-6)
@@ -159,6 +160,7 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
         return None
     sizes: dict[str, Callable[..., float]] = {
         "the number of elements that each output is made of": lambda p: p.inputs[rule.i].size / max(p.out.size, 1),
+        "the number of elements of all inputs together that each output is made of": _together,
         "the number of outputs that each element goes into": lambda p: p.out.size / max(p.inputs[rule.i].size, 1),
         f"the size of {rule.input!r}": lambda p: p.inputs[rule.i].size,
     }
@@ -169,7 +171,7 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
     for name, size in sizes.items():
         try:
             values = [float(size(p)) for p, _ in ratios]
-        except IndexError:
+        except (IndexError, ValueError):
             continue
         if any(v < 1 or v % 1 for v in values) or max(values) == 1:
             continue
@@ -178,7 +180,17 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
                 text = ("it is the rule of a mean where a sum is meant, or divides once too often" if power < 0 else
                         "it is the rule of a sum where a mean is meant, or a division is missing")
                 return Diagnosis("mean", f"the rule gives {told}n times what is right, n being {name}: {text}.")
+        for less, more in ("n", "n - 1"), ("n - 1", "n"):
+            if all(v > 1 and math.isclose(k, (v - 1) / v if less == "n" else v / (v - 1), rel_tol=1e-6)
+                   for (_, k), v in zip(ratios, values, strict=True)):
+                return Diagnosis("mean", f"the rule divides by {less} where {more} is meant, n being {name}.")
     return None
+
+
+def _together(point: Point) -> float:
+    """How many elements each output is made of, where the inputs are broadcast to one shape before they are summed."""
+    shape = np.broadcast_shapes(*[np.shape(x) for x in point.inputs])
+    return math.prod(shape) / max(point.out.size, 1)
 
 
 def renamed(rule: Rule) -> Diagnosis | None:
@@ -212,11 +224,12 @@ def _function(rule: Rule) -> Diagnosis | None:
     if len(ratio) < 3 or np.allclose(ratio, 1, rtol=1e-6):  # right for each g by itself: then it is not linear in g
         return None
     with np.errstate(all="ignore"):
-        for name, v in joined.items():
-            for power in (1, -1, 2, -2, 0.5, -0.5, 3, -3, 1.5, -1.5):
+        for power in (1, -1, 2, -2, 0.5, -0.5, 3, -3, 1.5, -1.5):
+            for name, v in joined.items():
                 k = ratio / v**power
                 if np.isfinite(k).all() and np.allclose(k, k[0], rtol=1e-5):
                     return _lacking(name if abs(power) == 1 else f"{name}^{abs(power):g}", power > 0, k[0])
+        for name, v in joined.items():
             for text, f in _FUNCTIONS.items():
                 for power in (1, -1):
                     if np.ptp(f(v)) == 0:  # as the sign of positive numbers
@@ -323,12 +336,22 @@ def _missing_entries(rule: Rule) -> Diagnosis | None:
         right, given = point.numeric(rule.i), point.analytic(rule.i)
         small = 1e-8 + 1e-6 * np.abs(right).max(initial=0)
         lost = (np.abs(right) > small) & (np.abs(given) <= small)
+        crossed = (np.abs(given) > small) & (np.eye(*lost.shape) == 0)
+        if lost.any() and lost.shape[0] == lost.shape[1] > 1 and not crossed.any():
+            return Diagnosis("sum", "the rule has the diagonal of the Jacobian, and the rest is lost, as if each "
+                             f"element of {rule.input!r} went into one output; it goes into several, and the rule must "
+                             "sum over these.")
         if lost.any():
             share = lost.sum() / (np.abs(right) > small).sum()
             return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
                              "nothing from the rule; a sum over an axis is missing, or a way on which the input "
                              "reaches the output.")
         extra = (np.abs(right) <= small) & (np.abs(given) > small)
+        across = extra & (np.eye(*extra.shape) == 0)
+        if extra.any() and point.out.shape == point.inputs[rule.i].shape and not across.any():
+            at = point.inputs[rule.i].reshape(-1)[extra.diagonal()][0]
+            return Diagnosis("points", f"wrong at some points only, as where {rule.input} is {at:.3g}: there the "
+                             f"output does not change with {rule.input!r}, and the rule must give 0.")
         if extra.any():
             return Diagnosis("sum", "the rule carries g to elements on which that output does not depend: a sum over "
                              "an axis is one too many, or elements are mixed up.")

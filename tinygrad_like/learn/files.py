@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import linecache
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..primitive import Primitive, declared
-from .check import Finding, check_op
-from .inputs import others, points
+from .check import Finding, check_op, not_taken
+from .inputs import NoGradient, NotTaken, others, points
+from .remedy import of_file
 from .source import source
 
 
@@ -35,7 +37,7 @@ def check_file(path: str | Path) -> Report:
     linecache.checkcache()
     try:
         module = load(path)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Report(_broken(path, error), [], False)
     ops = sorted((op for op in _declared_in(module)), key=lambda op: source(op.__wrapped__).line)
     if not ops:
@@ -46,7 +48,7 @@ def check_file(path: str | Path) -> Report:
         found, text = check_one(op)
         lines.append(text)
         findings += found
-        right &= text.endswith(": right") or "right in" in text
+        right &= not found
     return Report(lines, findings, right)
 
 
@@ -54,26 +56,37 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
     """What is wrong with an op, and that as text."""
     try:
         where = points(op)
-    except ValueError as error:
-        return [], f"{op.name}: not checked: {error}"
+    except NoGradient as error:
+        return [], f"{op.name}: right without rules: {error}"
+    except NotTaken as error:
+        cause = error.__cause__
+        finding = not_taken(op, cause if isinstance(cause, Exception) else None, str(error))
+        return [finding], str(finding)
     found = check_op(op, where)
     if found:
-        return found, "\n".join([*map(str, found), *_elsewhere(op)])
+        proven = all(f.text.endswith("the rule is right.") or not f.input for f in found)
+        guessed = [", ".join(f"{n}={value!r}" for n, value in where[0].options.items())] if where[0].tried else [""]
+        told = [f"    It was called with {g}, which is a guess; others are named with example({op.name}, ...)."
+                for g in guessed if g and found[0].input]
+        return found, "\n".join([*map(str, found), *([] if proven else _elsewhere(op)), *told])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
     return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}"
 
 
 def _elsewhere(op: Primitive) -> list[str]:
     """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
-    shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in others(op) if not check_op(op, [p])]
-    if not shapes:
-        return []
+    right = [p for p in others(op) if not check_op(op, [p])]
+    shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in right]
+    if all(len(set(p.inputs[i].shape)) == 1 < p.inputs[i].ndim for p in right for i in p.vary):
+        return []  # of square matrices a wrong axis or a transposition can be right
     return [f"    It is right at inputs of shape {'; '.join(shapes[:3])}. If it is meant for such only, say so: "
             f"example({op.name}, {shapes[0]})"]
 
 
 def load(path: Path) -> Any:
-    """The module in a file, executed anew."""
+    """The module in a file, executed anew; one of a package, which may import its neighbours, is imported instead."""
+    if (path.parent / "__init__.py").exists():
+        return _imported(path)
     spec = importlib.util.spec_from_file_location(f"checked_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -88,19 +101,31 @@ def load(path: Path) -> Any:
     return module
 
 
+def _imported(path: Path) -> Any:
+    name, folder = path.stem, path.parent
+    while (folder / "__init__.py").exists():
+        name, folder = f"{folder.name}.{name}", folder.parent
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name.removesuffix(".__init__"))
+    finally:
+        sys.path.remove(str(folder))
+
+
 def _declared_in(module: Any) -> list[Primitive]:
     named = [v for v in vars(module).values() if isinstance(v, Primitive)]
     return [op for op in {id(op): op for op in [*named, *declared]}.values()
             if getattr(op, "__wrapped__", None) is not None and op.__wrapped__.__globals__ is vars(module)]
 
 
-def _broken(path: Path, error: Exception) -> list[str]:
+def _broken(path: Path, error: BaseException) -> list[str]:
     """The error in one sentence, with the line of the file it came from."""
     line = error.lineno if isinstance(error, SyntaxError) else next(
         (frame.lineno for frame in reversed(traceback.extract_tb(error.__traceback__)) if frame.filename == str(path)),
         None)
     text = linecache.getline(str(path), line).rstrip() if line else ""
     told = [f"{path.name}: cannot be run: {type(error).__name__}: {error}"]
+    told += [f"    {advice}"] if (advice := of_file(error)) else []
     return told + ([f"    {path.name}:{line}", f"      {text}"] if line else [])
 
 

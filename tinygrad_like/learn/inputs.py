@@ -14,14 +14,16 @@ from .measure import Point
 
 _examples: WeakKeyDictionary[Primitive, list[tuple[tuple, dict]]] = WeakKeyDictionary()
 
-# By the number of inputs, families of shapes: the first whose first member the op takes is what it is for. All sizes
-# differ there, so that a wrong axis is an error; then square ones, where it is none but the numbers are wrong.
+# By the number of inputs, families of shapes: the first whose first member the op takes, without an output of more axes
+# than they have, is what it is for. All sizes differ there, so that a wrong axis is an error; then square ones, where
+# it is none but the numbers are wrong.
 _ROW, _SQUARE, _MATRIX, _CUBE, _IMAGE = (4,), (3, 3), (2, 3), (2, 3, 4), (1, 2, 4, 5)
 _SHAPES: dict[int, list[list[tuple]]] = {
     1: [[(_MATRIX,), (_SQUARE,), (_ROW,), (_CUBE,)], [(_SQUARE,)], [(_CUBE,)], [(_IMAGE,)], [(_ROW,)], [((),)]],
     2: [[(_MATRIX, _MATRIX), (_SQUARE, _SQUARE), (_MATRIX, (3,)), ((2, 1), (1, 3))],
         [(_MATRIX, (3, 4)), (_SQUARE, _SQUARE)], [(_MATRIX, (4, 3)), (_SQUARE, _SQUARE)], [(_CUBE, (2, 4, 2))],
-        [(_MATRIX, (3,)), (_SQUARE, (3,))], [(_IMAGE, (3, 2, 2, 3))], [(_ROW, _ROW)], [(_ROW, (3,))], [((), ())]],
+        [(_MATRIX, (3,)), (_SQUARE, (3,))], [(_MATRIX, (2,)), (_SQUARE, (3,))], [(_IMAGE, (3, 2, 2, 3))],
+        [(_ROW, _ROW)], [(_ROW, (3,))], [((), ())]],
     3: [[(_MATRIX, (4, 3), (4,)), (_SQUARE, _SQUARE, (3,))], [(_MATRIX, (3, 4), (4,)), (_SQUARE, _SQUARE, (3,))],
         [(_MATRIX, _MATRIX, _MATRIX), (_SQUARE, _SQUARE, _SQUARE)], [(_MATRIX, (3,), (3,)), (_SQUARE, (3,), (3,))],
         [(_CUBE, (2, 5, 4), (2, 5, 3))], [((5, 3, 2), (3,), (3,))], [(_IMAGE, (3, 2, 2, 3), (3,))], [(_ROW,) * 3]],
@@ -39,26 +41,52 @@ def example(op: Primitive, *inputs: Any, **options: Any) -> Primitive:
     return op
 
 
+class NotTaken(ValueError):
+    """An op works at none of the inputs that were tried; the cause is what its forward raised, if it did."""
+
+
+class NoGradient(ValueError):
+    """An op has no rules and needs none."""
+
+
 def points(op: Primitive) -> list[Point]:
-    """Some points at which to check an op. Raises ValueError if none was found, and says what to do."""
-    named = _examples.get(op)
+    """Some points at which to check an op. Raises NotTaken if none was found, and says what to do; or NoGradient."""
+    named, trouble = _examples.get(op), []  # type: ignore[var-annotated]
     if named:
-        return [point for inputs, options in named if (point := _filled(op, inputs, options, loud=True)) is not None]
-    found: list[Point] = []
+        found = [_filled(op, inputs, options, trouble) for inputs, options in named]
+        if None in found:
+            told = f": {trouble[0]}" if isinstance(trouble[0], str) else ""
+            raise NotTaken(f"the example of {op.name} does not work{told}") from _cause(trouble)
+        return [point for point in found if point is not None]
     count = 2 if op.variadic else len(op.inputs)
+    families = _SHAPES.get(count, [[(_MATRIX,) * count, (_SQUARE,) * count]])
     for options in _options(op):
-        for family in _SHAPES.get(count, [[(_MATRIX,) * count, (_SQUARE,) * count]]):
-            if _filled(op, family[0], options) is not None:
-                found = [point for shapes in family if (point := _filled(op, shapes, options)) is not None]
-                break
-        if found:
-            break
-    for point in found:
-        point.tried = True
-    if not found:
-        raise ValueError(f"found no inputs that {op!r} takes; name some beside it: "
-                         f"example({op.name}, {', '.join(['(3, 4)'] * max(len(op.inputs), 1))})")
-    return found
+        chosen = None
+        for family in families:
+            point = _filled(op, family[0], options, trouble)
+            if point is not None and (chosen is None or _of_its_axes(point)):
+                chosen = family
+                if _of_its_axes(point):
+                    break
+        if chosen is not None and (any(chosen[0]) or _cause(trouble) is None):  # an `if x > 0` takes single numbers
+            taken = [p for p in (_filled(op, shapes, options) for shapes in chosen) if p is not None]
+            for p in taken:
+                p.tried = True
+            return taken
+    if trouble and isinstance(trouble[0], str):
+        raise NotTaken(trouble[0])
+    given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in _required(op)]
+    raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: example({op.name}, {', '.join(given)})"
+                   ) from _cause(trouble)
+
+
+def _cause(trouble: list) -> Exception | None:
+    return next((t for t in trouble if isinstance(t, Exception)), None)
+
+
+def _of_its_axes(point: Point) -> bool:
+    """Whether the output has no more axes than the inputs: more come of x[:, None] with an x not meant for it."""
+    return point.out.ndim <= max(np.ndim(x) for x in point.inputs)
 
 
 def others(op: Primitive) -> list[Point]:
@@ -70,31 +98,48 @@ def others(op: Primitive) -> list[Point]:
     return [point for s in shapes if (point := _filled(op, s, next(_options(op)))) is not None]
 
 
+def _required(op: Primitive) -> list[str]:
+    return [n for n, default in op.options.items() if default is inspect.Parameter.empty]
+
+
 def _options(op: Primitive) -> Iterator[dict]:
     """Values for options without a default."""
     fills: list[dict] = [{}]
-    for n, default in op.options.items():
-        if default is inspect.Parameter.empty:
-            fills = [{**fill, n: value} for fill in fills for value in (1, 0, 2, 0.5, (2, 3))][:25]
+    for n in _required(op):
+        first = [(1, 0)] if n in ("axes", "order", "perm", "dims") else []
+        fills = [{**fill, n: value} for fill in fills for value in (*first, 1, 0, 2, 0.5, (2, 3))][:25]
     yield from fills
 
 
-def _filled(op: Primitive, inputs: tuple, options: dict, loud: bool = False) -> Point | None:
-    """The point with its shapes filled, from the first domain on which the op is finite."""
-    error: Exception | None = None
+def _filled(op: Primitive, inputs: tuple, options: dict, trouble: list | None = None) -> Point | None:
+    """The point with its shapes filled, from the first domain on which the op is finite.
+
+    If there is none, `trouble` gets what the forward raised, or what is wrong with what it gave.
+    """
+    found: list[Exception | str] = []
     for domain in _DOMAINS:
         rng = np.random.default_rng(3)
         try:
             point = Point(op, [domain(rng, x) if _is_shape(x) else x for x in inputs], options)
         except Exception as problem:
-            error = problem
+            found.append(problem)
             continue
-        if point.out.dtype.kind == "f" and point.vary and np.isfinite(point.out).all():
+        if not point.vary:
+            found.append("it has no floating input, so there is nothing to differentiate")
+        elif point.out.dtype.kind == "O":
+            found.append("the forward gives None: is a `return` missing?" if point.out.shape == () and
+                         point.out[()] is None else "the forward gives no array of numbers")
+        elif point.out.dtype.kind != "f":
+            if not op.differentiable:
+                raise NoGradient(f"it gives {point.out.dtype}, of which there is no gradient")
+            found.append(f"the forward gives {point.out.dtype}, of which there is no gradient")
+        elif not np.isfinite(point.out).all():
+            found.append("the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
+                         f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))")
+        else:
             return point
-        error = None
-    if loud:
-        raise ValueError(f"the example of {op.name} does not work: {error}" if error else
-                         f"the example of {op.name} gives no finite floating output, or has no floating input")
+    if trouble is not None:
+        trouble += found
     return None
 
 
@@ -117,4 +162,8 @@ def _unit(rng: np.random.Generator, shape: tuple) -> np.ndarray:
     return rng.uniform(-0.9, 0.9, shape)
 
 
-_DOMAINS = (_real, _positive, _unit)
+def _beyond(rng: np.random.Generator, shape: tuple) -> np.ndarray:
+    return rng.uniform(1.2, 3.0, shape)
+
+
+_DOMAINS = (_real, _positive, _unit, _beyond)

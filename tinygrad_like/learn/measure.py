@@ -31,7 +31,12 @@ class Point:
         self.inputs = [_plain(x) for x in inputs]
         self.vary = [i for i, x in enumerate(self.inputs)
                      if isinstance(x, np.ndarray) and x.dtype.kind == "f" and not fixed[i]]
+        before = [x.copy() if isinstance(x, np.ndarray) else x for x in self.inputs]
         self.out = self.forward(self.inputs)
+        self.written = [i for i, x in enumerate(before)  # which inputs the forward has changed
+                        if isinstance(x, np.ndarray) and x.tobytes() != self.inputs[i].tobytes()]
+        if self.written:
+            self.inputs, self.out = before, self.out.copy()
         rng = np.random.default_rng(len(self.inputs) + self.out.size)
         self._analytic: dict[int, np.ndarray] = {}
         self.g = rng.standard_normal(self.out.shape)  # a cotangent that sees every entry

@@ -32,9 +32,15 @@ def reordered(rule: Rule) -> Diagnosis | None:
     for text, order in _orders(rule.points[0].inputs[rule.i].ndim):
         if rule.explains(lambda p, order=order: order(rule.raw(p))):
             return Diagnosis("transposed", f"the gradient is {text}: the right numbers stand in other places.")
-    for text, order in _orders(rule.points[0].out.ndim):
+    ndim = rule.points[0].out.ndim
+    same = ndim == rule.points[0].inputs[rule.i].ndim  # if not, an axis that g is summed over is more likely wrong
+    for text, order in _orders(ndim) if same else ():
         if rule.explains(lambda p, order=order: rule.raw(p, np.ascontiguousarray(order(p.g)))):
             return Diagnosis("transposed", f"g is used {text}: the right numbers stand in other places.")
+    for a in range(rule.points[0].out.ndim):
+        if all(_shifted(p, rule, a) for p in rule.points):
+            return Diagnosis("transposed", f"g is used shifted along axis {a}: the rule takes another part of g than "
+                             f"that which {rule.input!r} went into.")
     for text, order in _orders(rule.points[0].inputs[rule.i].ndim):
         if rule.explains_running(lambda p, order=order: order(rule.raw(p))):
             return Diagnosis("transposed", f"the gradient is {text}: where the sizes differ, that is an error; "
@@ -45,6 +51,8 @@ def reordered(rule: Rule) -> Diagnosis | None:
     if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
                          "must put back the order that the forward changed.")
+    if (found := _reshaped(rule)) is not None:
+        return found
     if len(rule.running) == len(rule.points) and all(_same_numbers(p, rule.i) for p, _ in rule.running):
         return Diagnosis("transposed", "the gradient is permuted: every row of the Jacobian has the right numbers, in "
                          "other places.")
@@ -59,6 +67,13 @@ def reordered_shape(rule: Rule) -> Diagnosis | None:
     if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
                          "must put back the order that the forward changed.")
+    return _reshaped(rule)
+
+
+def _reshaped(rule: Rule) -> Diagnosis | None:
+    if rule.explains(lambda p: np.asarray(rule.raw(p)).reshape(p.inputs[rule.i].shape)):
+        return Diagnosis("shape", "the numbers are right, but they must have the shape of the input again: "
+                         f".reshape({rule.input}_shape), with {rule.input}_shape among the rule's parameters.")
     return None
 
 
@@ -90,6 +105,13 @@ def _sums(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 def summed(rule: Rule) -> Diagnosis | None:
     """A sum over axes that is missing or one too many, of the result or of g; or a missing repetition."""
     ndim, first = rule.points[0].inputs[rule.i].ndim, rule.points[0]
+    for text, over in _sums(first.out.ndim) if ndim < first.out.ndim else ():
+        if rule.explains(lambda p, over=over: np.asarray(rule.raw(p)).sum(over)) and len(over) == first.out.ndim - ndim:
+            return Diagnosis("sum", f"a sum over {text} is missing: {rule.input!r} has no such axis. By itself the "
+                             "engine sums over axes that broadcasting put in front, and over those of size 1.")
+    if all(_selection(p.numeric(rule.i)) for p in rule.points) and not rule.explains(rule.raw):
+        return Diagnosis("places", f"the output is some of the elements of {rule.input!r}: g belongs in the places of "
+                         "these, and 0 in all others (`where` with a condition, `put`, `surround`).")
     if all(_repeatable(p, rule) for p in rule.points) and any(
             (c := rule.raw(p)) is not None and c.size < p.inputs[rule.i].size for p in rule.points):
         return Diagnosis("sum", "g must be repeated along the axes that the output has lost: the gradient must have "
@@ -113,6 +135,18 @@ def less_mean(rule: Rule) -> Diagnosis | None:
         return None
     return Diagnosis("term", "a term is missing that takes off the mean of the gradient: the output does not change "
                      "when all elements are shifted by the same, so the gradient adds up to 0.")
+
+
+def _shifted(point: Point, rule: Rule, axis: int) -> bool:
+    return any(rule._right(point, lambda p, n=n: rule.raw(p, np.ascontiguousarray(np.roll(p.g, n, axis))))
+               for n in range(1, point.out.shape[axis]))
+
+
+def _selection(jacobian: Array) -> bool:
+    """Whether every output is another element of the input, and some elements are none."""
+    ones = np.isclose(jacobian, 1, atol=1e-6)
+    return bool((ones | np.isclose(jacobian, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and
+                ones.sum(0).max(initial=0) == 1 and ones.sum(0).min(initial=1) == 0)
 
 
 def _repeatable(point: Point, rule: Rule) -> bool:

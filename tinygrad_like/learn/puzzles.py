@@ -199,7 +199,8 @@ def _forward(puzzle: Puzzle) -> str:
     op = getattr(ops, puzzle.name)
     tree = source(op.forward).tree
     if isinstance(tree, ast.Lambda):  # declared by ufunc
-        return (f'@primitive\ndef {op.name}({ast.unparse(tree.args)}):\n    """{op.__doc__}"""\n'
+        told = op.__doc__.partition("\n\n>>>")[0]  # without the example, which came later
+        return (f'@primitive\ndef {op.name}({ast.unparse(tree.args)}):\n    """{told}"""\n'
                 f"    return {ast.unparse(tree.body)}")
     return "@primitive\n" + _lines(puzzle, tree.lineno, tree.end_lineno)
 

@@ -16,7 +16,8 @@ from .source import Source, namespace
 
 _RELATED = [
     {"sin", "cos", "tan", "tanh", "sinh", "cosh"}, {"exp", "log", "expm1", "log1p", "exp2", "log2"},
-    {"sqrt", "rsqrt", "square", "reciprocal", "abs", "sign"}, {"sum", "mean", "max", "min", "cumsum", "prod"},
+    {"sqrt", "rsqrt", "square", "reciprocal", "abs", "sign"}, {"log", "reciprocal"},
+    {"sum", "mean", "max", "min", "cumsum", "prod"},
     {"sum_over", "mean_over"}, {"maximum", "minimum"}, {"tril", "triu"}, {"sigmoid", "tanh", "relu", "softplus"},
     {"fold", "unfold"}, {"sin", "cos", "exp", "log", "sqrt", "square", "neg"},
 ]
@@ -65,9 +66,18 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
                     seen.add(key)
                     made = _made(tree, space, names, [*available, *shapes])
                     if made is not None and right(*made):
-                        return Repair(kind, ast.unparse(node), ast.unparse(new), line_of.get(id(node), where.line))
+                        return Repair(kind, *_told(parent, field, k, node, new), line_of.get(id(node), where.line))
                 _put(parent, field, k, node)
     return None
+
+
+def _told(parent: Any, field: str, k: int | None, node: Any, new: Any) -> tuple[str, str]:
+    """What stood there and what should; a number with what is around it."""
+    if not isinstance(node, ast.Constant) or not isinstance(parent, ast.expr):
+        return ast.unparse(node), ast.unparse(new)
+    after = ast.unparse(parent)
+    _put(parent, field, k, node)
+    return ast.unparse(parent), after
 
 
 def _everywhere(tree: Any, known: Sequence[str], made: Callable, right: Callable) -> tuple[str, str] | None:
@@ -162,7 +172,8 @@ def other_names(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[
 
 def signs(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
     """A minus that is missing or one too many, plus for minus, times for divided by."""
-    swaps: dict[type, Any] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+    swaps: dict[type, Any] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+                              ast.FloorDiv: ast.Div}
     if isinstance(node, ast.BinOp) and type(node.op) in swaps:
         kind = "sign" if isinstance(node.op, ast.Add | ast.Sub) else "operator"
         yield kind, ast.BinOp(node.left, swaps[type(node.op)](), node.right)

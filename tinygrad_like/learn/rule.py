@@ -64,9 +64,12 @@ class Rule:
         return found
 
     def explains(self, predict: Callable[..., Any]) -> bool:
-        """Whether `predict(point)` is what differences give, at every point."""
+        """Whether `predict(point)` is what differences give, at every point.
+
+        A point at which nobody said that the op should work, and `predict` does not, says nothing.
+        """
         for point in self.points:
-            if not self._right(point, predict):
+            if not self._right(point, predict, lenient=point.tried and point is not self.points[0]):
                 return False
         return True
 
@@ -74,24 +77,25 @@ class Rule:
         """The same where the rule itself runs; its error elsewhere is then a consequence."""
         return bool(self.running) and all(self._right(point, predict) for point, _ in self.running)
 
-    def _right(self, point: Point, predict: Callable[..., Any]) -> bool:
+    def _right(self, point: Point, predict: Callable[..., Any], lenient: bool = False) -> bool:
         try:
             c = predict(point)
         except Exception:
-            return False
+            return lenient
         c = np.asarray(c)
         if c.dtype.kind != "f":
             return False
         c = fitted(c, point.inputs[self.i].shape)
-        return c is not None and close(c, point.wanted(self.i))
+        return lenient if c is None else close(c, point.wanted(self.i))
 
     def repaired(self, families: Sequence[Callable], seconds: float) -> repair.Repair | None:
         """A change of the rule's source that makes it right at every point."""
         def right(made: Callable, names: list[str]) -> bool:
             for point in self.points:
+                lenient = point.tried and point is not self.points[0]
                 for i in point.vary if self.joint else [self.i]:
                     if not Rule(self.points, i)._right(
-                            point, lambda p, i=i: p.call_rule(made, names, i, p.g, self.joint)):
+                            point, lambda p, i=i: p.call_rule(made, names, i, p.g, self.joint), lenient):
                         return False
             return True
 

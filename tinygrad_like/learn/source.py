@@ -33,6 +33,16 @@ class Source(NamedTuple):
         whole = "".join(linecache.getlines(self.file))
         return textwrap.dedent(ast.get_source_segment(whole, self.tree, padded=True) or "").strip()
 
+    def raised(self, error: BaseException) -> int | None:
+        """The line of its own from which an error came, however deep."""
+        trace, found = error.__traceback__, None
+        last = self.tree.end_lineno if self.tree is not None else self.line
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self.file and self.line <= trace.tb_lineno <= last:
+                found = trace.tb_lineno
+            trace = trace.tb_next
+        return found or (self.raised(error.__cause__) if error.__cause__ is not None else None)
+
     def where(self) -> str:
         short = os.path.relpath(self.file) if os.path.exists(self.file) else self.file
         return f"{self.file if short.startswith('..') else short}:{self.line}"

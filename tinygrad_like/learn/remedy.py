@@ -1,0 +1,178 @@
+"""What to do about an error that a forward, a rule or a file of ops raises: the sentence that goes with it."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from .. import ops
+from ..tensor import Tensor
+
+_OPS = [n for n in dir(ops) if not n.startswith("_")]
+_IMPORTS = {"np": "import numpy as np", "numpy": "import numpy as np", "math": "import math",
+            "nn": "import nn", "optim": "import optim", "F": "import nn.functional as F",
+            "example": "from tinygrad_like.learn import example",
+            "Residuals": "from tinygrad_like.primitive import Residuals",
+            **{n: f"from tinygrad_like import {n}" for n in
+               ("ops", "primitive", "Tensor", "fused", "pointwise", "gradcheck", "gradgradcheck")}}
+
+IN_PLACE = ("the rule writes into an array that is not its own: others may still need g and what was saved; make a new "
+            "one, as with ops.where(condition, g, 0.0).")
+_NUMPY = ("the rule calls NumPy on what may be a Tensor; write it with operators and with functions of "
+          "tinygrad_like.ops, such as ops.cos(x), which work on both.")
+_SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
+           "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
+_TURNED = ("shapes inside the rule do not fit: x.T turns round all axes, and x.transpose(i, j) means something "
+           "else of NumPy's arrays; for the matrices in the last two axes write ops.transpose(x, -1, -2).")
+
+# What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
+# are: np in a forward, ops in a rule; {what} for the function.
+_SAID = [(re.compile(said), kind, text) for said, kind, text in [
+    (r"gave float\d+, but the input is", "dtype",
+     "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
+    (r"gave NoneType, which is no array", "return", "the rule returns nothing: a `return` is missing."),
+    (r"gave (?:tuple|list), which is no array", "return",
+     "the rule returns several things, and it must return one: the cotangent of its own input. Each input has a rule "
+     "of its own; one for all of them is declared with joint_vjp."),
+    (r"gave (?:int|float|bool), which is no array", "g",
+     "the rule returns a number: what arrives, g, must be multiplied by it."),
+    (r"which is no array", "return",
+     "the rule must return an array or a Tensor: one cotangent, of the shape of its input."),
+    (r"joint VJP of .* gave (\d+) cotangents for (\d+) inputs", "return",
+     r"a joint rule returns a list with one cotangent for each input, in their order; this one has \1, and the op "
+     r"\2 inputs. What needs none gets None."),
+    (r"has no VJP for input", "no rule", "an op that the rule calls has no rule of its own for that input."),
+    (r"NumPy computes it off the graph|support ufuncs", "numpy", _NUMPY),
+    (r"another library computes of it has no gradient", "second order",
+     "the rule takes a Tensor off the graph (.numpy(), NumPy's functions): write it with operators and ops."),
+    (r"setitem: a leaf|destination is read-only|cannot be changed in place", "in place", IN_PLACE),
+    (r"truth value of an array|truth value of a Tensor|must be a single number, True or False", "condition",
+     "`if`, `and`, `or`, `not` and max() want one truth value, and an array has many; write {f}.where(condition, a, b),"
+     " and & and | between conditions."),
+    (r"only (?:length-1|size-1|0-dimensional) arrays can be converted|must be real number, not", "function",
+     "functions of `math` and float() take one number; write {f}.exp(x) and the like, which take arrays."),
+    (r"bitwise_xor|for \^:|for \^ |unsupported operand type\(s\) for \^", "operator",
+     "^ is `exclusive or` in Python; a power is **."),
+    (r"object is not callable", "operator", "something that is no function is called: is a * missing before a "
+     "parenthesis?"),
+    (r"unexpected keyword argument 'keepdim'", "option",
+     "a method of NumPy's arrays says keepdims; ops.sum(x, axis=..., keepdim=True) takes arrays and Tensors."),
+    (r"unknown argument|unexpected keyword argument|missing input|positional argument", "call",
+     "something is called with arguments that it does not take; the message says what it takes."),
+    (r"'(?:float|int)' object has no attribute 'shape'", "call", "a number stands where an array is meant."),
+    (r"arrays used as indices must be of integer|cannot be interpreted as an integer", "inputs",
+     "an input is used as an index, and must be whole numbers, which the checker does not guess: name some, as in "
+     "example(my_op, (3, 4), np.array([0, 2, 1]))."),
+]]
+
+
+def certain(error: Exception, names: Iterable[str] = (), forward: bool = False) -> tuple[str, str] | None:
+    """A kind and a sentence for an error whose cause is known from what it says; None of others, as wrong shapes.
+
+    names: what the function that raised it may use. forward: whether it is a forward, which gets arrays only.
+    """
+    text = str(error)
+    if isinstance(error, NameError):
+        return "name", _not_defined(error.name or "", names)
+    if isinstance(error, AttributeError):
+        found = _no_attribute(text, forward)
+        if found is not None:
+            return found
+    for said, kind, told in _SAID:
+        if match := said.search(text):
+            return kind, match.expand(told.replace("{f}", "np" if forward else "ops"))
+    return None
+
+
+def remedy(error: Exception, code: str = "", names: Iterable[str] = ()) -> str:
+    """The sentence that goes with an error of a rule, of which `code` is the source."""
+    text = str(error)
+    if known := certain(error, names):
+        return known[1]
+    if match := re.search(r"gave shape (\(.*?\)), which is not (\(.*?\)) nor", text):
+        return (f"the gradient must have the shape of the input, {match[2]}, but the rule gives {match[1]}: transpose "
+                "it, reshape it, or sum or repeat it over the axes that are too many or missing.")
+    if re.search(r"broadcast|matmul|axes|shape", text):
+        turned = re.search(r"\.T\b|\.transpose\(", code) and not re.search(r"^[^b]*shape", text)
+        return _TURNED if turned else _SHAPES
+    return "the rule raises this error; run it by hand on small arrays."
+
+
+def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -> str:
+    """Of a rule's parameter that means nothing. local: the names of the forward's own variables."""
+    match = re.search(r"names '(\w+)'", str(error))
+    name, known = match[1] if match else "", list(known)
+    if name == "g":
+        return "g comes first: the first parameter of a rule is the cotangent, the others are found by their names."
+    if name in local:
+        return (f"{name!r} is a variable of the forward; hand it out to the rules with return ..., "
+                f"Residuals({name}={name}), from tinygrad_like.primitive.")
+    near = _nearest(name, known)
+    return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
+            "Residuals; " + (f"did you mean {near!r}?" if near else f"here: {', '.join(known)}."))
+
+
+def of_file(error: BaseException) -> str:
+    """What to do about an error that keeps a file from being run; nothing, if the error says it."""
+    text = str(error)
+    if isinstance(error, NameError):
+        return _not_defined(error.name or "", ())
+    if re.search(r"'function' object has no attribute '(?:joint_)?vjp'", text):
+        return "it is a plain function: write @primitive in the line above its def."
+    if re.search(r"vjp\(\) takes 1 positional argument", text):
+        return "say of which input it is the rule: my_op.vjp(x=rule), not @my_op.vjp."
+    if "missing 1 required positional argument: 'forward'" in text:
+        return "write @primitive without parentheses."
+    if isinstance(error, SystemExit):
+        return "the file ends Python; put what is not to be run by those who import it below if __name__ == '__main__':"
+    if re.search(r"\.vjp: '\w+' is no input", text):
+        return "rules are given by the names of the inputs; an option, a parameter after the *, has none."
+    if isinstance(error, AttributeError) and (found := _no_attribute(text, False)):
+        return found[1]
+    return ""
+
+
+def _not_defined(name: str, names: Iterable[str]) -> str:
+    if name in _IMPORTS:
+        return f"{name!r} is not defined: add `{_IMPORTS[name]}` at the top of the file."
+    near = _nearest(name, [*names, *_IMPORTS, *dir(builtins)])
+    if near:
+        return f"{name!r} is not defined; did you mean {near!r}?"
+    if name in _OPS:
+        return f"{name!r} is not defined; did you mean ops.{name}?"
+    return f"{name!r} is not defined, neither here nor in the file."
+
+
+def _no_attribute(text: str, forward: bool) -> tuple[str, str] | None:
+    """Of a function that a module, an array or a Tensor does not have."""
+    if match := re.search(r"module '([\w.]+)' has no attribute '(\w+)'", text):
+        module, name = match[1], match[2]
+        if module == "tinygrad_like.ops" or module == "numpy":
+            short, there = ("np", dir(np)) if module == "numpy" else ("ops", _OPS)
+            near = _nearest(name, there)
+            meant = f"ops.{name}" if name in _OPS and not forward else f"{short}.{near}" if near else ""
+            return "name", f"there is no {short}.{name}" + (f"; did you mean {meant}?" if meant else ".")
+    if match := re.search(r"'(?:numpy\.)?(ndarray|float64|float32)' object has no attribute '(\w+)'", text):
+        name = match[2]
+        if name in ("save_for_backward", "saved_tensors", "needs_input_grad"):
+            return "saved", ("a forward gets the inputs, without a ctx, and need save nothing: a rule gets what its "
+                             "parameters name, as in lambda g, x, out: ...")
+        instead = f"np.{name}(x)" if hasattr(np, name) else "a function of np"
+        if forward:
+            return "numpy", f"a forward gets NumPy's arrays, which have no .{name}: write {instead}."
+        if name in _OPS or hasattr(Tensor, name):
+            instead = f"ops.{name}(x)" if name in _OPS else "a function of ops"
+            return "numpy", ("a rule gets NumPy's arrays, and Tensors only where its own graph is wanted; arrays have "
+                             f"no .{name}: write {instead}, which takes both.")
+    return None
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """What may have been meant: a name that this one goes on with, as cosine with cos, or one that looks like it."""
+    others = [n for n in names if n != name]
+    shorter = [n for n in others if len(n) > 2 and name.startswith(n)]
+    return max(shorter, key=len) if shorter else next(iter(difflib.get_close_matches(name, others, 1, 0.6)), "")
