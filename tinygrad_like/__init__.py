@@ -13,12 +13,12 @@ from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
+from .for_autograd import FOR_AUTOGRAD as _for_autograd
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
 from .methods import complete as _complete
 from .names import function as _function
-from .names import grad as _grad
 from .names import new as _new
 from .ops import linalg
 from .primitive import Residuals, fused, primitive
@@ -26,7 +26,7 @@ from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
-_autograd.grad = _grad  # type: ignore[attr-defined]  # where PyTorch has it
+vars(_autograd).update(_for_autograd)  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
 _complete()

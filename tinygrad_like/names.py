@@ -11,7 +11,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import creation, ops
-from .autograd import no_grad
+from .autograd import no_grad, set_grad_enabled
 from .dtypes import as_dtype, bfloat16
 from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
@@ -315,6 +315,7 @@ _NAMES: dict[str, Any] = {
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "set_grad_enabled": set_grad_enabled,
     "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
     "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),
 }
@@ -322,7 +323,6 @@ _NAMES: dict[str, Any] = {
 _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
-    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
     "jit": "use capture", "compile": "use capture", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
     "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
