@@ -160,7 +160,7 @@ class Function:
         fixed = {id(x) for x in ctx._fixed}
         ctx._outputs = tuple([(y.shape, y.dtype, y.dtype.kind in FLOATS and id(y) not in fixed)
                               if isinstance(y, Tensor) else ((), None, False) for y in outputs])
-        node = _node(_Call.of(cls), parents, ctx, ctx._outputs[0])
+        node = _node(_Call(cls), parents, ctx, ctx._outputs[0])
         ctx._node = weakref.ref(node)
         results = [_recorded(y, ctx._made(i)) if ctx._outputs[i][2] else y for i, y in enumerate(outputs)]
         ctx._saved = tuple([None if x is None else ctx._keep(x, cls.__name__, args, outputs, results)
@@ -216,11 +216,6 @@ class _Call:
 
     def __init__(self, function: type[Function]):
         self.function, self.name = function, function.__name__
-
-    @staticmethod
-    @functools.lru_cache(256)
-    def of(function: Any) -> _Call:
-        return _Call(function)
 
     def pull(self, node: Node, g: Any, parents: list) -> list:
         ctx = node.saved
