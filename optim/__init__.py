@@ -27,7 +27,8 @@ __all__ = [
     "lr_scheduler", "schedule",
 ]
 
-for _class in (ASGD, Adadelta, Adagrad, Adam, AdamW, Adamax, LBFGS, NAdam, RAdam, RMSProp, Rprop, SGD, SGDW):  # what has no effect, as fused=, is taken
+# What has no effect, as fused=, is taken.
+for _class in (ASGD, Adadelta, Adagrad, Adam, AdamW, Adamax, LBFGS, NAdam, RAdam, RMSProp, Rprop, SGD, SGDW):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 
 

@@ -257,5 +257,10 @@ class ReduceLROnPlateau:
 
 
 _LRScheduler = LRScheduler  # as it was called
-for _class in [c for c in vars().values() if isinstance(c, type) and c.__name__.endswith(("LR", "Restarts", "Plateau"))]:
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]
+for _class in [globals()[_name] for _name in __all__]:
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[misc]  # verbose= is taken

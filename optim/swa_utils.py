@@ -68,6 +68,8 @@ class AveragedModel(nn.Module):
     of batch norms; else they are the model's, copied. n_averaged: the number of updates.
     """
 
+    n_averaged: Tensor
+
     def __init__(self, model: nn.Module, device: Any = None, avg_fn: Average | None = None,
                  multi_avg_fn: Callable | None = None, use_buffers: bool = False):
         super().__init__()
@@ -106,7 +108,8 @@ class AveragedModel(nn.Module):
     def _pairs(current: Iterable[Tensor], averaged: Iterable[Tensor]) -> list[tuple[Tensor, Tensor]]:
         xs, averages = list(current), list(averaged)
         if [x.shape for x in xs] != [a.shape for a in averages]:
-            raise ValueError("AveragedModel: the model has parameters or buffers of other shapes than when it was copied")
+            raise ValueError("AveragedModel: the model has parameters or buffers of other shapes than when it was "
+                             "copied")
         return list(zip(xs, averages, strict=True))
 
 
@@ -147,7 +150,7 @@ def update_bn(loader: Iterable, model: nn.Module, device: Any = None) -> None:
 
     A batch is a Tensor, or a tuple or list whose first entry is one. See also `nn.reestimate_batch_norm`.
     """
-    norms: dict[Any, Any] = {m: m.momentum for m in model.modules() if hasattr(m, "running_mean")
+    norms: dict[Any, Any] = {m: getattr(m, "momentum", None) for m in model.modules() if hasattr(m, "running_mean")
                              and m.running_mean is not None}
     if not norms:
         return

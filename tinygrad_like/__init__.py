@@ -1,6 +1,7 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
 import importlib as _importlib
+from types import SimpleNamespace as _SimpleNamespace
 
 from . import autograd as _autograd
 from . import dtypes, ops
@@ -45,7 +46,9 @@ def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name in ("distributions", "training"):
+    if name == "utils":  # torch.utils.data
+        return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
+    if name in ("data", "distributions", "training"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)
