@@ -99,10 +99,10 @@ class _Layers(_Recurrent):
                 self._make(f"_l{layer}{suffix}", hidden_size * len(self._suffixes) if layer else input_size)
         self.reset_parameters()
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """The last layer's h of every step, and the states after the last step; packed, if the input is."""
         if isinstance(input, rnn.PackedSequence):
-            return self._packed(input, hx)
+            return self._packed(input, hx)  # type: ignore[return-value]  # packed, as what was given
         who, unbatched = type(self).__name__, input.ndim == 2
         if input.ndim not in (2, 3) or input.shape[-1] != self.input_size:
             order = "batch, length" if self.batch_first else "length, batch"
@@ -125,10 +125,10 @@ class _Layers(_Recurrent):
                              f"got shape {input.data.shape}")
         there, back = input.sorted_indices, input.unsorted_indices
         if hx is not None and there is not None:
-            hx = tuple(s[:, there._data] for s in hx) if self.states > 1 else hx[:, there._data]
+            hx = tuple(s[:, there] for s in hx) if self.states > 1 else hx[:, there]
         x, states = self._layers(rnn.padded(input), hx, rnn.lengths_of(input))
         if back is not None:
-            states = tuple(s[:, back._data] for s in states)
+            states = tuple(s[:, back] for s in states)
         return rnn.repacked(x, input), self._returned(states)
 
     def _layers(self, x: Tensor, hx: Any, lengths: Any = None) -> tuple[Tensor, State]:

@@ -47,12 +47,12 @@ class PackedSequence(NamedTuple):
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The order that undoes this one."""
-    return None if permutation is None else wrap(np.argsort(permutation._data))
+    return None if permutation is None else wrap(np.argsort(permutation.numpy()))
 
 
 def lengths_of(packed: PackedSequence) -> np.ndarray:
     """The lengths, the longest first."""
-    sizes = packed.batch_sizes._data
+    sizes = packed.batch_sizes.numpy()
     return (np.arange(sizes[0]) < sizes[:, None]).sum(0)
 
 
@@ -68,7 +68,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     enforce_sorted: the sequences come longest first. Raises ValueError if they do not, and for lengths that are no
     positive integers up to T, one for each.
     """
-    counts = np.asarray(lengths._data if isinstance(lengths, Tensor) else lengths)
+    counts = lengths.numpy() if isinstance(lengths, Tensor) else np.asarray(lengths)
     x = input.transpose(0, 1) if batch_first else input
     if counts.shape != x.shape[1:2] or counts.dtype.kind not in "iu" or not counts.size or (
             counts.min() < 1 or counts.max() > len(x)):
@@ -96,7 +96,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     """
     x, lengths = padded(sequence, padding_value, total_length), lengths_of(sequence)
     if sequence.unsorted_indices is not None:
-        back = sequence.unsorted_indices._data
+        back = sequence.unsorted_indices.numpy()
         x, lengths = x[:, back], lengths[back]
     return x.transpose(0, 1) if batch_first else x, wrap(lengths)
 
@@ -104,7 +104,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 def padded(packed: PackedSequence, value: float = 0.0, total_length: int | None = None) -> Tensor:
     """(T, batch, *), with the longest sequence first."""
     lengths = lengths_of(packed)
-    longest = len(packed.batch_sizes._data)
+    longest = len(packed.batch_sizes)
     if total_length is not None and total_length < longest:
         raise ValueError(f"pad_packed_sequence: total_length={total_length} is less than the longest sequence, "
                          f"{longest}")

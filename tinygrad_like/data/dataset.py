@@ -1,4 +1,4 @@
-"""Data sets as PyTorch's programs define them, `class Mine(Dataset)` with `__len__` and `__getitem__`, and their parts."""
+"""Data sets as PyTorch's programs define them: `class Mine(Dataset)` with `__len__` and `__getitem__`, or of others."""
 
 from __future__ import annotations
 
@@ -138,7 +138,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     Lengths must add up to that of the data set, fractions to 1; what is left by rounding goes to the first parts.
     Raises ValueError otherwise.
     """
-    n, counts = len(dataset), list(lengths)
+    n = len(dataset)
+    counts: list = list(lengths)
     if math.isclose(sum(counts), 1) and sum(counts) <= 1:
         counts = [math.floor(n * part) for part in lengths]
         for i in range(n - sum(counts)):
@@ -147,5 +148,5 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         raise ValueError(f"random_split: lengths {list(lengths)} must be integers that add up to the {n} examples, or "
                          "fractions that add up to 1")
     order = random.of(generator).permutation(n).tolist()
-    ends = list(accumulate(int(c) for c in counts))
-    return [Subset(dataset, order[end - int(c):end]) for c, end in zip(counts, ends, strict=True)]
+    sizes = [int(c) for c in counts]
+    return [Subset(dataset, order[end - c:end]) for c, end in zip(sizes, accumulate(sizes), strict=True)]
