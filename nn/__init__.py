@@ -16,10 +16,12 @@ from .activation import (
     PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Softsign, SwiGLU, Tanh)
 from .attention import KeyValueCache, MultiHeadAttention, MultiheadAttention
 from .augment import Augment
+from .bag import EmbeddingBag
 from .batch_norm_tools import fold_batch_norm, freeze_batch_norm, pooled_batch_norm, reestimate_batch_norm
 from .blocks import BasicBlock, Bottleneck, ConvNeXtBlock, PreActBlock, ResidualBlock
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from .distance import Bilinear, CosineSimilarity, PairwiseDistance, TripletMarginWithDistanceLoss
 from .dropout import (
     DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict)
 from .embedding import Embedding
@@ -27,7 +29,8 @@ from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
 from .margins import (
-    CosineEmbeddingLoss, GaussianNLLLoss, HingeEmbeddingLoss, MarginRankingLoss, MultiLabelSoftMarginLoss,
+    CosineEmbeddingLoss, CTCLoss, GaussianNLLLoss, HingeEmbeddingLoss, MarginRankingLoss, MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
     MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss)
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
@@ -36,16 +39,25 @@ from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceN
 from .ode import NeuralODE, odeint
 from .pool import (
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AvgPool1d, AvgPool2d, CircularPad1d,
-    CircularPad2d, MaxPool1d, MaxPool2d, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
-    ReplicationPad1d, ReplicationPad2d, Upsample, ZeroPad1d, ZeroPad2d)
+    CircularPad2d, CircularPad3d, MaxPool1d, MaxPool2d, PixelShuffle, PixelUnshuffle, ReflectionPad1d, ReflectionPad2d,
+    ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, Upsample, ZeroPad1d, ZeroPad2d, ZeroPad3d)
 from .position import LearnedEncoding, RotaryEncoding, SinusoidalEncoding, sinusoidal_encoding
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .residual import Res, Residual
+from .responses import (
+    AlphaDropout, ChannelShuffle, DataParallel, FeatureAlphaDropout, Fold, LocalResponseNorm, LPPool1d, LPPool2d,
+    MaxUnpool1d, MaxUnpool2d, MaxUnpool3d, Unfold, UpsamplingBilinear2d, UpsamplingNearest2d)
+from .shrink import Hardshrink, RReLU, Softmax2d, Softmin, Softshrink, Tanhshrink, Threshold
 from .state import functional_call
 from .summary import summary
 from .sync_batch_norm import SyncBatchNorm, convert_sync_batchnorm
 from .transformer import (
     FeedForward, SwiGLUFFN, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
+from .volume import (
+    AdaptiveAvgPool3d, AdaptiveMaxPool3d, AvgPool3d, BatchNorm3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, Conv3d,
+    ConvTranspose3d, Dropout3d, InstanceNorm3d, MaxPool3d)
+
+NLLLoss2d = NLLLoss  # as it was called
 
 __all__ = [
     # the base
@@ -54,22 +66,27 @@ __all__ = [
     "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
     # layers
     "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
-    "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d",
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Bilinear",
+    "CosineSimilarity", "PairwiseDistance", "Unfold", "Fold", "ChannelShuffle", "EmbeddingBag", "DataParallel",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",
-    "Hardtanh",
+    "Hardtanh", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "RReLU", "Softmin", "Softmax2d",
     # normalisation
     "LayerNorm", "LayerNorm2d", "RMSNorm", "BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d",
     "InstanceNorm2d", "SyncBatchNorm", "convert_sync_batchnorm", "fold_batch_norm", "freeze_batch_norm",
     "pooled_batch_norm", "reestimate_batch_norm",
     # padding and pooling
     "ZeroPad1d", "ZeroPad2d", "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d",
-    "CircularPad1d", "CircularPad2d",
+    "CircularPad1d", "CircularPad2d", "ZeroPad3d", "ReflectionPad3d", "ReplicationPad3d", "CircularPad3d",
+    "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "MaxPool3d", "AvgPool3d", "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool3d", "LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "UpsamplingNearest2d",
+    "UpsamplingBilinear2d", "LocalResponseNorm", "BatchNorm3d", "InstanceNorm3d",
     "MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d", "Upsample", "PixelShuffle", "PixelUnshuffle",
     # dropout, noise, augmentation
-    "Dropout", "Dropout1d", "Dropout2d", "GaussianDropout", "GaussianNoise", "StochasticDepth", "DropConnect",
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout",
+    "GaussianDropout", "GaussianNoise", "StochasticDepth", "DropConnect",
     "mc_predict", "MonteCarlo", "Augment",
     # residual blocks
     "Residual", "Res", "BasicBlock", "Bottleneck", "PreActBlock", "ResidualBlock", "ConvNeXtBlock",
@@ -85,6 +102,7 @@ __all__ = [
     "CrossEntropyLoss", "NLLLoss", "MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss", "BCELoss", "BCEWithLogitsLoss",
     "KLDivLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MarginRankingLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "CTCLoss", "MultiLabelMarginLoss", "TripletMarginWithDistanceLoss",
     # models
     "MLP", "CNN", "AlexNet", "ResNet", "ResNetS", "ConvNeXt", "Transformer", "Seq2Seq", "LanguageModel",
     "RecurrentLanguageModel", "ViT",

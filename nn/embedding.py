@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tinygrad_like import Tensor, ops
@@ -15,20 +17,39 @@ class Embedding(Module):
 
     weight: (num_embeddings, embedding_dim), standard normal at first, as in PyTorch
     padding_idx: a row, counted from the end if negative, that starts at 0 and gets no gradient
+    sparse: taken, without effect: gradients are dense
 
     Raises ValueError for sizes that are not positive integers or a padding_idx out of range; when called, IndexError
     for an index out of range.
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None):
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, _weight: Any = None, _freeze: bool = False):
         check_positive(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
+        if max_norm is not None or scale_grad_by_freq:
+            raise ValueError("Embedding: max_norm and scale_grad_by_freq are not supported; leave them out, and limit "
+                             "the rows of the table after a step, under no_grad()")
         if padding_idx is not None and not (isinstance(padding_idx, int | np.integer)
                                             and -num_embeddings <= padding_idx < num_embeddings):
             raise ValueError(f"Embedding: padding_idx={padding_idx!r} is out of range for {num_embeddings} rows")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.weight = Parameter(Tensor.empty(num_embeddings, embedding_dim))
-        self.reset_parameters()
+        if _weight is not None and np.shape(_weight) != (num_embeddings, embedding_dim):
+            raise ValueError(f"Embedding: _weight has shape {np.shape(_weight)}, not {(num_embeddings, embedding_dim)}")
+        self.weight = Parameter(Tensor.empty(num_embeddings, embedding_dim) if _weight is None else _weight)
+        self.weight.requires_grad_(not _freeze)
+        if _weight is None:
+            self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
+                        **options: Any) -> Embedding:
+        """With the rows of a matrix (num_embeddings, embedding_dim), which are trained only with freeze=False."""
+        if np.ndim(embeddings) != 2:
+            raise ValueError(f"Embedding.from_pretrained: takes a matrix, got shape {np.shape(embeddings)}")
+        rows, size = np.shape(embeddings)
+        return cls(rows, size, padding_idx, _weight=embeddings, _freeze=freeze, **options)
 
     def reset_parameters(self) -> None:
         """Draw the table anew."""

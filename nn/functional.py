@@ -14,7 +14,6 @@ import numpy as np
 
 from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
-from tinygrad_like.numpy_functions import norm
 from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, affine_grid, avg_pool1d,
     avg_pool2d, cosine_embedding_loss, gaussian_nll_loss, grid_sample, hinge_embedding_loss, margin_ranking_loss,
@@ -23,11 +22,17 @@ from tinygrad_like.ops import (
     conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
     hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
     max_pool1d, max_pool2d, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
-    silu, smooth_l1_loss, softplus, softsign, tanh, unfold)
+    silu, smooth_l1_loss, softplus, softsign, tanh, unfold,
+    avg_pool3d, conv3d, conv_transpose3d, ctc_loss, max_pool3d, multilabel_margin_loss)
 
 from .activation import prelu
+from .bag import embedding_bag
+from .distance import bilinear, cosine_similarity, pairwise_distance, pdist, triplet_margin_with_distance_loss
 from .norm import move_statistics
 from .pool import pixel_shuffle, pixel_unshuffle
+from .responses import alpha_dropout, channel_shuffle, feature_alpha_dropout, local_response_norm, lp_pool1d, lp_pool2d
+from .shrink import hardshrink, rrelu, softmin, softshrink, tanhshrink, threshold
+from .volume import adaptive_avg_pool3d, adaptive_max_pool3d, dropout3d
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d",
@@ -42,6 +47,11 @@ __all__ = [
     "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "cosine_embedding_loss",
     "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
     "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
+    "adaptive_avg_pool3d", "adaptive_max_pool3d",
+    "alpha_dropout", "avg_pool3d", "bilinear", "channel_shuffle", "conv3d", "conv_transpose3d", "ctc_loss", "dropout3d",
+    "embedding_bag", "feature_alpha_dropout", "hardshrink", "instance_norm", "local_response_norm", "lp_pool1d",
+    "lp_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "multilabel_margin_loss", "pdist",
+    "rrelu", "softmin", "softshrink", "tanhshrink", "threshold", "triplet_margin_with_distance_loss", "upsample",
 ]
 
 
@@ -78,19 +88,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
     return ops.normalize(input, p, dim, eps)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along axis dim of their common shape."""
-    shape = np.broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = ops.expand(x1, shape=shape), ops.expand(x2, shape=shape)
-    lengths = [norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
-    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """|x1 - x2 + eps|_p along the last axis."""
-    return norm(x1 - x2 + eps, p, -1, keepdim)
-
-
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """weight * (x - mean) / sqrt(var + eps) + bias over the trailing axes, of shape normalized_shape."""
@@ -119,6 +116,41 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     if running_mean is not None and running_var is not None:
         move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)
     return y
+
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+    """Normalise per example and channel, by its own statistics, or without use_input_stats by the running ones."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    if running_mean is not None:
+        raise ValueError("instance_norm: running statistics are moved by nn.InstanceNorm2d(track_running_stats=True)")
+    return ops.instance_norm(input, weight, bias, eps=eps)
+
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Zeros, with the numbers where the maxima of a pooling of signals were, see `ops.max_unpool`."""
+    return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Zeros, with the numbers where the maxima of a pooling of images were, see `ops.max_unpool`."""
+    return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Zeros, with the numbers where the maxima of a pooling of volumes were, see `ops.max_unpool`."""
+    return ops.max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+             align_corners: bool | None = None) -> Tensor:
+    """`interpolate` under its former name."""
+    return ops.interpolate(input, size, scale_factor, mode, bool(align_corners))
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

@@ -79,6 +79,21 @@ class GaussianNLLLoss(_Settled):
     function, settings = staticmethod(ops.gaussian_nll_loss), {"full": False, "eps": 1e-6}
 
 
+class MultiLabelMarginLoss(_Settled):
+    """sum over labels t and other classes j of max(0, 1 - x_t + x_j), divided by the classes; labels end with -1."""
+
+    function = staticmethod(ops.multilabel_margin_loss)
+
+
+class CTCLoss(_Settled):
+    """The CTC loss of log_probs (T, batch, classes), targets, input_lengths and target_lengths, see `ops.ctc_loss`."""
+
+    function, settings = staticmethod(ops.ctc_loss), {"blank": 0, "zero_infinity": False}
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
+        super().__init__(blank=blank, zero_infinity=zero_infinity, reduction=reduction)
+
+
 class PoissonNLLLoss(_Settled):
     """e^x - t x, or x - t log(x + eps) with log_input=False."""
 

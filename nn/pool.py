@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tinygrad_like import Tensor, ops
 
@@ -13,19 +14,28 @@ Size = int | tuple[int, ...]
 
 class _MaxPool(Configured):
     op: Callable
+    rank: int
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
-                 ceil_mode: bool = False):
+                 return_indices: bool = False, ceil_mode: bool = False):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
+        self.return_indices = return_indices
 
-    def forward(self, x: Tensor) -> Tensor:
+    def extra_repr(self) -> str:
+        return super().extra_repr().replace("return_indices=False, ", "")
+
+    def forward(self, x: Tensor) -> Any:
+        if self.return_indices:
+            return ops.max_pool_with_indices(x, self.kernel_size, self.stride, self.padding, self.dilation,
+                                             self.ceil_mode, self.rank)
         return self.op(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
 
 
 class MaxPool1d(_MaxPool):
     """The largest of every window of a signal: (batch, channels, length) -> (batch, channels, windows)."""
 
+    rank = 1
     op = staticmethod(ops.max_pool1d)
 
 
@@ -33,8 +43,10 @@ class MaxPool2d(_MaxPool):
     """The largest of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
     rows = floor((height + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; see `ops.max_pool2d`.
+    return_indices: the pair of maxima and where they were, for MaxUnpool2d.
     """
 
+    rank = 2
     op = staticmethod(ops.max_pool2d)
 
 
@@ -125,11 +137,11 @@ class _Pad(Configured):
 
 _PADS = {"Zero": ("constant", "zeros"), "Reflection": ("reflect", "mirror images, without the edge"),
          "Replication": ("replicate", "copies of the edge"), "Circular": ("circular", "what is at the other side")}
-(ZeroPad1d, ZeroPad2d, ReflectionPad1d, ReflectionPad2d, ReplicationPad1d, ReplicationPad2d, CircularPad1d,
- CircularPad2d) = [
+(ZeroPad1d, ZeroPad2d, ZeroPad3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
+ ReplicationPad2d, ReplicationPad3d, CircularPad1d, CircularPad2d, CircularPad3d) = [
     type(f"{name}Pad{axes}d", (_Pad,), {"axes": axes, "mode": mode, "__module__": __name__,
                                         "__doc__": f"{str(_Pad.__doc__)[:-1]}: {what}."})
-    for name, (mode, what) in _PADS.items() for axes in (1, 2)]
+    for name, (mode, what) in _PADS.items() for axes in (1, 2, 3)]
 
 
 class Upsample(Configured):

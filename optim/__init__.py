@@ -1,10 +1,15 @@
 """Optimizers, learning-rate schedules, gradient clipping, weight averaging and penalties."""
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from tinygrad_like.errors import named
 
 from . import lr_scheduler, schedule
 from .adagrad import Adadelta, Adagrad
 from .adam import Adam, AdamW
+from .adam_kin import Adamax, NAdam, RAdam
+from .averaged import ASGD, Rprop
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS
@@ -16,10 +21,18 @@ from .sgd import SGD, SGDW
 RMSprop = RMSProp  # PyTorch's spelling
 
 __all__ = [
-    "Adadelta", "Adagrad", "Adam", "AdamW", "EMA", "LBFGS", "Optimizer", "RMSProp", "RMSprop", "SGD", "SGDW",
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSProp",
+    "RMSprop", "Rprop", "SGD", "SGDW",
     "clip_grad_norm", "clip_grad_value", "decay_groups", "elastic_penalty", "group_penalty", "l1_penalty", "l2_penalty",
     "lr_scheduler", "schedule",
 ]
 
-for _class in (Adadelta, Adagrad, Adam, AdamW, LBFGS, RMSProp, SGD, SGDW):  # what has no effect, as fused=, is taken
+# What has no effect, as fused=, is taken.
+for _class in (ASGD, Adadelta, Adagrad, Adam, AdamW, Adamax, LBFGS, NAdam, RAdam, RMSProp, Rprop, SGD, SGDW):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "swa_utils":  # which needs nn, which needs this package
+        return _importlib.import_module(".swa_utils", __name__)
+    raise AttributeError(f"module 'optim' has no attribute {name!r}")

@@ -14,62 +14,38 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tinygrad_like.errors import named
+
 from . import schedule
+from .cyclic import CyclicLR, OneCycleLR
 from .optimizer import Optimizer
-
-
-class LRScheduler:
-    """The base: a subclass defines `rate(base, epoch)`, the rate at an epoch of a group that began with `base`."""
-
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
-        name = type(self).__name__
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{name}: takes an Optimizer, got {type(optimizer).__name__}")
-        if last_epoch != -1:
-            raise ValueError(f"{name}: last_epoch={last_epoch!r} is not supported; call load_state_dict")
-        if any(callable(group["lr"]) for group in optimizer.param_groups):
-            raise TypeError(f"{name}: the optimizer's lr is already a schedule; give it a number")
-        self.optimizer, self.last_epoch = optimizer, -1
-        self.base_lrs = [float(group["lr"]) for group in optimizer.param_groups]
-        self.step()
-
-    def rate(self, base: float, epoch: int) -> float:
-        raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch)")
-
-    def step(self) -> None:
-        """Go on to the next epoch, and set the rates of it."""
-        self.last_epoch += 1
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = self.rate(base, self.last_epoch)
-
-    def get_last_lr(self) -> list[float]:
-        """The rate of each group."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
-        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
-        self.last_epoch, self.base_lrs = int(state["last_epoch"]) - 1, [float(lr) for lr in state["base_lrs"]]
-        self.step()
+from .scheduler import LRScheduler, for_each
 
 
 class LambdaLR(LRScheduler):
     """base lr_lambda(epoch); one function, or one for each group."""
 
+    absolute = True
+
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable | Sequence[Callable], last_epoch: int = -1):
         groups = len(optimizer.param_groups)
         self.lambdas: list[Callable] = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
         if len(self.lambdas) != groups:
-            raise ValueError(f"LambdaLR: {len(self.lambdas)} functions for {groups} groups")
+            raise ValueError(f"{type(self).__name__}: {len(self.lambdas)} functions for {groups} groups")
         super().__init__(optimizer, last_epoch)
 
-    def step(self) -> None:
-        self.last_epoch += 1
-        for group, base, factor in zip(self.optimizer.param_groups, self.base_lrs, self.lambdas, strict=True):
-            group["lr"] = base * factor(self.last_epoch)
+    def get_lr(self) -> list[float]:
+        return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lambdas, strict=True)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """The rate so far times lr_lambda(epoch), from epoch 1 on; one function, or one for each group."""
+
+    absolute = False
+
+    def get_lr(self) -> list[float]:
+        return [group["lr"] * (factor(self.last_epoch) if self.last_epoch > 0 else 1.0)
+                for group, factor in zip(self.optimizer.param_groups, self.lambdas, strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -79,7 +55,7 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
+    def rate(self, base: float, epoch: Any) -> float:
         return schedule.step(base, self.step_size, self.gamma)(epoch)
 
 
@@ -90,7 +66,7 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = sorted(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
+    def rate(self, base: float, epoch: Any) -> float:
         return base * self.gamma ** bisect_right(self.milestones, epoch)
 
 
@@ -101,7 +77,7 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
+    def rate(self, base: float, epoch: Any) -> float:
         return schedule.exponential(base, self.gamma)(epoch)
 
 
@@ -113,72 +89,159 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
+    def rate(self, base: float, epoch: Any) -> float:
         return schedule.linear(base * self.start_factor, base * self.end_factor, self.total_iters)(epoch)
+
+
+class ConstantLR(LRScheduler):
+    """base factor for total_iters epochs, then base."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1):
+        if not 0 <= factor <= 1:
+            raise ValueError(f"ConstantLR: factor={factor!r} must lie in [0, 1]")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: float) -> float:
+        return base * self.factor if epoch < self.total_iters else base
+
+
+class PolynomialLR(LRScheduler):
+    """base (1 - epoch / total_iters)^power, and 0 after total_iters epochs."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: float) -> float:
+        return base * (1 - min(epoch / self.total_iters, 1)) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (base - eta_min) (1 + cos(pi epoch / T_max)) / 2, which rises again after T_max epochs."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
-        self.T_max, self.eta_min = T_max, eta_min
+        self.T_max, self.eta_min, self.floor = T_max, eta_min, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
+    def rate(self, base: float, epoch: Any) -> float:
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
 
-class OneCycleLR(LRScheduler):
-    """Up to max_lr during the fraction pct_start of all steps and down again, see `schedule.one_cycle`.
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """CosineAnnealingLR that starts again at the base after T_0 epochs, then after T_mult times as many, and so on.
 
-    With cycle_momentum the momentum, or the first beta, goes from max_momentum down to base_momentum and up again.
+    `step(epoch + i / batches)` goes on within an epoch. Source: Loshchilov and Hutter 2017.
     """
 
-    def __init__(self, optimizer: Optimizer, max_lr: float, total_steps: int | None = None, epochs: int | None = None,
-                 steps_per_epoch: int | None = None, pct_start: float = 0.3, cycle_momentum: bool = True,
-                 base_momentum: float = 0.85, max_momentum: float = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, last_epoch: int = -1):
-        steps = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
-        if not steps:
-            raise ValueError("OneCycleLR: give total_steps, or epochs and steps_per_epoch")
-        self.total_steps, self.cycle_momentum = steps, cycle_momentum
-        self.curve = schedule.one_cycle(max_lr, steps, pct_start, 1 / div_factor, 1 / final_div_factor)
-        peak = pct_start * steps - 1
-        self.momentum = lambda epoch: schedule._between(
-            *((max_momentum, base_momentum, epoch / peak) if epoch <= peak else
-              (base_momentum, max_momentum, min((epoch - peak) / (steps - 1 - peak), 1))))
+    absolute = True
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
+        for name, value in ("T_0", T_0), ("T_mult", T_mult):
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"CosineAnnealingWarmRestarts: {name}={value!r} must be an integer from 1")
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: int) -> float:
-        return self.curve(epoch)
+    def rate(self, base: float, epoch: float) -> float:
+        length = self.T_0
+        if self.T_mult == 1:
+            epoch %= length
+        while epoch >= length:
+            epoch, length = epoch - length, length * self.T_mult
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
+
+
+class SequentialLR(LRScheduler):
+    """One scheduler after the other: at each of the milestones, which are epochs, the next begins with its epoch 0."""
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
+                 last_epoch: int = -1):
+        if not schedulers or len(milestones) != len(schedulers) - 1:
+            raise ValueError(f"SequentialLR: {len(schedulers)} schedulers need {max(len(schedulers) - 1, 0)} "
+                             f"milestones, got {len(milestones)}")
+        _same_optimizer("SequentialLR", schedulers, optimizer)
+        self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:  # which all of them have changed by now
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        schedulers[0].step()
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go on to the next epoch."""
+        if epoch is not None:
+            raise TypeError("SequentialLR: step takes no epoch; its schedulers count their own")
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        begins = i > 0 and self._milestones[i - 1] == self.last_epoch
+        self._schedulers[i].step(*[0] if begins else [])
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"last_epoch": self.last_epoch, "schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave; the rates are in the optimizer's state."""
+        self.last_epoch = state.get("last_epoch", -1)
+        rates = self.get_last_lr()
+        for scheduler, one in zip(self._schedulers, state["schedulers"], strict=True):
+            scheduler.load_state_dict(one)
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = lr
+
+
+class ChainedScheduler:
+    """Schedulers of one optimizer that step together: their factors multiply."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
+        if not schedulers:
+            raise ValueError("ChainedScheduler: give at least one scheduler")
+        self.optimizer = optimizer or schedulers[0].optimizer
+        _same_optimizer("ChainedScheduler", schedulers, self.optimizer)
+        self._schedulers = list(schedulers)
 
     def step(self) -> None:
-        super().step()
-        for group in self.optimizer.param_groups if self.cycle_momentum else ():
-            momentum = self.momentum(self.last_epoch)
-            if "betas" in group:
-                group["betas"] = (momentum, *group["betas"][1:])
-            elif "momentum" in group:
-                group["momentum"] = momentum
+        """Have every one of them go on to its next epoch."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+
+    def get_last_lr(self) -> list[float]:
+        """The rate of each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs."""
+        return {"schedulers": [s.state_dict() for s in self._schedulers]}
+
+    load_state_dict = SequentialLR.load_state_dict
+
+
+def _same_optimizer(who: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
+    for i, scheduler in enumerate(schedulers):
+        if getattr(scheduler, "optimizer", None) is not optimizer:
+            raise ValueError(f"{who}: scheduler {i}, a {type(scheduler).__name__}, is of another optimizer")
 
 
 class ReduceLROnPlateau:
     """All rates times `factor` each time a metric has not improved for more than `patience` calls of step(metric).
 
-    Arguments and defaults are PyTorch's; see `schedule.ReduceOnPlateau`.
+    Arguments and defaults are PyTorch's, eps among them, the least change of a rate; see `schedule.ReduceOnPlateau`.
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0.0):
-        self.optimizer, self.min_lr, self.factor = optimizer, min_lr, factor
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+                 min_lr: float | Sequence[float] = 0.0, eps: float = 1e-8):
+        self.optimizer, self.min_lrs, self.factor, self.eps = optimizer, for_each(min_lr, optimizer), factor, eps
         self.plateau = schedule.ReduceOnPlateau(1.0, mode, factor, patience, threshold, threshold_mode == "rel",
                                                  cooldown)
 
     def step(self, metrics: Any) -> None:
         """Note the latest value of the metric."""
         if self.plateau.update(metrics):
-            for group in self.optimizer.param_groups:
-                group["lr"] = max(group["lr"] * self.factor, self.min_lr)
+            for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                lr = max(group["lr"] * self.factor, least)
+                group["lr"] = lr if group["lr"] - lr > self.eps else group["lr"]
 
     def get_last_lr(self) -> list[float]:
         """The rate of each group."""
@@ -191,3 +254,13 @@ class ReduceLROnPlateau:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave; the rates are in the optimizer's state."""
         self.plateau.load_state_dict(state)
+
+
+_LRScheduler = LRScheduler  # as it was called
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]
+for _class in [globals()[_name] for _name in __all__]:
+    _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[misc]  # verbose= is taken

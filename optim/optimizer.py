@@ -41,6 +41,7 @@ class Optimizer:
     """
 
     state_names: tuple[str, ...] = ()  # of the arrays in a parameter's State: PyTorch's names
+    number_names: tuple[str, ...] = ()  # of the numbers there, besides `step`
     kernel = ""
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
@@ -344,6 +345,8 @@ class Optimizer:
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
         if name == "step":
             return _count(what, value)
+        if name in self.number_names:
+            return float(value)
         if name not in (*self.state_names, MASTER):
             raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
         array = np.asarray(value)

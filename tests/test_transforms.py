@@ -124,3 +124,10 @@ def test_plain_numbers_in_and_no_graph_out_unless_one_came_in():
     assert hvp(f, [1.0, 2.0], [1.0, 10.0]).tolist() == [6, 120]
     v = Tensor([1.0, 10.0], requires_grad=True)
     assert hvp(f, x, v).sum().gradient(v)[0].tolist() == [6, 12]
+
+
+def test_mixed_second_derivatives():
+    mixed = grad(grad(lambda a, b: a * a * b ** 3, 0), 1)
+    assert mixed(Tensor(2.0), Tensor(3.0)).item() == 2 * 2.0 * 3 * 3.0**2
+    both = grad(lambda parts: grad(lambda a, rest: a * rest["b"], 0)(parts["a"], parts))
+    assert both({"a": Tensor(2.0), "b": Tensor(3.0)})["b"].item() == 1

@@ -1,6 +1,7 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
 import importlib as _importlib
+from types import SimpleNamespace as _SimpleNamespace
 
 from . import autograd as _autograd
 from . import dtypes, ops
@@ -13,12 +14,12 @@ from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32
 from .dtypes import FLOAT64 as float64
 from .dtypes import INT64 as int64
+from .for_autograd import FOR_AUTOGRAD as _for_autograd
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
 from .memory import keep_freed_memory as _keep_freed_memory
 from .methods import complete as _complete
 from .names import function as _function
-from .names import grad as _grad
 from .names import new as _new
 from .ops import linalg
 from .primitive import Residuals, fused, primitive
@@ -26,7 +27,7 @@ from .random import get_rng_state, manual_seed, set_rng_state
 from .tensor import Tensor
 from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
-_autograd.grad = _grad  # type: ignore[attr-defined]  # where PyTorch has it
+vars(_autograd).update(_for_autograd)  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
 _complete()
@@ -45,7 +46,9 @@ def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name in ("distributions", "training"):
+    if name == "utils":  # torch.utils.data
+        return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
+    if name in ("data", "distributions", "training"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)

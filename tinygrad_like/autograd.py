@@ -197,6 +197,19 @@ class enable_grad(_Recording):
     value = True
 
 
+class set_grad_enabled:
+    """Record or not from this call on, or in a block, `with set_grad_enabled(training): ...`; per thread."""
+
+    def __init__(self, enabled: bool):
+        self.before, mode.recording = mode.recording, bool(enabled)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        mode.recording = self.before
+
+
 def is_grad_enabled() -> bool:
     """Whether ops called in this thread are being recorded."""
     return mode.recording

@@ -39,6 +39,7 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None,), "out": (None,),
     "memory_format": (None,), "generator": (None,), "sparse": (False,), "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
+    "verbose": (True, False),
 }
 
 

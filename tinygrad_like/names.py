@@ -11,12 +11,13 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import creation, ops
-from .autograd import no_grad
+from .autograd import no_grad, set_grad_enabled
 from .dtypes import as_dtype, bfloat16
 from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
+from .random import Generator
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -315,17 +316,17 @@ _NAMES: dict[str, Any] = {
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
+    "set_grad_enabled": set_grad_enabled, "Generator": Generator,
     "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
     "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),
 }
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
-    "save": "use tinygrad_like.training.save_weights or save_checkpoint", "Generator": "use manual_seed",
+    "save": "use tinygrad_like.training.save_weights or save_checkpoint",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
-    "set_grad_enabled": "use `with no_grad():` or `with enable_grad():`",
     "jit": "use capture", "compile": "use capture", "FloatTensor": "use tensor(data)",
     "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
-    "utils": "data is in tinygrad_like.data", "vmap": "ops take batches; index with new axes",
+    "vmap": "ops take batches; index with new axes",
     "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",
 }
 

@@ -49,6 +49,48 @@ def manual_seed(seed: int) -> None:
     generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 
+class Generator:
+    """Random numbers of its own, for what takes `generator=`, as PyTorch's `torch.Generator`."""
+
+    def __init__(self, device: Any = "cpu"):
+        self.numbers = np.random.default_rng(0)
+        self._seed = 0
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart it: after the same seed, every draw repeats. Returns itself."""
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise ValueError(f"Generator.manual_seed: a seed is an integer from 0, got {seed!r}")
+        self._seed = int(seed)
+        self.numbers.bit_generator.state = np.random.default_rng(self._seed).bit_generator.state
+        return self
+
+    def seed(self) -> int:
+        """Restart it from a seed that nobody knows, and return that."""
+        return self.manual_seed(int(np.random.SeedSequence().generate_state(1)[0]))._seed
+
+    def initial_seed(self) -> int:
+        """The seed that it was restarted with last."""
+        return self._seed
+
+    def get_state(self) -> Mapping[str, Any]:
+        """Its state, to be given back to `set_state`."""
+        return self.numbers.bit_generator.state
+
+    def set_state(self, state: Mapping[str, Any]) -> Generator:
+        """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
+        prepare_rng_state(state, self.numbers)()
+        return self
+
+
+def of(given: Generator | np.random.Generator | None) -> np.random.Generator:
+    """NumPy's generator behind what was given as `generator=`, or the package's. Raises TypeError if it is none."""
+    if given is None or isinstance(given, np.random.Generator):
+        return generator if given is None else given
+    if not isinstance(given, Generator):
+        raise TypeError(f"generator: takes a Generator or None, got {type(given).__name__}")
+    return given.numbers
+
+
 def get_rng_state() -> Mapping[str, Any]:
     """The generator's state as a plain dict of numbers and strings, to be given back to `set_rng_state`."""
     return generator.bit_generator.state

@@ -1,7 +1,7 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
-They nest: grad(grad(f)) is a second derivative. Tensors that f uses besides its arguments count as constants, and no
-`.grad` is touched.
+They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one. Tensors that f uses besides its
+arguments count as constants, and no `.grad` is touched.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
             args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)) or leaves[-1][0], args[i])
-        nested = any(outer for _, outer in leaves)
+        rest: list[bool] = []  # further out one may differentiate by another argument
+        _mapped(lambda x: rest.append(isinstance(x, Tensor) and x.requires_grad),
+                [x for i, x in enumerate(given) if i not in [j % len(given) for j in which]])
+        nested = any(outer for _, outer in leaves) or any(rest)
         y = _output("grad", f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")

@@ -5,7 +5,7 @@ import nn.functional as F
 from tinygrad_like import Tensor, manual_seed, ops
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
-NORMS = {"batch_norm", "group_norm", "layer_norm", "rms_norm"}
+NORMS = {"batch_norm", "instance_norm", "group_norm", "layer_norm", "rms_norm"}
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "glu", "swiglu"])
@@ -17,7 +17,7 @@ def test_an_axis_is_called_dim(name):
 
 def test_every_function_that_is_an_op_is_the_op_itself():
     """But where PyTorch calls an axis dim, or has other arguments."""
-    for name in set(F.__all__) - {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize"} - NORMS:
+    for name in set(F.__all__) - {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize", "softmin"} - NORMS:
         if hasattr(ops, name):
             assert getattr(F, name) is getattr(ops, name)
 
@@ -54,6 +54,7 @@ def test_norms_take_the_arguments_of_pytorch():
         "rms_norm": lambda f, x, w, b, m, v: f.rms_norm(x, (4,), w, 0.1),
         "group_norm": lambda f, x, w, b, m, v: f.group_norm(x, 2, w, b, 0.1),
         "batch_norm": lambda f, x, w, b, m, v: f.batch_norm(x, m, v, w, b, True, 0.3, 0.1) + f.batch_norm(x, m, v),
+        "instance_norm": lambda f, x, w, b, m, v: f.instance_norm(x.reshape(1, 3, 4), eps=0.1),
     }
     assert set(calls) == NORMS
     for call in calls.values():

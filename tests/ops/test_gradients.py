@@ -343,6 +343,7 @@ CASES = {
     "cholesky_solve": (lambda b, x: linalg.cholesky_solve(b, x.tril() + 3 * Tensor.eye(3)), real(3, 2), real(3, 3)),
     "where finite": (lambda x: ops.where(ops.isfinite(x + LIMITS), x * x, 3 * x)
                      + ops.where(ops.isinf(x + LIMITS), 0.0, x), real(3, 4)),
+    "ctc": (lambda x: ops.ctc(x, Tensor([[1, 1, 2], [2, 0, 0]]), Tensor([5, 4]), Tensor([3, 1])), real(5, 2, 3)),
 }
 CASES |= {
     # pooling

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.torch
 
 SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
 THEIRS = {optim.SGD: torch.optim.SGD, optim.Adam: torch.optim.Adam, optim.AdamW: torch.optim.AdamW,
-          optim.RMSProp: torch.optim.RMSprop, optim.Adagrad: torch.optim.Adagrad, optim.Adadelta: torch.optim.Adadelta}
+          optim.RMSProp: torch.optim.RMSprop, optim.Adagrad: torch.optim.Adagrad, optim.Adadelta: torch.optim.Adadelta,
+          optim.Adamax: torch.optim.Adamax, optim.NAdam: torch.optim.NAdam, optim.RAdam: torch.optim.RAdam,
+          optim.Rprop: torch.optim.Rprop, optim.ASGD: torch.optim.ASGD}
 CASES = [
     (optim.SGD, dict(lr=0.1)),
     (optim.SGD, dict(lr=0.1, weight_decay=0.1, maximize=True)),
@@ -32,6 +34,18 @@ CASES = [
     (optim.RMSProp, dict(lr=0.01)),
     (optim.RMSProp, dict(lr=0.01, alpha=0.9, eps=1e-3, weight_decay=0.1, momentum=0.9, maximize=True)),
     (optim.RMSProp, dict(lr=0.01, alpha=0.9, momentum=0.5, centered=True)),
+    (optim.Adamax, dict(lr=0.01)),
+    (optim.Adamax, dict(lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, maximize=True)),
+    (optim.NAdam, dict(lr=0.01)),
+    (optim.NAdam, dict(lr=0.01, betas=(0.8, 0.9), weight_decay=0.1, momentum_decay=0.1, maximize=True)),
+    (optim.NAdam, dict(lr=0.01, weight_decay=0.3, decoupled_weight_decay=True)),
+    (optim.RAdam, dict(lr=0.01)),
+    (optim.RAdam, dict(lr=0.01, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1, maximize=True)),
+    (optim.RAdam, dict(lr=0.01, weight_decay=0.3, decoupled_weight_decay=True)),
+    (optim.Rprop, dict()),
+    (optim.Rprop, dict(lr=0.1, etas=(0.3, 2.0), step_sizes=(1e-3, 0.5), maximize=True)),
+    (optim.ASGD, dict()),
+    (optim.ASGD, dict(lr=0.1, lambd=0.1, alpha=0.5, t0=5, weight_decay=0.1, maximize=True)),
 ]
 
 
@@ -57,6 +71,8 @@ def params_of(optimizer):
 
 
 def assert_equal(ours, theirs, rtol):
+    in_float32 = isinstance(ours, optim.NAdam | optim.ASGD)  # numbers of PyTorch's state
+    rtol = max(rtol, 1e-8) if in_float32 else rtol
     for p, q in zip(params_of(ours), params_of(theirs), strict=True):
         q = q.detach().numpy()
         np.testing.assert_allclose(p.data, q, rtol=0, atol=rtol * np.max(np.abs(q), initial=1.0))

@@ -26,6 +26,26 @@ CASES = {
     "StepLR": dict(step_size=3, gamma=0.5), "MultiStepLR": dict(milestones=[2, 5, 6], gamma=0.1),
     "ExponentialLR": dict(gamma=0.9), "LinearLR": dict(), "CosineAnnealingLR": dict(T_max=5, eta_min=0.01),
     "LambdaLR": dict(lr_lambda=lambda epoch: 1 / (1 + epoch)), "OneCycleLR": dict(max_lr=1.0, total_steps=20),
+    "ConstantLR": dict(factor=0.3, total_iters=4), "PolynomialLR": dict(total_iters=7, power=2.0),
+    "MultiplicativeLR": dict(lr_lambda=lambda epoch: 1 - epoch / 20),
+    "CosineAnnealingWarmRestarts": dict(T_0=3, T_mult=2, eta_min=0.01),
+    "CyclicLR": dict(base_lr=0.1, max_lr=1.0, step_size_up=3, step_size_down=4, mode="triangular2"),
+}
+MORE = [
+    ("CyclicLR", dict(base_lr=0.1, max_lr=[1.0], step_size_up=3, mode="exp_range", gamma=0.9, base_momentum=0.5)),
+    ("CyclicLR", dict(base_lr=0.1, max_lr=1.0, step_size_up=3, scale_fn=lambda x: 0.5 ** x, cycle_momentum=False)),
+    ("OneCycleLR", dict(max_lr=[1.0], epochs=5, steps_per_epoch=4, anneal_strategy="linear", div_factor=5)),
+    ("OneCycleLR", dict(max_lr=1.0, total_steps=14, three_phase=True, final_div_factor=10, cycle_momentum=False)),
+    ("CosineAnnealingWarmRestarts", dict(T_0=4)), ("CosineAnnealingLR", dict(T_max=12)),
+]
+COMBINED = {
+    "two at once": lambda lib, o: [lib.ExponentialLR(o, 0.9), lib.MultiStepLR(o, [2, 6], 0.5)],
+    "warmup beside": lambda lib, o: [lib.LinearLR(o, 0.1, total_iters=4), lib.CosineAnnealingLR(o, 8, 0.01)],
+    "chained": lambda lib, o: [lib.ChainedScheduler([lib.ConstantLR(o, 0.1, 3), lib.ExponentialLR(o, 0.8)])],
+    "in sequence": lambda lib, o: [lib.SequentialLR(
+        o, [lib.LinearLR(o, 0.1, total_iters=3), lib.CosineAnnealingLR(o, 5), lib.StepLR(o, 2)], [3, 8])],
+    "a constant, then decay": lambda lib, o: [lib.SequentialLR(
+        o, [lib.ConstantLR(o, 0.1, 2), lib.ExponentialLR(o, 0.9)], milestones=[2])],
 }
 
 
@@ -65,6 +85,104 @@ def test_misuse():
         lr_scheduler.StepLR(scheduled, 2)
     with pytest.raises(ValueError, match="give total_steps"):
         lr_scheduler.OneCycleLR(optimizers(), 0.1)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter")
+@pytest.mark.parametrize("name", COMBINED)
+def test_combined_rates_are_pytorchs(name):
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib, o in ((torch.optim.lr_scheduler, torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)),
+                   (lr_scheduler, optimizers())):
+        schedulers, rates = COMBINED[name](lib, o), []
+        for epoch in range(14):
+            rates.append(o.param_groups[0]["lr"])
+            for scheduler in schedulers:
+                scheduler.step()
+            if epoch == 9:  # by hand
+                o.param_groups[0]["lr"] *= 0.5
+        found.append(rates)
+    assert found[1] == pytest.approx(found[0], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Detected call of")
+@pytest.mark.parametrize("cls", ["SGD", "Adam"])
+@pytest.mark.parametrize("name, options", MORE)
+def test_other_options_are_pytorchs(name, options, cls, monkeypatch):
+    monkeypatch.setitem(CASES, name, options)
+    test_rates_are_pytorchs(name, cls)
+
+
+def test_a_sequence_resumes():
+    def make():
+        optimizer = optimizers()
+        return optimizer, COMBINED["in sequence"](lr_scheduler, optimizer)[0]
+
+    optimizer, scheduler = make()
+    expected = rates(optimizer, scheduler)
+    for stop in (1, 3, 5, 9):
+        (optimizer, scheduler), (other, resumed) = make(), make()
+        rates(optimizer, scheduler, stop)
+        other.load_state_dict(optimizer.state_dict())
+        resumed.load_state_dict(scheduler.state_dict())
+        left = [rate for rate, *_ in rates(other, resumed, 12 - stop)]
+        assert left == pytest.approx([rate for rate, *_ in expected[stop:]])
+
+
+def test_a_run_goes_on_from_the_last_epoch():
+    optimizer = optimizers()
+    with pytest.raises(ValueError, match="needs the rate at which each group began"):
+        lr_scheduler.ExponentialLR(optimizer, 0.5, last_epoch=3)
+    scheduler = lr_scheduler.ExponentialLR(optimizer, 0.5)
+    for _ in range(4):
+        scheduler.step()
+    after = lr_scheduler.ExponentialLR(optimizer, 0.5, last_epoch=4)
+    assert after.last_epoch == 5 and after.get_last_lr() == [0.5 * 0.5**5]
+
+
+def test_a_scheduler_of_ones_own():
+    class Warmup(lr_scheduler._LRScheduler):
+        def __init__(self, optimizer, steps, last_epoch=-1):
+            self.steps = steps
+            super().__init__(optimizer, last_epoch)
+
+        def get_lr(self):
+            return [base * min(1.0, (self.last_epoch + 1) / self.steps) for base in self.base_lrs]
+
+    optimizer = optimizers()
+    scheduler = Warmup(optimizer, 4)
+    assert [r for r, *_ in rates(optimizer, scheduler, 6)] == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
+
+
+def test_restarts_within_an_epoch():
+    scheduler = lr_scheduler.CosineAnnealingWarmRestarts(optimizers(), T_0=2)
+    scheduler.step(1.5)
+    assert scheduler.get_last_lr() == pytest.approx([0.5 * (1 + math.cos(math.pi * 0.75)) / 2])
+    scheduler.step(2.0)
+    assert scheduler.get_last_lr() == [0.5]
+
+
+def test_what_schedulers_refuse():
+    optimizer, other = optimizers(), optimizers()
+    adagrad = optimizers("Adagrad")
+    for make, message in [
+        (lambda: lr_scheduler.CyclicLR(adagrad, 0.1, 1.0), "Adagrad has no momentum to cycle"),
+        (lambda: lr_scheduler.OneCycleLR(adagrad, 0.1, 10), "Adagrad has no momentum to cycle"),
+        (lambda: lr_scheduler.CyclicLR(optimizer, 0.1, 1.0, mode="square"), "mode='square' must be one of"),
+        (lambda: lr_scheduler.OneCycleLR(optimizer, 0.1, 10, anneal_strategy="no"), "must be 'cos' or 'linear'"),
+        (lambda: lr_scheduler.OneCycleLR(optimizer, 0.1, 2), "put the peak at step"),
+        (lambda: lr_scheduler.OneCycleLR(optimizer, [0.1, 0.2], 10), "2 numbers for 1 groups"),
+        (lambda: lr_scheduler.ConstantLR(optimizer, 2.0), r"must lie in \[0, 1\]"),
+        (lambda: lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 0), "T_0=0 must be an integer"),
+        (lambda: lr_scheduler.SequentialLR(optimizer, [lr_scheduler.StepLR(optimizer, 2)], [3]), "need 0 milestones"),
+        (lambda: lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(other, 2)], optimizer), "another optimizer"),
+        (lambda: lr_scheduler.ChainedScheduler([]), "at least one"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make()
+    assert lr_scheduler.StepLR(optimizer, 2, verbose=True).step_size == 2
 
 
 @pytest.mark.torch

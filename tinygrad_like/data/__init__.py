@@ -16,17 +16,39 @@ from .augment import (
     RandomZoom,
 )
 from .cifar import load_cifar10
+from .collate import default_collate, default_convert
+from .dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from .digits import load_digits, stratified_split
 from .download import data_folder
 from .idx import read_idx
 from .loader import DataLoader
 from .mix import CutMix, MixUp
 from .mnist import load_fashion_mnist, load_mnist
+from .sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from .scale import MinMaxScaler, StandardScaler
 
 __all__ = [
-    "RANDAUGMENT", "ChannelCutout", "Compose", "CutMix", "Cutout", "DataLoader", "GaussianNoise", "MinMaxScaler",
-    "MixUp", "RandAugment", "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip",
-    "RandomRotation", "RandomShift", "RandomZoom", "StandardScaler", "data_folder", "load_cifar10", "load_digits",
-    "load_fashion_mnist", "load_mnist", "read_idx", "stratified_split",
+    "BatchSampler", "ChainDataset", "ChannelCutout", "Compose", "ConcatDataset", "CutMix", "Cutout", "DataLoader",
+    "Dataset", "GaussianNoise", "IterableDataset", "MinMaxScaler", "MixUp", "RANDAUGMENT", "RandAugment",
+    "RandomBrightness", "RandomContrast", "RandomCrop", "RandomHorizontalFlip", "RandomRotation", "RandomSampler",
+    "RandomShift", "RandomZoom", "Sampler", "SequentialSampler", "StackDataset", "StandardScaler", "Subset",
+    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "data_folder", "default_collate",
+    "default_convert", "load_cifar10", "load_digits", "load_fashion_mnist", "load_mnist", "random_split",
+    "read_idx", "stratified_split",
 ]

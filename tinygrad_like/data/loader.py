@@ -13,6 +13,8 @@ from .. import random
 from ..dtypes import as_dtype
 from ..random import Rows
 from ..tensor import Tensor, wrap
+from .collate import Batches
+from .dataset import Dataset
 
 
 class DataLoader:
@@ -34,6 +36,11 @@ class DataLoader:
     such as dropout is that of the same rows. The package's transforms draw for the whole batch and change the part;
     others, and `mix`, are given the whole batch.
 
+    sampler, batch_sampler, collate_fn, generator, and batch_size=None: as in PyTorch, of a data set. With one of them,
+        and for a subclass of `Dataset`, a batch is what `collate_fn` makes of a list of examples: by default a list of
+        Tensors for tuples, a dict for dicts, a Tensor for single Tensors (`default_collate`).
+    num_workers and what belongs to it, pin_memory, timeout: taken, without effect; batches are made in the loop.
+
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 
     Randomness: an iteration draws one number from the package's generator (none, if nothing is random), and derives
@@ -45,10 +52,33 @@ class DataLoader:
     shapes.
     """
 
-    def __init__(self, *arrays: Any, batch_size: int, shuffle: bool = False, drop_last: bool = False,
+    def __init__(self, *arrays: Any, batch_size: Any = 1, shuffle: bool = False, drop_last: bool = False,
                  transform: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
                  mix: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None, prefetch: int = 0,
-                 shard: tuple[int, int] | None = None):
+                 shard: tuple[int, int] | None = None, sampler: Any = None, batch_sampler: Any = None,
+                 collate_fn: Callable[[list], Any] | None = None, generator: Any = None, **of_workers: Any):
+        _without_effect(of_workers)
+        if len(arrays) in (2, 3) and all(x is None or isinstance(x, int | np.integer) for x in arrays[1:]):
+            batch_size, shuffle = (*arrays[1:], shuffle)[:2]  # by position, as in PyTorch
+            arrays = arrays[:1]
+        self.batches: Batches | None = None
+        theirs = sampler is not None or batch_sampler is not None or collate_fn is not None or generator is not None
+        if len(arrays) == 1 and (theirs or batch_size is None or isinstance(arrays[0], Dataset)):
+            ours = {"transform": transform, "mix": mix, "prefetch": prefetch or None, "shard": shard}
+            for name, value in ours.items():
+                if value is not None:
+                    raise TypeError(f"DataLoader: {name} is for arrays; a Dataset, or what collate_fn and samplers are "
+                                    "given for, makes its examples itself")
+            self.arrays, self.dataset, self.batch_size, self.shard = [], arrays[0], batch_size, None
+            self.shuffle, self.drop_last, self.transform, self.mix, self.prefetch = shuffle, drop_last, None, None, 0
+            self.batches = Batches(arrays[0], batch_size, shuffle, sampler, batch_sampler, collate_fn, drop_last,
+                                   generator)
+            self.sampler, self.batch_sampler = self.batches.sampler, self.batches.batch_sampler
+            self.collate_fn = self.batches.collate
+            return
+        if theirs:
+            raise TypeError("DataLoader: samplers, collate_fn and generator are for a data set; for arrays make one, "
+                            "TensorDataset(*arrays)")
         self.dataset = arrays[0] if len(arrays) == 1 and _gives_examples(arrays[0]) else None
         self.arrays = [] if self.dataset is not None else [
             x.data if isinstance(x, Tensor) else np.asarray(x) for x in arrays]
@@ -72,10 +102,14 @@ class DataLoader:
         return len(self.arrays[0]) if self.dataset is None else len(self.dataset)
 
     def __len__(self) -> int:
+        if self.batches is not None:
+            return len(self.batches)
         whole, rest = divmod(self.examples, self.batch_size)
         return whole + (rest > 0 and not self.drop_last)
 
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
+    def __iter__(self) -> Iterator[Any]:
+        if self.batches is not None:
+            return iter(self.batches)
         n, chance = self.examples, self.shuffle or self.transform is not None or self.mix is not None
         seed = int(random.generator.integers(2**63)) if chance else 0
         order = np.random.default_rng(seed).permutation(n) if self.shuffle else np.arange(n)
@@ -128,6 +162,16 @@ class DataLoader:
                 del batch  # or it would live until the next is ready
         finally:
             worker.shutdown(cancel_futures=True)
+
+
+_OF_WORKERS = frozenset("num_workers pin_memory timeout worker_init_fn multiprocessing_context prefetch_factor "
+                        "persistent_workers pin_memory_device in_order".split())
+
+
+def _without_effect(options: dict[str, Any]) -> None:
+    for name in options:
+        if name not in _OF_WORKERS:
+            raise TypeError(f"DataLoader: unknown argument {name!r}")
 
 
 def _gives_examples(x: Any) -> bool:

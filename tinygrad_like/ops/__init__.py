@@ -38,7 +38,7 @@ from .loss import (
 )
 from .margins import (
     margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss,
-    cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss,
+    cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss, multilabel_margin_loss,
 )
 from .dropout import dropout, dropout1d, dropout2d, gaussian_dropout
 from .normalization import layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm
@@ -57,6 +57,7 @@ from . import cotangents, linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
+from .ctc import ctc, ctc_loss
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 # Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.

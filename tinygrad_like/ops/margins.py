@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .activation import logsigmoid, relu, softplus
 from .elementwise import abs, clip, exp, log, maximum, pow, sqrt, square, where
 from .index import gather, one_hot
@@ -108,3 +110,30 @@ def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduct
         t = where(target > 1, target, 1.0)
         losses = losses + where(target > 1, t * log(t) - t + 0.5 * log(2 * math.pi * t), 0.0)
     return _reduce(losses, reduction)
+
+
+def multilabel_margin_loss(input, target, reduction="mean"):
+    """sum over labels t of the example and classes j that are none of max(0, 1 - x_t + x_j), divided by the classes.
+
+    input (batch, classes) or (classes,); target, of the same shape: the labels of an example, then -1.
+    Raises ValueError for other shapes and labels out of range.
+    """
+    check_reduction("multilabel_margin_loss", reduction)
+    if input.shape != target.shape or input.ndim not in (1, 2):
+        raise ValueError(f"multilabel_margin_loss: takes input and target (batch, classes) of one shape, got "
+                         f"{input.shape} and {target.shape}")
+    if input.ndim == 1:
+        rows = multilabel_margin_loss(reshape(input, shape=(1, -1)), reshape(target, shape=(1, -1)), "none")
+        return _reduce(reshape(rows, shape=()), reduction)
+    labels = target.numpy() if hasattr(target, "numpy") else np.asarray(target)
+    counted = np.cumprod(labels >= 0, axis=1).astype(bool)
+    labels = np.where(counted, labels, 0)
+    if labels.size and labels.max() >= input.shape[1]:
+        raise ValueError(f"multilabel_margin_loss: label {labels.max()} is out of range for {input.shape[1]} classes")
+    own = np.zeros(labels.shape, bool)
+    row, place = np.nonzero(counted)
+    own[row, labels[row, place]] = True
+    chosen = gather(input, labels, axis=1)
+    gaps = relu(1 - reshape(chosen, shape=(*chosen.shape, 1)) + reshape(input, shape=(len(input), 1, -1)))
+    losses = sum(where(counted[:, :, None] & ~own[:, None, :], gaps, 0.0), axis=(1, 2))
+    return _reduce(losses / input.shape[1], reduction)

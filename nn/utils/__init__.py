@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,13 +10,16 @@ import numpy as np
 from optim.clip import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor, ops
 
-from . import parametrizations
-from .parametrizations import spectral_norm, weight_norm
+from .. import parametrizations
+from ..parametrizations import spectral_norm, weight_norm
+from . import rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn",
            "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 parametrize = parametrizations  # PyTorch has remove_parametrizations there
+for _name in ("parametrizations", "parametrize"):  # for `from nn.utils.parametrizations import weight_norm`
+    sys.modules[f"{__name__}.{_name}"] = parametrizations
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

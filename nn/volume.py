@@ -1,0 +1,131 @@
+"""Layers for volumes, (batch, channels, depth, height, width), and the paddings of any number of axes by a constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinygrad_like import Tensor, ops
+
+from .conv import _Conv, _ConvTranspose
+from .dropout import _Dropout
+from .module import Configured
+from .norm import BatchNorm2d, InstanceNorm2d
+from .pool import _AvgPool, _MaxPool, _Pad
+
+_VOLUME = {5: "batch, channels, depth, height, width"}
+
+
+class Conv3d(_Conv):
+    """A convolution of volumes: x (batch, in_channels, depth, height, width) -> (batch, out_channels, ...).
+
+    weight: (out_channels, in_channels / groups, kd, kh, kw). Arguments as of Conv2d.
+    """
+
+    axes = 3
+    op = staticmethod(ops.conv3d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The adjoint of a Conv3d, with its own weights: it makes volumes larger. Arguments as of ConvTranspose2d."""
+
+    axes = 3
+    op = staticmethod(ops.conv_transpose3d)
+
+
+class MaxPool3d(_MaxPool):
+    """The largest of every window of a volume, see MaxPool2d."""
+
+    rank = 3
+    op = staticmethod(ops.max_pool3d)
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of every window of a volume, see AvgPool2d."""
+
+    op = staticmethod(ops.avg_pool3d)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
+    return _adaptive("adaptive_avg_pool3d", ops.adaptive_avg_pool2d, ops.adaptive_avg_pool1d, input, output_size)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
+    return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
+
+
+def _adaptive(who: str, plane: Any, line: Any, x: Tensor, size: Any) -> Tensor:
+    """The pooling of every image, and then along the depth."""
+    depth, *rest = (size,) * 3 if isinstance(size, int) or size is None else size
+    if x.ndim != 5 or len(rest) != 2:
+        raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape {x.shape} "
+                         f"and {size!r}")
+    batch, channels, d = x.shape[:3]
+    y = plane(x.reshape(batch * channels, d, *x.shape[3:]), tuple(rest))
+    h, w = y.shape[2:]
+    y = line(y.reshape(batch * channels, d, h * w).transpose(1, 2), depth)
+    return y.transpose(1, 2).reshape(batch, channels, y.shape[2], h, w)
+
+
+class AdaptiveAvgPool3d(Configured):
+    """Means over windows that share out a volume; output_size: a number or three; None keeps a size."""
+
+    def __init__(self, output_size: Any):
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool3d(x, self.output_size)
+
+
+class AdaptiveMaxPool3d(Configured):
+    """Maxima over windows that share out a volume; output_size: a number or three; None keeps a size."""
+
+    def __init__(self, output_size: Any):
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_max_pool3d(x, self.output_size)
+
+
+class BatchNorm3d(BatchNorm2d):
+    """BatchNorm2d for volumes: x (batch, num_features, depth, height, width)."""
+
+    axes = _VOLUME
+
+
+class InstanceNorm3d(InstanceNorm2d):
+    """InstanceNorm2d for volumes: x (batch, num_features, depth, height, width), or without a batch."""
+
+    axes = {4: "channels, depth, height, width", **_VOLUME}
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+    if input.ndim != 5:
+        raise ValueError(f"dropout3d: takes (batch, channels, depth, height, width), got shape {input.shape}")
+    flat = ops.dropout2d(input.reshape(*input.shape[:3], -1), p, training)
+    return flat.reshape(*input.shape)
+
+
+class Dropout3d(_Dropout):
+    """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+
+    op = staticmethod(dropout3d)
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float):
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, x: Tensor) -> Tensor:
+        sides = (self.padding,) * (2 * self.axes) if isinstance(self.padding, int) else self.padding
+        return ops.pad(x, padding=sides, value=self.value)
+
+
+(ConstantPad1d, ConstantPad2d, ConstantPad3d) = [
+    type(f"ConstantPad{axes}d", (_ConstantPad,), {
+        "axes": axes, "__module__": __name__, "__doc__": f"{str(_Pad.__doc__)[:-1]}: `value`."}) for axes in (1, 2, 3)]

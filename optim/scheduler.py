@@ -1,0 +1,79 @@
+"""What every scheduler shares: it sets the learning rates of an optimizer's groups, by the number of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .optimizer import Optimizer
+
+
+class LRScheduler:
+    """The base: a subclass defines `rate(base, epoch)`, the rate at an epoch of a group that began with `base`; or, as
+    in PyTorch, `get_lr()`, the rates of all groups at `self.last_epoch`, which may use `self.base_lrs`.
+
+    Several for one optimizer multiply: each carries on from the rate that it finds, unless it is `absolute`.
+    last_epoch: the epoch that was the last, of a run that goes on.
+    """
+
+    absolute = False
+    floor = 0.0  # what of a rate is not scaled
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
+        name = type(self).__name__
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{name}: takes an Optimizer, got {type(optimizer).__name__}")
+        if any(callable(group["lr"]) for group in optimizer.param_groups):
+            raise TypeError(f"{name}: the optimizer's lr is already a schedule; give it a number")
+        for group in optimizer.param_groups:
+            if last_epoch != -1 and "initial_lr" not in group:
+                raise ValueError(f"{name}: last_epoch={last_epoch!r} needs the rate at which each group began; set "
+                                 "group['initial_lr'], or make the scheduler as for a new run and call load_state_dict")
+            group.setdefault("initial_lr", group["lr"])
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.step()
+
+    def rate(self, base: float, epoch: float) -> float:
+        raise NotImplementedError(f"{type(self).__name__} must define rate(base, epoch), or get_lr()")
+
+    def get_lr(self) -> list[float]:
+        """The rates of all groups at this epoch, if nothing else changes them."""
+        return [self.rate(base, self.last_epoch) for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go on to the next epoch, or to the one given, and set the rates of it."""
+        before, self.last_epoch = self.last_epoch, self.last_epoch + 1 if epoch is None else epoch  # type: ignore
+        rates = self.get_lr()
+        relative = not self.absolute and epoch is None and type(self).get_lr is LRScheduler.get_lr
+        for group, base, to in zip(self.optimizer.param_groups, self.base_lrs, rates, strict=True):
+            now, then = group["lr"], self.rate(base, before) if relative and before >= 0 else base
+            if relative and now != then != self.floor:
+                to = self.floor + (now - self.floor) * ((to - self.floor) / (then - self.floor))
+            group["lr"] = to
+
+    def get_last_lr(self) -> list[float]:
+        """The rate of each group."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs."""
+        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave. Rates that nothing else has changed are set; others stay as they are in
+        the optimizer's state."""
+        known = self.absolute or type(self).get_lr is LRScheduler.get_lr
+        alone = known and self.get_last_lr() == self.get_lr()
+        self.last_epoch, self.base_lrs = state["last_epoch"], [float(lr) for lr in state["base_lrs"]]
+        if alone:
+            for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+                group["lr"] = lr
+
+
+def for_each(value: float | Sequence[float], optimizer: Optimizer) -> list[float]:
+    """A number for each group: those given, or one for all."""
+    values = list(value) if isinstance(value, list | tuple) else [value] * len(optimizer.param_groups)
+    if len(values) != len(optimizer.param_groups):
+        raise ValueError(f"a scheduler: {len(values)} numbers for {len(optimizer.param_groups)} groups of parameters")
+    return values  # type: ignore[return-value]

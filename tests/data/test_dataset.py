@@ -1,0 +1,202 @@
+"""PyTorch's data sets, samplers and collation: what comes, in which order, and what is refused."""
+
+import collections
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+from tinygrad_like import Generator, Tensor, data, manual_seed
+from tinygrad_like.data import (
+    BatchSampler,
+    ChainDataset,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    StackDataset,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    WeightedRandomSampler,
+    default_collate,
+    random_split,
+)
+from tinygrad_like.training import fit
+
+X, Y = Tensor(np.arange(20, dtype=np.float32).reshape(10, 2)), Tensor(np.arange(10))
+
+
+class Squares(Dataset):
+    def __init__(self, n=10):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        return {"x": Tensor([float(i)]), "y": i * i, "name": f"n{i}", "pair": (i / 2, np.ones(2))}
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(np.arange(7.0))
+
+    def __len__(self):
+        return 7
+
+
+def test_tensors_in_batches():
+    loader = DataLoader(TensorDataset(X, Y), batch_size=4)
+    assert [(x.shape, y.tolist()) for x, y in loader] == [((4, 2), [0, 1, 2, 3]), ((4, 2), [4, 5, 6, 7]),
+                                                         ((2, 2), [8, 9])]
+    assert len(loader) == 3 and len(DataLoader(TensorDataset(X), 4, drop_last=True)) == 2
+    assert TensorDataset(X, Y)[3][1].item() == 3 and len(TensorDataset(X, Y)) == 10
+    manual_seed(0)
+    first, second = ([y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 4, True)] for _ in range(2))
+    assert first != second and sorted(sum(first, [])) == list(range(10))
+    manual_seed(0)
+    assert [y.tolist() for _, y in DataLoader(TensorDataset(X, Y), 4, shuffle=True)] == first
+
+
+def test_parts_of_parts_are_read_at_once(monkeypatch):
+    parts = Subset(Subset(TensorDataset(X, Y), [9, 8, 7, 6, 5]), [0, 2, 4])
+    monkeypatch.setattr(TensorDataset, "__getitem__", None)
+    assert [y.tolist() for _, y in DataLoader(parts, batch_size=2)] == [[9, 7], [5]]
+
+
+def test_examples_of_every_kind():
+    batch = next(iter(DataLoader(Squares(), batch_size=3, num_workers=2, pin_memory=True, persistent_workers=True)))
+    assert batch["x"].shape == (3, 1) and batch["y"].tolist() == [0, 1, 4] and batch["name"] == ["n0", "n1", "n2"]
+    assert batch["pair"][0].dtype == np.float32 and batch["pair"][1].shape == (3, 2)
+    Pair = collections.namedtuple("Pair", "a b")
+    assert default_collate([Pair(1, "x"), Pair(2, "y")]).a.tolist() == [1, 2]
+    single = list(DataLoader(Squares(2), batch_size=None))
+    assert single[1]["y"] == 1 and isinstance(single[1]["pair"][1], Tensor)
+    for batch, message in [([np.ones(2), np.ones(3)], "pad them, or pass collate_fn"),
+                           ([object()], "an example is object"), ([(1, 2), (1,)], "different numbers of parts")]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            default_collate(batch)
+
+
+def test_collate_fn_pads():
+    texts = [Tensor([1, 2, 3]), Tensor([4]), Tensor([5, 6])]
+    loader = DataLoader(texts, batch_size=2, collate_fn=lambda batch: nn.utils.rnn.pad_sequence(batch, True))
+    assert [x.tolist() for x in loader] == [[[1, 2, 3], [4, 0, 0]], [[5, 6]]]
+
+
+def test_streams():
+    assert [x.tolist() for x in DataLoader(Stream(), batch_size=3)] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [x.tolist() for x in DataLoader(Stream(), batch_size=3, drop_last=True)] == [[0, 1, 2], [3, 4, 5]]
+    assert len(DataLoader(Stream(), batch_size=3)) == 3
+    assert len(list(ChainDataset([Stream(), Stream()]))) == len(Stream() + Stream()) == 14
+    assert next(iter(DataLoader(Stream(), batch_size=None))) == 0.0
+    with pytest.raises(ValueError, match="comes in its own order"):
+        DataLoader(Stream(), shuffle=True)
+
+
+def test_data_sets_of_data_sets():
+    both = Squares(3) + Squares(4)
+    assert isinstance(both, ConcatDataset) and [both[i]["y"] for i in range(7)] == [0, 1, 4, 0, 1, 4, 9]
+    assert both[-1]["y"] == 9
+    with pytest.raises(IndexError, match="out of range for 7"):
+        both[7]
+    assert StackDataset(Y, X)[2][0].item() == 2 and StackDataset(a=Y, b=X)[2]["b"].tolist() == [4, 5]
+    assert len(StackDataset(a=Y)) == 10
+    for make in (lambda: StackDataset(), lambda: StackDataset(Y, X[:3]), lambda: TensorDataset(X, Y[:3]),
+                 lambda: TensorDataset(), lambda: ConcatDataset([])):
+        with pytest.raises(ValueError):
+            make()
+
+
+def test_a_split_at_random():
+    parts = random_split(TensorDataset(X, Y), [7, 3], generator=Generator().manual_seed(3))
+    assert [len(p) for p in parts] == [7, 3] and sorted(parts[0].indices + parts[1].indices) == list(range(10))
+    again = random_split(TensorDataset(X, Y), [7, 3], generator=Generator().manual_seed(3))
+    assert again[0].indices == parts[0].indices
+    assert [len(p) for p in random_split(range(11), [0.5, 0.25, 0.25])] == [6, 3, 2]
+    with pytest.raises(ValueError, match="add up to the 10 examples"):
+        random_split(TensorDataset(X), [7, 4])
+
+
+def test_samplers():
+    manual_seed(2)
+    assert list(SequentialSampler(X)) == list(range(10)) == sorted(RandomSampler(X))
+    assert len(list(RandomSampler(X, replacement=True, num_samples=25))) == 25
+    assert len(set(RandomSampler(X, num_samples=4))) == len(RandomSampler(X, num_samples=4)) == 4
+    assert sorted(SubsetRandomSampler([3, 1, 5])) == [1, 3, 5]
+    assert list(BatchSampler(range(5), 2, True)) == [[0, 1], [2, 3]] and len(BatchSampler(range(5), 2)) == 3
+    drawn = np.bincount(list(WeightedRandomSampler([1, 0, 3.0], 4000)), minlength=3)
+    assert drawn[1] == 0 and abs(drawn[2] / drawn[0] - 3) < 0.4
+    assert sorted(WeightedRandomSampler(Tensor([0.1, 0.0, 5.0]), 2, replacement=False)) == [0, 2]
+    own = Generator().manual_seed(5)
+    state = own.get_state()
+    first = list(RandomSampler(X, generator=own))
+    assert list(RandomSampler(X, generator=own.set_state(state))) == first and own.initial_seed() == 5
+    assert own.seed() == own.initial_seed()
+    for weights, n, replacement in ([-1, 2], 1, True), ([0, 0], 1, True), ([1, 0], 2, False), ([1], 0, True):
+        with pytest.raises(ValueError, match="WeightedRandomSampler: "):
+            WeightedRandomSampler(weights, n, replacement)
+    for make in (lambda: BatchSampler(range(3), 0), lambda: RandomSampler(X, num_samples=-1),
+                 lambda: Generator().manual_seed(-1)):
+        with pytest.raises(ValueError):
+            make()
+    with pytest.raises(TypeError, match="takes a Generator or None"):
+        list(RandomSampler(X, generator=3))
+
+
+def test_loaders_with_samplers():
+    loader = DataLoader(TensorDataset(X, Y), batch_size=2, sampler=SubsetRandomSampler([1, 4, 7]))
+    assert sorted(sum((y.tolist() for _, y in loader), [])) == [1, 4, 7] and len(loader) == 2
+    loader = DataLoader(TensorDataset(X, Y), batch_sampler=[[1, 2], [3]])
+    assert [y.tolist() for _, y in loader] == [[1, 2], [3]]
+    for options, message in [({"sampler": [1], "shuffle": True}, "give one of them"),
+                             ({"batch_sampler": [[1]], "batch_size": 3}, "leave out batch_size"),
+                             ({"batch_size": None, "drop_last": True}, "leave out drop_last"),
+                             ({"batch_size": 0}, "must be a positive integer")]:
+        with pytest.raises(ValueError, match=message):
+            DataLoader(TensorDataset(X, Y), **options)
+    for make, message in [(lambda: DataLoader(TensorDataset(X), 2, prefetch=2), "prefetch is for arrays"),
+                          (lambda: DataLoader(X.data, Y.data, batch_size=2, sampler=[1]), "TensorDataset"),
+                          (lambda: DataLoader(X.data, worker=2), "unknown argument 'worker'")]:
+        with pytest.raises(TypeError, match=message):
+            make()
+
+
+def test_fit_takes_such_a_loader():
+    manual_seed(0)
+    model = nn.Linear(2, 10)
+    rows = fit(model, DataLoader(TensorDataset(X, Y), 5, shuffle=True), nn.CrossEntropyLoss(),
+               optim.Adam(model.parameters()), epochs=2)
+    assert len(rows) == 2
+
+
+@pytest.mark.torch
+def test_batches_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    from torch.utils import data as theirs
+
+    def kinds(x):
+        if isinstance(x, dict):
+            return {k: kinds(v) for k, v in x.items()}
+        if isinstance(x, list | tuple):
+            return [kinds(v) for v in x]
+        return x if isinstance(x, str) else (str(x.dtype).removeprefix("torch."), x.tolist())
+
+    found = []
+    for lib, of_tensors, tensor in (theirs, theirs.TensorDataset, torch.tensor), (data, TensorDataset, Tensor):
+        class Mine(lib.Dataset):
+            def __len__(self):
+                return 5
+
+            def __getitem__(self, i, tensor=tensor):
+                return {"x": tensor([float(i)]), "y": i, "z": (np.arange(2, dtype=np.int64) * i, "text"), "f": i > 2}
+
+        examples = [Mine(), of_tensors(tensor(X.tolist()), tensor(Y.tolist())), [(1, 2), (3, 4), (5, 6)]]
+        options = {"batch_size": 2, "collate_fn": lib.default_collate}
+        found.append([[kinds(b) for b in lib.DataLoader(d, drop_last=drop, **options)]
+                      for d in examples for drop in (False, True)])
+    assert found[0] == found[1]

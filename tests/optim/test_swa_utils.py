@@ -1,0 +1,101 @@
+"""Averaged models, SWALR and update_bn: by hand, and as in PyTorch."""
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+from optim.swa_utils import SWALR, AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
+from tinygrad_like import Tensor, manual_seed
+
+
+def model(lib):
+    return lib.Sequential(lib.Linear(3, 4), lib.BatchNorm1d(4), lib.Linear(4, 2))
+
+
+def test_the_mean_of_all_weights():
+    net = nn.Linear(2, 1)
+    averaged, seen = AveragedModel(net), []
+    for value in (1.0, 4.0, 7.0):
+        nn.init.constant_(net.weight, value)
+        averaged.update_parameters(net)
+        seen.append(averaged.module.weight.tolist()[0][0])
+    assert seen == [1.0, 2.5, 4.0] and averaged.n_averaged.item() == 3
+    assert averaged(Tensor([[1.0, 1.0]])).item() == pytest.approx(8 + averaged.module.bias.item())
+    other = AveragedModel(net)
+    other.load_state_dict(averaged.state_dict())
+    assert other.module.weight.tolist() == averaged.module.weight.tolist() and other.n_averaged.item() == 3
+    with pytest.raises(ValueError, match="other shapes"):
+        averaged.update_parameters(nn.Linear(3, 1))
+    with pytest.raises(ValueError, match="not both"):
+        AveragedModel(net, avg_fn=get_ema_avg_fn(), multi_avg_fn=get_ema_multi_avg_fn())
+    with pytest.raises(ValueError, match="must lie in"):
+        get_ema_avg_fn(1.5)
+
+
+def test_a_rate_that_settles():
+    optimizer = optim.SGD([Tensor([1.0], requires_grad=True)], lr=0.5)
+    scheduler = SWALR(optimizer, 0.1, anneal_epochs=2, anneal_strategy="linear")
+    rates = [optimizer.lr]
+    for _ in range(3):
+        scheduler.step()
+        rates.append(optimizer.lr)
+    assert rates == pytest.approx([0.5, 0.3, 0.1, 0.1])
+    for options in dict(anneal_strategy="no"), dict(anneal_epochs=-1):
+        with pytest.raises(ValueError, match="must be"):
+            SWALR(optimizer, 0.1, **options)
+    assert optim.swa_utils.SWALR is SWALR
+    with pytest.raises(AttributeError, match="no attribute 'swa'"):
+        optim.swa  # noqa: B018
+
+
+def test_statistics_of_the_loader():
+    manual_seed(0)
+    net = model(nn)
+    batches = [(Tensor.randn(8, 3), Tensor.zeros(8)) for _ in range(3)]
+    net.eval()
+    update_bn(batches, net)
+    means = [net[0](x).detach().numpy().mean(0) for x, _ in batches]
+    np.testing.assert_allclose(net[1].running_mean.numpy(), np.mean(means, 0), rtol=1e-5, atol=1e-6)
+    assert net[1].momentum == 0.1 and not net.training and net[1].num_batches_tracked.item() == 3
+    update_bn(batches, nn.Linear(3, 1))
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:Detected call of")
+@pytest.mark.parametrize("kind", ["mean", "ema", "multi", "ema multi", "buffers"])
+def test_as_in_pytorch(kind):
+    torch = pytest.importorskip("torch")
+    swa = torch.optim.swa_utils
+    manual_seed(1)
+    ours, theirs = model(nn), model(torch.nn)
+    theirs.load_state_dict({k: torch.tensor(v.detach().numpy()) for k, v in ours.state_dict().items()})
+    rng = np.random.default_rng(2)
+    batches = [rng.standard_normal((16, 3)).astype(np.float32) for _ in range(8)]
+    results = []
+    for lib, net, tools, optimizers in ((Tensor, ours, optim.swa_utils, optim),
+                                        (torch.tensor, theirs, swa, torch.optim)):
+        options = {"mean": {}, "ema": {"avg_fn": tools.get_ema_avg_fn(0.6)}, "buffers": {"use_buffers": True},
+                   "multi": {"multi_avg_fn": tools.get_swa_multi_avg_fn()},
+                   "ema multi": {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.6)}}[kind]
+        averaged = tools.AveragedModel(net, **options)
+        optimizer = optimizers.SGD(net.parameters(), lr=0.2, momentum=0.9)
+        scheduler, rates = tools.SWALR(optimizer, swa_lr=0.05, anneal_epochs=3), []
+        for x in batches:
+            loss = (net(lib(x)) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            averaged.update_parameters(net)
+            scheduler.step()
+            rates.append(optimizer.param_groups[0]["lr"])
+        before = {k: v.detach().numpy().copy() for k, v in averaged.state_dict().items()}
+        tools.update_bn([lib(x) for x in batches[:3]], averaged)
+        results.append((rates, before, {k: v.detach().numpy() for k, v in averaged.state_dict().items()}))
+    (rates, before, after), (rates_, before_, after_) = results
+    assert rates == pytest.approx(rates_)
+    for found, expected in (before, before_), (after, after_):
+        assert found.keys() == expected.keys()
+        for name in found:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
+    assert get_swa_multi_avg_fn() is not None

@@ -1,0 +1,290 @@
+"""PyTorch's custom Functions: gradients of both orders, several outputs, what is saved, and what is refused."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import tinygrad_like
+from tinygrad_like import Tensor, capture, detect_anomaly, gradcheck, gradgradcheck, no_grad, ops
+from tinygrad_like.autograd import Function, function
+
+X, W = np.array([-0.8, 0.3, 1.1, 2.0]), np.array([1.0, 2.0, 0.5, 0.3])
+
+
+def functions(lib, base):
+    class Square(base):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * x * g
+
+    class Exp(base):
+        @staticmethod
+        def forward(x):
+            return lib.exp(x)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.saved_tensors[0] * g
+
+    class Two(base):
+        @staticmethod
+        def forward(ctx, x, w, power):
+            y, z = lib.exp(x) * w, x ** power * w
+            ctx.save_for_backward(x, w, y)
+            ctx.power = power
+            return y, z
+
+        @staticmethod
+        def backward(ctx, gy, gz):
+            x, w, y = ctx.saved_tensors
+            n = ctx.power
+            return y * gy + n * x ** (n - 1) * w * gz, y / w * gy + x ** n * gz, None
+
+    class Step(base):  # the straight-through estimator
+        @staticmethod
+        def forward(ctx, x):
+            return (x > 0).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.clamp(-1, 1)
+
+    return Square, Exp, Two, Step
+
+
+Square, Exp, Two, Step = functions(tinygrad_like, Function)
+
+
+def both_outputs(x, w):
+    y, z = Two.apply(x, w, 3)
+    return (y * z).sin() + z
+
+
+@pytest.mark.parametrize(("f", "inputs"), [
+    (Square.apply, (X,)), (Exp.apply, (X,)), (both_outputs, (X, W)), (lambda x, w: Two.apply(x, w, 2)[1], (X, W)),
+    (lambda x: Exp.apply(Square.apply(x)), (X,)), (lambda x: Square.apply(x.expand(3, 4)), (X,)),
+], ids=["square", "exp", "two outputs", "one of two", "nested", "expanded"])
+def test_both_orders(f, inputs):
+    assert gradcheck(f, *inputs) and gradgradcheck(f, *inputs)
+
+
+@pytest.mark.torch
+def test_as_in_pytorch():
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib, base in (torch, torch.autograd.Function), (tinygrad_like, Function):
+        square, exp, two, step = functions(lib, base)
+        x, w = (lib.tensor(a, requires_grad=True) for a in (X, W))
+        y, z = two.apply(x, w, 2)
+        loss = (square.apply(y) + exp.apply(z) * step.apply(x)).sum()
+        gx, gw = lib.autograd.grad(loss, [x, w], create_graph=True)
+        (gx * gx + gw).sum().backward()
+        found.append([loss, gx, gw, x.grad, w.grad])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-10)
+
+
+def test_a_straight_through_estimator_learns():
+    w = Tensor([0.5, -0.5], requires_grad=True)
+    (Step.apply(w) * Tensor([3.0, 0.5])).sum().backward()
+    assert w.grad.tolist() == [1.0, 0.5]
+
+
+def test_what_ctx_knows():
+    seen = {}
+
+    class Look(Function):
+        @staticmethod
+        def forward(ctx, x, n, y):
+            seen["recording"], seen["needs"] = tinygrad_like.is_grad_enabled(), ctx.needs_input_grad
+            ctx.save_for_backward(x, None)
+            index = x.argsort()
+            ctx.mark_non_differentiable(index)
+            ctx.set_materialize_grads(False)
+            return x * n, x + y, index
+
+        @staticmethod
+        def backward(ctx, a, b, c):
+            seen["cotangents"] = a, b, c
+            return a, None, None
+
+    x = Tensor([2.0, 1.0], requires_grad=True)
+    a, b, index = Look.apply(x, 2.0, Tensor([1.0, 1.0]))
+    assert not index.requires_grad and index.tolist() == [1, 0] and a.node.op.name == "Look"
+    a.sum().backward()
+    assert seen["recording"] is False and seen["needs"] == (True, False, False)
+    assert seen["cotangents"][0].tolist() == [1, 1] and seen["cotangents"][1:] == (None, None)
+    with no_grad():
+        assert not Look.apply(x, 2.0, x)[0].requires_grad
+
+
+def test_a_gradient_is_summed_and_cast_to_the_form_of_its_argument():
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, s):
+            ctx.save_for_backward(x, s)
+            return x * s
+
+        @staticmethod
+        def backward(ctx, g):
+            x, s = ctx.saved_tensors
+            return g * s, (g * x).double()
+
+    x, s = Tensor.ones(3, 4, requires_grad=True), Tensor(2.0, requires_grad=True)
+    Scale.apply(x, s).sum().backward()
+    assert s.grad.item() == 12 and s.grad.dtype == np.float32 and x.grad.tolist() == [[2.0] * 4] * 3
+
+
+@pytest.mark.parametrize(("gradients", "error", "message"), [
+    (lambda g: g, RuntimeError, "Odd.backward: gave 1 gradients, but forward takes 2"),
+    (lambda g: (g, None, g), RuntimeError, "gave 3 gradients"),
+    (lambda g: (g.numpy(), None), TypeError, "argument 0 is no Tensor, but ndarray"),
+    (lambda g: (g[:2], None), ValueError, r"argument 0 has shape \(2,\), but the argument \(3,\)"),
+])
+def test_wrong_gradients(gradients, error, message):
+    class Odd(Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            return x * n
+
+        @staticmethod
+        def backward(ctx, g):
+            return gradients(g)
+
+    with pytest.raises(error, match=message):
+        Odd.apply(Tensor.ones(3, requires_grad=True), 2).sum().backward()
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match=r"call Square.apply"):
+        Square()(Tensor(1.0))
+    with pytest.raises(NotImplementedError, match="must define a static forward"):
+        Function.apply(Tensor(1.0))
+    ctx = tinygrad_like.function.Context((True,))
+    with pytest.raises(TypeError, match="takes Tensors and None, got int"):
+        ctx.save_for_backward(3)
+    with pytest.raises(NotImplementedError, match="compute a new Tensor"):
+        ctx.mark_dirty(Tensor(1.0))
+
+    class Listed(Function):
+        forward = staticmethod(lambda ctx, x: [x])
+
+    with pytest.raises(TypeError, match="must give a Tensor or a tuple of them, got a list"):
+        Listed.apply(Tensor(1.0, requires_grad=True))
+
+    class Once(Function):
+        forward = staticmethod(lambda ctx, x: x * 2)
+        backward = staticmethod(function.once_differentiable(lambda ctx, g: g * 2))
+
+    x = Tensor([1.0], requires_grad=True)
+    assert Once.apply(x).gradient(x)[0].tolist() == [2]
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        Once.apply(x).gradient(x, create_graph=True)
+
+
+def test_saved_tensors_that_changed_or_were_freed():
+    for f in Square, Exp:
+        x = Tensor(X, requires_grad=True)
+        y = f.apply(x)
+        with no_grad():
+            (x if f is Square else y.detach()).add_(1.0)
+        with pytest.raises(RuntimeError, match=f"changed in place after {f.__name__} saved it"):
+            y.sum().backward()
+    loss = Square.apply(Tensor(X, requires_grad=True)).sum()
+    loss.backward()
+    with pytest.raises(RuntimeError, match="already freed"):
+        loss.backward()
+
+
+def test_a_view_of_an_input_shares_its_version():
+    class Reverse(Function):  # the gradient, for domain adaptation
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return -g
+
+    x = Tensor(X, requires_grad=True)
+    y = Reverse.apply(x)
+    z = y * y
+    with no_grad():
+        x.add_(1.0)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        z.sum().backward()
+    assert Reverse.apply(x).sum().gradient(x)[0].tolist() == [-1.0] * 4
+
+
+def test_the_graph_goes_without_the_garbage_collector():
+    gc.disable()
+    try:
+        for f in (Exp.apply, lambda x: Two.apply(x, x, 2)[0]):
+            y = f(Tensor(X, requires_grad=True))
+            node = weakref.ref(y.node)
+            del y
+            assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_an_intermediate_output_is_the_same_node_in_second_order():
+    x = Tensor(X, requires_grad=True)
+    y, _ = Two.apply(x, Tensor(W), 2)
+    first, = (y * y).sum().gradient(x, create_graph=True)  # 2 y y, since dy/dx = y
+    by_y, = first.sum().gradient(y)
+    np.testing.assert_allclose(by_y.numpy(), 4 * y.detach().numpy())
+
+
+def test_captured_and_under_anomaly_detection():
+    @capture
+    def step(x):
+        (g,) = (Exp.apply(x) * Two.apply(x, x, 2)[1]).sum().gradient(x)
+        return g
+
+    for i in range(6):
+        x = Tensor(X + i / 10, requires_grad=True)
+        (expected,) = (x.exp() * x ** 3).sum().gradient(x)
+        np.testing.assert_allclose(step(x).numpy(), expected.numpy(), rtol=1e-12)
+
+    class Bad(Function):
+        forward = staticmethod(lambda ctx, x: x * 1)
+        backward = staticmethod(lambda ctx, g: g * float("nan"))
+
+    with pytest.raises(FloatingPointError, match="mul was given the first NaN"), detect_anomaly():
+        Bad.apply(Tensor(X, requires_grad=True)).sum().backward()
+
+
+def test_autograd_has_pytorchs_names():
+    autograd = tinygrad_like.autograd
+    x = Tensor(X, requires_grad=True)
+    autograd.backward([x.sum(), x * x], [None, Tensor(W)])
+    np.testing.assert_allclose(x.grad.numpy(), 1 + 2 * X * W)
+    cube = lambda x: (x ** 3).sum()  # noqa: E731
+    np.testing.assert_allclose(autograd.functional.hessian(cube, Tensor(X)).numpy(), np.diag(6 * X))
+    two = autograd.functional.jacobian(lambda a, b: a * b, (Tensor(X), Tensor(W)))
+    np.testing.assert_allclose(two[0].numpy(), np.diag(W))
+    blocks = autograd.functional.hessian(lambda a, b: (a * a * b).sum(), (Tensor(X), Tensor(W)))
+    np.testing.assert_allclose(blocks[0][1].numpy(), np.diag(2 * X))
+    np.testing.assert_allclose(autograd.functional.jvp(lambda a: a * a, Tensor(X), Tensor(W))[1].numpy(), 2 * X * W)
+    np.testing.assert_allclose(autograd.functional.vjp(lambda a: a * a, Tensor(X), Tensor(W))[1].numpy(), 2 * X * W)
+    np.testing.assert_allclose(autograd.functional.hvp(cube, Tensor(X), Tensor(W))[1].numpy(), 6 * X * W)
+    with autograd.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+    autograd.set_grad_enabled(False)
+    assert not (x * 2).requires_grad
+    autograd.set_grad_enabled(True)
+    assert autograd.Variable(ops.exp(Tensor(X)), requires_grad=True).is_leaf

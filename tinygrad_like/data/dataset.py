@@ -1,0 +1,152 @@
+"""Data sets as PyTorch's programs define them: `class Mine(Dataset)` with `__len__` and `__getitem__`, or of others."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..tensor import Tensor
+
+
+class Dataset:
+    """The base of a data set: a subclass defines `__getitem__(i)`, an example, and `__len__()`."""
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}: a data set must define __getitem__")
+
+    def __add__(self, other: Dataset) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """The base of a data set that comes in order, as from a stream: a subclass defines `__iter__`."""
+
+    def __iter__(self) -> Iterator:
+        raise NotImplementedError(f"{type(self).__name__}: an iterable data set must define __iter__")
+
+    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Example i is (tensors[0][i], tensors[1][i], ...). Raises ValueError if their lengths differ."""
+
+    def __init__(self, *tensors: Tensor):
+        self.tensors = tuple([x if isinstance(x, Tensor) else Tensor(x) for x in tensors])
+        if not tensors or len({len(x) for x in self.tensors}) > 1:
+            raise ValueError("TensorDataset: needs Tensors of one length, got shapes "
+                             f"{', '.join(str(x.shape) for x in self.tensors) or 'of none'}")
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple([x[index] for x in self.tensors])
+
+    def batch(self, indices: Sequence[int]) -> list[Tensor]:
+        """These examples as one batch: for each Tensor its rows."""
+        rows = np.asarray(indices)
+        return [x[rows] for x in self.tensors]
+
+
+class Subset(Dataset):
+    """The examples of a data set at these indices."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]):
+        self.dataset, self.indices = dataset, indices
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    @property
+    def batch(self) -> Any:
+        """`TensorDataset.batch`, if the data set has it."""
+        whole = self.dataset.batch  # AttributeError, if not
+        return lambda indices: whole([int(self.indices[i]) for i in indices])
+
+
+class ConcatDataset(Dataset):
+    """One data set after the other."""
+
+    def __init__(self, datasets: Iterable[Any]):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ConcatDataset: needs at least one data set")
+        self.cumulative_sizes = list(accumulate(len(d) for d in self.datasets))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"ConcatDataset: index {index} is out of range for {len(self)} examples")
+        index %= len(self)
+        i = bisect_right(self.cumulative_sizes, index)
+        return self.datasets[i][index - (self.cumulative_sizes[i - 1] if i else 0)]
+
+
+class ChainDataset(IterableDataset):
+    """One iterable data set after the other."""
+
+    def __init__(self, datasets: Iterable[Any]):
+        self.datasets = list(datasets)
+
+    def __iter__(self) -> Iterator:
+        for dataset in self.datasets:
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+class StackDataset(Dataset):
+    """Data sets of one length side by side: example i is the tuple, or by names the dict, of their examples i."""
+
+    def __init__(self, *datasets: Any, **named: Any):
+        self.datasets: Any = datasets or named
+        if bool(datasets) == bool(named):
+            raise ValueError("StackDataset: give data sets by position, or by name, and at least one")
+        if len({len(d) for d in (datasets or named.values())}) > 1:
+            raise ValueError("StackDataset: the data sets have different lengths")
+
+    def __len__(self) -> int:
+        return len(self.datasets[0] if isinstance(self.datasets, tuple) else next(iter(self.datasets.values())))
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(self.datasets, tuple):
+            return tuple([d[index] for d in self.datasets])
+        return {name: d[index] for name, d in self.datasets.items()}
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
+    """Parts of a data set, drawn at random, of these lengths, or of these fractions of the whole.
+
+    Lengths must add up to that of the data set, fractions to 1; what is left by rounding goes to the first parts.
+    Raises ValueError otherwise.
+    """
+    n = len(dataset)
+    counts: list = list(lengths)
+    if math.isclose(sum(counts), 1) and sum(counts) <= 1:
+        counts = [math.floor(n * part) for part in lengths]
+        for i in range(n - sum(counts)):
+            counts[i % len(counts)] += 1
+    if sum(counts) != n or any(c < 0 or c != int(c) for c in counts):
+        raise ValueError(f"random_split: lengths {list(lengths)} must be integers that add up to the {n} examples, or "
+                         "fractions that add up to 1")
+    order = random.of(generator).permutation(n).tolist()
+    sizes = [int(c) for c in counts]
+    return [Subset(dataset, order[end - c:end]) for c, end in zip(sizes, accumulate(sizes), strict=True)]

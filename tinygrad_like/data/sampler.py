@@ -1,0 +1,117 @@
+"""In which order a DataLoader reads a data set: iterables of indices, and of lists of indices for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..tensor import Tensor
+
+
+class Sampler:
+    """The base of a sampler: a subclass defines `__iter__`, which gives indices, and mostly `__len__`."""
+
+    def __init__(self, data_source: Any = None):
+        pass
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+    def __iter__(self) -> Iterator:
+        raise NotImplementedError(f"{type(self).__name__}: a sampler must define __iter__")
+
+
+class SequentialSampler(Sampler):
+    """0, 1, 2, ..."""
+
+    def __init__(self, data_source: Any):
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """All indices in random order; num_samples of them, or, with replacement, any of them again and again."""
+
+    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
+                 generator: Any = None):
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self.num_samples = len(data_source) if num_samples is None else num_samples
+        if not isinstance(self.num_samples, int) or self.num_samples < 0:
+            raise ValueError(f"RandomSampler: num_samples={num_samples!r} must be an integer from 0")
+
+    def __iter__(self) -> Iterator[int]:
+        n, wanted, rng = len(self.data_source), self.num_samples, random.of(self.generator)
+        if self.replacement:
+            return iter(rng.integers(0, n, wanted).tolist())
+        rounds = -(-wanted // n) if n else 0
+        return iter([i for _ in range(rounds) for i in rng.permutation(n).tolist()][:wanted])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """These indices in random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Any = None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        return (int(self.indices[i]) for i in random.of(self.generator).permutation(len(self.indices)).tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """num_samples indices, i with a probability in proportion to weights[i]. Raises ValueError for negative ones."""
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None):
+        self.weights = np.asarray(weights.data if isinstance(weights, Tensor) else weights, np.float64)
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+        w = self.weights
+        if w.ndim != 1 or not np.all(w >= 0) or not np.isfinite(w).all() or not w.sum() > 0:
+            raise ValueError("WeightedRandomSampler: weights must be a list of numbers >= 0 that are not all 0")
+        if not isinstance(num_samples, int) or num_samples < 1:
+            raise ValueError(f"WeightedRandomSampler: num_samples={num_samples!r} must be a positive integer")
+        if not replacement and num_samples > np.count_nonzero(w):
+            raise ValueError(f"WeightedRandomSampler: {num_samples} samples without replacement, but only "
+                             f"{np.count_nonzero(w)} weights are not 0")
+
+    def __iter__(self) -> Iterator[int]:
+        p = self.weights / self.weights.sum()
+        return iter(random.of(self.generator).choice(len(p), self.num_samples, self.replacement, p).tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of batch_size indices of a sampler each; the last may be shorter, or with drop_last is left out."""
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False):
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
+            raise ValueError(f"BatchSampler: batch_size={batch_size!r} must be a positive integer")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for i in self.sampler:
+            batch.append(i)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
+        return whole + (rest > 0 and not self.drop_last)

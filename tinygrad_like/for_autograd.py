@@ -1,0 +1,102 @@
+"""What PyTorch has in `torch.autograd`, and what it calls it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from . import ops, transforms
+from .anomaly import detect_anomaly
+from .autograd import no_grad, set_grad_enabled
+from .function import Function, once_differentiable
+from .gradcheck import gradcheck, gradgradcheck
+from .names import grad
+from .tensor import Tensor, wrap
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
+             create_graph: bool = False) -> None:
+    """`Tensor.backward` of several Tensors at once, each with its cotangent, as PyTorch's `torch.autograd.backward`."""
+    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    given = (grad_tensors,) if grad_tensors is None or isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
+    given = given * len(tensors) if given == (None,) else given
+    if len(given) != len(tensors):
+        raise ValueError(f"backward: {len(given)} cotangents for {len(tensors)} Tensors; give one for each, or None")
+    y, g = tensors[0], given[0]
+    if len(tensors) > 1:
+        parts = [ops.sum(y if g is None else y * g) for y, g in zip(tensors, given, strict=True)]
+        y, g = sum(parts[1:], parts[0]), None
+    y.backward(g, bool(retain_graph), create_graph)
+
+
+def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+    """PyTorch's `Variable(x)` of early days: a Tensor on the memory of x that requires grad if it is told to."""
+    x = wrap(data._data) if isinstance(data, Tensor) else Tensor(data)
+    return x.requires_grad_(requires_grad)
+
+
+def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
+             vectorize: bool = False) -> Any:
+    """The Jacobian of func at `inputs`, a Tensor or a tuple of them, as PyTorch's `autograd.functional.jacobian`.
+
+    For several inputs a tuple, of an array (*output.shape, *input.shape) for each. See `transforms.jacobian`.
+    """
+    if isinstance(inputs, Tensor):
+        return _constant(transforms.jacobian(func)(inputs), create_graph)
+    given = tuple(inputs)
+
+    def by(i: int) -> Callable:
+        return lambda x: func(*given[:i], x, *given[i + 1:])
+
+    return tuple([_constant(transforms.jacobian(by(i))(x), create_graph) for i, x in enumerate(given)])
+
+
+def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
+            vectorize: bool = False) -> Any:
+    """The Hessian of func, which gives a number, at `inputs`, as PyTorch's `autograd.functional.hessian`.
+
+    For several inputs a tuple of tuples: of [i][j] the axes are those of input i, then of input j.
+    """
+    if isinstance(inputs, Tensor):
+        return _constant(transforms.hessian(func)(inputs), create_graph)
+    given = tuple(inputs)
+
+    def row(i: int) -> Callable:
+        return lambda *x: transforms.grad(func, i)(*x)
+
+    return tuple([jacobian(row(i), given, create_graph) for i in range(len(given))])
+
+
+def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(func(inputs), v^T J), as PyTorch's `autograd.functional.vjp`."""
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    y, pull = transforms.vjp(func, *given)
+    found = tuple([_constant(c, create_graph) for c in pull(y.detach() * 0 + 1 if v is None else v)])
+    return y, found[0] if isinstance(inputs, Tensor) else found
+
+
+def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(func(inputs), J v), as PyTorch's `autograd.functional.jvp`."""
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    tangents = (v,) if isinstance(v, Tensor) else tuple(v) if v is not None else tuple([x * 0 + 1 for x in given])
+    y, t = transforms.jvp(func, given, tangents)
+    return y, _constant(t, create_graph)
+
+
+def hvp(func: Callable, inputs: Tensor, v: Any, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(func(inputs), H v), as PyTorch's `autograd.functional.hvp`."""
+    return func(inputs), _constant(transforms.hvp(func, inputs, v), create_graph)
+
+
+def _constant(x: Tensor, create_graph: bool) -> Tensor:
+    return x if create_graph else x.detach()
+
+
+FOR_AUTOGRAD = {
+    "grad": grad, "backward": backward, "Function": Function, "Variable": variable, "detect_anomaly": detect_anomaly,
+    "set_grad_enabled": set_grad_enabled, "inference_mode": no_grad, "gradcheck": gradcheck,
+    "gradgradcheck": gradgradcheck,
+    "function": SimpleNamespace(Function=Function, once_differentiable=once_differentiable),
+    "functional": SimpleNamespace(jacobian=jacobian, hessian=hessian, vjp=vjp, jvp=jvp, hvp=hvp),
+}
