@@ -217,6 +217,8 @@ class DataParallel(Module):
     """The module itself, as `module`: there is one processor. `tinygrad_like.distributed` shares batches by MPI."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0):
+        if not isinstance(module, Module):
+            raise TypeError(f"DataParallel: takes a module, got {type(module).__name__}")
         self.module = module
 
     def forward(self, *inputs: Any, **options: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 from tinygrad_like import Tensor, ops
 
 # By name, as the optimizers do not know the layers; subclasses count as their bases.
-UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "SyncBatchNorm",
-             "InstanceNorm1d", "InstanceNorm2d", "Embedding", "LearnedEncoding"}
+UNDECAYED = {"LayerNorm", "LayerNorm2d", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
+             "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LocalResponseNorm", "Embedding",
+             "EmbeddingBag", "LearnedEncoding"}
 
 
 def l1_penalty(parameters: Iterable[Tensor]) -> Tensor:

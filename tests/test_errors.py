@@ -362,7 +362,7 @@ BAD_CALLS = [
     # Schedulers
     (lambda: lr_scheduler.StepLR(3, 1), TypeError, "StepLR: takes an Optimizer, got int"),
     (lambda: lr_scheduler.StepLR(sgd(0.1), 1, last_epoch=3), ValueError,
-     "StepLR: last_epoch=3 is not supported; call load_state_dict"),
+     "StepLR: last_epoch=3 needs the rate at which each group began"),
     (lambda: lr_scheduler.LambdaLR(sgd(0.1), [abs, abs]), ValueError, "LambdaLR: 2 functions for 1 groups"),
     (lambda: lr_scheduler.StepLR(sgd(lambda step: 0.1), 1), TypeError,
      "StepLR: the optimizer's lr is already a schedule; give it a number"),
