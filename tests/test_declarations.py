@@ -1,5 +1,7 @@
 """What an op works out when it is declared: what it saves and may write to, which way its rules run, and its name."""
 
+import gc
+import linecache
 import pickle
 
 import numpy as np
@@ -194,6 +196,16 @@ def test_functions_from_elsewhere_are_called_as_they_are():
     assert op.array_rules[0][0].__globals__["twice"] is twice
     x = leaf(1.0)
     assert op(x).gradient(x)[0].item() == 2
+
+
+def test_the_lines_of_a_call_go_with_their_op():
+    op = declare(lambda x: x * 2, x=lambda g: g * 2)
+    op(leaf(1.0)).backward()
+    name = f" of {op.name} {id(op):x}>"
+    assert any(name in file for file in linecache.cache)
+    del op
+    gc.collect()
+    assert not any(name in file for file in linecache.cache)
 
 
 def test_a_function_that_calls_itself_is_rewritten_once():

@@ -223,6 +223,8 @@ BAD_CALLS = [
     (lambda: ops.cat(), ValueError, "cat: needs at least one Tensor"),
     (lambda: ops.cat(X, Tensor(np.ones((2, 2))), axis=0), ValueError,
      "cat: Tensor 1 has shape (2, 2) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
+    (lambda: ops.cat(X, X[:, :1], X[:1], axis=1), ValueError,
+     "cat: Tensor 2 has shape (1, 3) but Tensor 0 has (2, 3); all axes except axis 1 must agree"),
     (lambda: ops.cat(X, V), ValueError,
      "cat: Tensor 1 has shape (3,) but Tensor 0 has (2, 3); all axes except axis 0 must agree"),
     (lambda: ops.cat([X, V]), ValueError,

@@ -6,6 +6,7 @@ import pytest
 from tinygrad_like import Tensor, detect_anomaly, linalg, ops
 from tinygrad_like.autograd import setting
 from tinygrad_like.gradcheck import gradcheck, gradgradcheck
+from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
@@ -438,7 +439,13 @@ def gradient(f, *values):
 
 def test_conventions_at_singular_points():
     assert gradient(ops.relu, [-1, 0, 2]) == [[0, 0, 1]]
+    assert keep_positive(np.ones(3), np.array([-1.0, 0, 2])).tolist() == [0, 0, 1]
     assert gradient(ops.leaky_relu, [0.0]) == [[0.01]]
+    assert gradient(lambda x: ops.elu(x, alpha=0.5), [0.0]) == [[0.5]]
+    assert gradient(ops.selu, [0.0]) == [[SELU_SCALE * SELU_ALPHA]]
+    assert gradient(ops.hardswish, [-3, 0, 3]) == [[0, 0.5, 1]]
+    assert gradient(ops.hardtanh, [-1, 0, 1]) == [[0, 1, 0]]
+    assert gradient(ops.relu6, [0, 3, 6]) == [[0, 1, 0]]
     assert gradient(ops.abs, [-3, 0, 2]) == [[-1, 0, 1]]
     assert gradient(ops.sqrt, [0, 4]) == [[0, 0.25]]
     assert gradient(ops.norm, [0, 0]) == [[0, 0]]

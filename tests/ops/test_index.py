@@ -152,6 +152,16 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
         np.testing.assert_array_equal(found.numpy(), np.reshape(rows, (3, 4, 6)))
     with pytest.raises(ValueError, match="agree in all axes but the last"):
         Tensor(x).searchsorted(Tensor(values[0]))
+    one = x[0, 0]
+    for values in values, values[0], 3:  # of any shape, for a row by itself
+        found = Tensor(one).searchsorted(Tensor(values), side="right" if right else "left")
+        np.testing.assert_array_equal(found.numpy(), np.searchsorted(one, values, "right" if right else "left"))
+        assert found.shape == np.shape(values)
+    for two in Tensor(x[0]), Tensor(1.0):
+        with pytest.raises(ValueError, match="agree in all axes but the last"):
+            two.searchsorted(Tensor(3))
+    with pytest.raises(ValueError, match='side must be "left" or "right", got \'middle\''):
+        Tensor(one).searchsorted(Tensor(3), side="middle")
 
 
 @pytest.mark.parametrize("descending", [False, True])

@@ -110,6 +110,11 @@ def test_nll_picks_the_labels(shape, labels):
     np.testing.assert_allclose(loss(reduction="none"), losses, rtol=1e-12)
     np.testing.assert_allclose(loss(reduction="sum"), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(loss(), losses.sum() / weights.sum(), rtol=1e-12)
+    if not counted.all():  # what an ignored row holds counts for nothing, with weights and without
+        unseen = np.where(np.expand_dims(counted, axis), x, -np.inf)
+        for weight in (None, Tensor(w)):
+            found = ops.nll_loss(Tensor(unseen), Tensor(labels), weight, ignore_index=-7, reduction="none").numpy()
+            np.testing.assert_allclose(found, losses / (w[safe] if weight is None else 1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
