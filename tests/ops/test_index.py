@@ -153,10 +153,10 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
     with pytest.raises(ValueError, match="agree in all axes but the last"):
         Tensor(x).searchsorted(Tensor(values[0]))
     one = x[0, 0]
-    for values in values, values[0], 3:  # of any shape, for a row by itself
-        found = Tensor(one).searchsorted(Tensor(values), side="right" if right else "left")
-        np.testing.assert_array_equal(found.numpy(), np.searchsorted(one, values, "right" if right else "left"))
-        assert found.shape == np.shape(values)
+    for wanted in values, values[0], 3:  # of any shape, for a row by itself
+        found = Tensor(one).searchsorted(Tensor(wanted), side="right" if right else "left")
+        np.testing.assert_array_equal(found.numpy(), np.searchsorted(one, wanted, "right" if right else "left"))
+        assert found.shape == np.shape(wanted)
     for two in Tensor(x[0]), Tensor(1.0):
         with pytest.raises(ValueError, match="agree in all axes but the last"):
             two.searchsorted(Tensor(3))
