@@ -391,6 +391,15 @@ def test_the_cotangent_given_is_not_the_gradient_received():
     assert_close(x.grad, [7, 7])
 
 
+def test_a_rule_cannot_write_into_the_one_that_every_walk_begins_with():
+    op = primitive(lambda x: x * 2)
+    op.vjp(x=lambda g: np.multiply(g, 2, out=g))
+    x = Tensor(1.0, requires_grad=True)
+    with pytest.raises(ValueError, match="read-only"):
+        op(x).backward()
+    assert (x * 1.0).gradient(x)[0].item() == 1
+
+
 def test_a_vector_needs_a_cotangent():
     with pytest.raises(ValueError, match=r"shape \(2,\) needs gradient=.*\.sum\(\) or \.mean\(\)"):
         (leaf(1.0, 2.0) * 2).backward()

@@ -188,9 +188,11 @@ def _assign(step: Step) -> Iterator[Loop]:
 
 
 def _surround(step: Step) -> Iterator[Loop]:
-    out = step.outputs[0]
+    out, index = step.outputs[0], step.options["index"]
+    if any(isinstance(i, np.ndarray) for i in index):
+        raise KeyError("surround")
     yield _copied(step.options.get("value", 0.0), out)
-    yield _copied(step.arguments[0], _part(out, step.options["index"]))
+    yield _copied(step.arguments[0], _part(out, index))
 
 
 def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
