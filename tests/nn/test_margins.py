@@ -126,6 +126,18 @@ def test_losses_are_their_definitions(name):
     np.testing.assert_allclose(called(f), expected.mean(), rtol=1e-9)
 
 
+def test_vectors_and_variances_of_rows():
+    a, b = Tensor(A[0]), Tensor(B[0])
+    one, other = (F.cosine_embedding_loss(a, b, Tensor(t)).item() for t in (1.0, -1.0))
+    assert one == pytest.approx(1 - cosine(A[0], B[0])) and other == pytest.approx(hinge(cosine(A[0], B[0])))
+    x, t, v = real(2, 3, 4), real(2, 3, 4), abs(real(2, 3)) + 0.1
+    found = F.gaussian_nll_loss(Tensor(x), Tensor(t), Tensor(v), reduction="none").numpy()
+    np.testing.assert_allclose(found, 0.5 * (np.log(v[..., None]) + (x - t) ** 2 / v[..., None]))
+    x, label = Tensor(real(2, 5, 3))[:, :, 0], Tensor([4, 2])
+    np.testing.assert_allclose(F.multi_margin_loss(x, label).item(),
+                               np.mean([F.multi_margin_loss(x[i], label[i]).item() for i in (0, 1)]))
+
+
 def test_a_row_by_itself():
     row = Tensor(A[1])
     np.testing.assert_allclose(F.multi_margin_loss(row, Tensor(2), reduction="none").numpy(),
@@ -150,6 +162,10 @@ def test_what_losses_refuse():
         nn.MarginRankingLoss(size=1)
     with pytest.raises(ValueError, match="reduction"):
         nn.TripletMarginLoss(reduction="max")
+    for name in {name.split(",")[0] + "_loss" for name in DEFINITIONS}:
+        count = 3 if name.startswith(("margin", "cos", "triplet", "gauss")) else 2
+        with pytest.raises(ValueError, match=f'^{name}: reduction must be "mean", "sum" or "none", got \'max\''):
+            getattr(F, name)(*[Tensor([1.0])] * count, reduction="max")
     with pytest.raises(ValueError, match="p is 1 or 2"):
         nn.MultiMarginLoss(p=3)(Tensor(real(4, 3)), Tensor(LABELS))
 
@@ -180,22 +196,25 @@ def test_images_read_at_places(mode, padding, corners):
 @pytest.mark.parametrize("corners", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-def test_images_are_read_as_defined(mode, padding, corners):
-    image, grid = real(2, 3, 4, 5), rng.uniform(-2.2, 2.2, (2, 6, 7, 2))
+@pytest.mark.parametrize(("height", "width"), [(4, 5), (2, 1)])
+def test_images_are_read_as_defined(height, width, mode, padding, corners):
+    image, grid = real(3, 2, height, width), rng.uniform(-2.2, 2.2, (3, 6, 7, 2))
     found = F.grid_sample(Tensor(image), Tensor(grid), mode=mode, padding_mode=padding, align_corners=corners).numpy()
 
     def place(z, n):  # in pixels
         z = (z + 1) / 2 * (n - 1) if corners else (z + 1) / 2 * n - 0.5
         low, high = (0, n - 1) if corners else (-0.5, n - 0.5)
+        if low == high:
+            return 0 if padding == "reflection" else z if padding == "zeros" else 0
         while padding == "reflection" and not low <= z <= high:
             z = 2 * low - z if z < low else 2 * high - z
         return z if padding == "zeros" else min(max(z, 0), n - 1)
 
     def pixel(n, y, x):
-        return image[n, :, y, x] if 0 <= y < 4 and 0 <= x < 5 else np.zeros(3)
+        return image[n, :, y, x] if 0 <= y < height and 0 <= x < width else np.zeros(2)
 
-    for n, i, j in np.ndindex(2, 6, 7):
-        x, y = place(grid[n, i, j, 0], 5), place(grid[n, i, j, 1], 4)
+    for n, i, j in np.ndindex(3, 6, 7):
+        x, y = place(grid[n, i, j, 0], width), place(grid[n, i, j, 1], height)
         if mode == "nearest":
             expected = pixel(n, round(y), round(x))
         else:
@@ -214,6 +233,8 @@ def test_the_map_that_changes_nothing_reads_every_pixel(corners):
     ends = [1, -1] if corners else [0.8, -0.75]
     np.testing.assert_allclose(grid.numpy()[1, 0, -1], ends)
     np.testing.assert_array_equal(F.affine_grid(theta, (2, 3, 1, 1), align_corners=corners).numpy(), 0)
+    two = F.affine_grid(theta, (2, 3, 1, 2), align_corners=corners).numpy()[0, 0, :, 0]
+    np.testing.assert_allclose(two, [-1, 1] if corners else [-0.5, 0.5])
     turned = F.affine_grid(Tensor([[[0.0, 1, 0.5], [1, 0, -0.5]]]), (1, 1, 4, 5), align_corners=corners).numpy()
     np.testing.assert_allclose(turned[0], grid.numpy()[0][..., ::-1] + [0.5, -0.5], atol=1e-6)
 
