@@ -110,6 +110,16 @@ def test_softmax_of_large_numbers_is_that_of_their_differences(rows, dtype):
     np.testing.assert_allclose(ops.log_softmax(x)[-1], np.log([p, 1 - p, 1]) - [0, 0, 2000 - np.log(p)], rtol=1e-6)
 
 
+@pytest.mark.parametrize("copies", [1, LARGE])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_logsumexp_of_infinities(dtype, copies):
+    x = np.tile(np.array([[-INF, -INF], [-INF, 3], [0, 0], [INF, 1], [NAN, 1]], dtype), (copies, 1))
+    out, gradient = value_and_gradients(lambda x: ops.logsumexp(x, axis=1), x)
+    np.testing.assert_allclose(out, np.tile([-INF, 3, np.log(2), INF, NAN], copies), rtol=1e-6)
+    expected = [[NAN, NAN], [0, 1], [0.5, 0.5], [NAN, NAN], [NAN, NAN]]  # shares of nothing, and of infinity
+    np.testing.assert_allclose(gradient, np.tile(expected, (copies, 1)), rtol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [2, 300])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_nan_passes_through_relu_in_fused_layers(rows, dtype):
