@@ -325,7 +325,8 @@ class _InstanceNorm(_ChannelNorm):
 def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of each channel of one example, on average over the examples."""
     each = x.reshape(*x.shape[:2], -1)
-    return each.mean(2).mean(0), each.var(2).mean(0)
+    mean, var = each.mean(2, dtype=np.float64), each.var(2, dtype=np.float64)  # float32 would round a large mean
+    return mean.mean(0).astype(x.dtype), var.mean(0).astype(x.dtype)
 
 
 class InstanceNorm1d(_InstanceNorm):

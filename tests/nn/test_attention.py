@@ -155,6 +155,8 @@ def test_a_cache_gives_what_the_whole_sequence_gives(rotary):
             parts.append(layer(x[:, start:stop], need_weights=False, cache=cache)[0].numpy())
     np.testing.assert_allclose(np.concatenate(parts, 1), whole, rtol=1e-4, atol=1e-5)
     assert cache.length == 150
+    with pytest.raises(ValueError, match="with a cache there may be no mask and no graph; use no_grad"):
+        layer(x, need_weights=False, cache=cache)
 
 
 def test_heads_are_read_in_place():

@@ -217,6 +217,25 @@ def test_frozen_batch_norm_keeps_its_statistics_in_training():
     assert not np.array_equal(before[0], model[1].running_mean.numpy())
 
 
+def test_instance_norm_tracks_the_averages_of_its_examples():
+    norm = nn.InstanceNorm2d(3, momentum=0.25, track_running_stats=True, affine=True)
+    x = np.random.default_rng(0).standard_normal((4, 3, 5, 6)).astype(np.float32)
+    x += np.float32([0, 3, 1e6]).reshape(3, 1, 1)
+    exact = x.astype(np.float64)
+    y = norm(Tensor(x)).detach().numpy()
+    centred = exact - exact.mean((2, 3), keepdims=True)
+    np.testing.assert_allclose(y, centred / np.sqrt(exact.var((2, 3), keepdims=True) + 1e-5), atol=1e-5)
+    np.testing.assert_allclose(norm.running_mean.numpy(), 0.25 * exact.mean((0, 2, 3)), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(norm.running_var.numpy(), 0.75 + 0.25 * exact.var((2, 3), ddof=1).mean(0), rtol=1e-6)
+    np.testing.assert_array_equal(norm(Tensor(x[1])).detach().numpy(), y[1])  # one image by itself
+    before = statistics(norm)
+    norm.eval()
+    mean, var = (s.numpy().reshape(3, 1, 1).astype(np.float64) for s in (norm.running_mean, norm.running_var))
+    y = norm(Tensor(x)).detach().numpy()
+    np.testing.assert_allclose(y, (exact - mean) / np.sqrt(var + 1e-5), rtol=1e-5, atol=1e-5)
+    assert all(np.array_equal(a, b) for a, b in zip(before, statistics(norm), strict=True))
+
+
 def test_reestimation_gives_the_statistics_of_the_whole_data_set():
     x = 3 * some(50, 4, 2, 3).numpy() + np.linspace(0, 1e4, 50, dtype=np.float32)[:, None, None, None]
     model = nn.Sequential(nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2), nn.BatchNorm1d(2)).train()

@@ -78,6 +78,10 @@ def test_layouts_and_states(name):
     half, state = layer(x[:2])  # a sequence in two parts
     rest, _ = layer(x[2:], state)
     np.testing.assert_allclose(rest.detach().numpy(), y.detach().numpy()[2:], atol=1e-6)
+    half_alone, state = layer(x[:2, 0])  # and a single one
+    rest_alone, _ = layer(x[2:, 0], state)
+    assert half_alone.shape == (2, 4)
+    np.testing.assert_allclose(rest_alone.detach().numpy(), alone.detach().numpy()[2:], atol=1e-6)
     parts = last if name == "LSTM" else (last,)
     assert half.shape == (2, 2, 4) and all(part.shape == (2, 2, 4) for part in parts)
     assert pickle.loads(pickle.dumps(layer)).state_dict().keys() == layer.state_dict().keys()
