@@ -118,6 +118,9 @@ def test_logsumexp_of_infinities(dtype, copies):
     np.testing.assert_allclose(out, np.tile([-INF, 3, np.log(2), INF, NAN], copies), rtol=1e-6)
     expected = [[NAN, NAN], [0, 1], [0.5, 0.5], [NAN, NAN], [NAN, NAN]]  # shares of nothing, and of infinity
     np.testing.assert_allclose(gradient, np.tile(expected, (copies, 1)), rtol=1e-6)
+    x = Tensor(np.full((copies, 2), 1e4, dtype), requires_grad=True)
+    for graph in False, True:  # where an ulp of the output is 1e-3, the shares are exact
+        np.testing.assert_array_equal(ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=graph)[0].detach(), 0.5)
 
 
 @pytest.mark.parametrize("rows", [2, 300])

@@ -43,16 +43,17 @@ def test_class_weights_of_another_dtype(rows):
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_bce_with_logits_agrees_with_its_reference(reduction, weighted, dtype):
     x, target = Tensor(rng.standard_normal((50, 4)).astype("float32"), requires_grad=True), rng.integers(0, 2, (50, 4))
-    options = {} if weighted is None else {"weight": Tensor(rng.uniform(1, 2, 4).astype(weighted)),
-                                           "pos_weight": Tensor(rng.uniform(1, 2, 4).astype(weighted))}
-    loss, results = ops.binary_cross_entropy_with_logits, []
-    for f in (loss, loss.reference):
-        y = f(x, Tensor(target.astype(dtype)), reduction=reduction, **options)
-        results.append((y, y.gradient(x, gradient=np.ones(y.shape))[0]))
-    (ours, g), (theirs, h) = results
-    assert ours.dtype == theirs.dtype and g.dtype == h.dtype
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5)
-    np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-7)
+    loss = ops.binary_cross_entropy_with_logits
+    for names in [()] if weighted is None else [("weight",), ("pos_weight",), ("weight", "pos_weight")]:
+        options = {name: Tensor(rng.uniform(1, 2, 4).astype(weighted)) for name in names}
+        results = []
+        for f in (loss, loss.reference):
+            y = f(x, Tensor(target.astype(dtype)), reduction=reduction, **options)
+            results.append((y, y.gradient(x, gradient=np.ones(y.shape))[0]))
+        (ours, g), (theirs, h) = results
+        assert ours.dtype == theirs.dtype and g.dtype == h.dtype
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5)
+        np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-7)
 
 
 X = np.array([[-1.5, 0.2, 3.0], [0.7, -0.1, 1.0]])
@@ -95,7 +96,7 @@ def test_cross_entropy_of_probabilities_is_its_formula(shape):
     np.testing.assert_allclose(found.numpy(), losses, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
+@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 2), [[0, 1], [2, 0]]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
 def test_nll_picks_the_labels(shape, labels):
     x, w = np.random.default_rng(0).standard_normal(shape), np.array([0.5, 2.0, 1.25])
     labels = np.array(labels)
@@ -110,11 +111,30 @@ def test_nll_picks_the_labels(shape, labels):
     np.testing.assert_allclose(loss(reduction="none"), losses, rtol=1e-12)
     np.testing.assert_allclose(loss(reduction="sum"), losses.sum(), rtol=1e-12)
     np.testing.assert_allclose(loss(), losses.sum() / weights.sum(), rtol=1e-12)
+    for weight in (None, Tensor(w)) if counted.all() else ():  # 0 may be the one to ignore
+        for ignored in -100, 0, 2:
+            counts = (labels != ignored) * (1 if weight is None else w[labels])
+            found = ops.nll_loss(Tensor(x), Tensor(labels), weight, ignore_index=ignored).numpy()
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_allclose(found, (losses / weights * counts).sum() / counts.sum(), rtol=1e-12)
     if not counted.all():  # what an ignored row holds counts for nothing, with weights and without
         unseen = np.where(np.expand_dims(counted, axis), x, -np.inf)
         for weight in (None, Tensor(w)):
             found = ops.nll_loss(Tensor(unseen), Tensor(labels), weight, ignore_index=-7, reduction="none").numpy()
             np.testing.assert_allclose(found, losses / (w[safe] if weight is None else 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([2.0])])
+def test_nll_of_one_class_and_of_nothing(weight):
+    weight = None if weight is None else Tensor(weight)
+    x = Tensor([[-1.0], [-3.0]], requires_grad=True)
+    loss = ops.nll_loss(x, Tensor([0, -100]), weight)
+    assert loss.item() == 1 and loss.gradient(x)[0].tolist() == [[-1], [0]]
+    assert np.isnan(ops.nll_loss(x, Tensor([0, 0]), weight, ignore_index=0).item())
+    assert ops.nll_loss(x, Tensor([0, 0]), weight, ignore_index=0, reduction="sum").item() == 0
+    empty = Tensor(np.zeros(0, int))
+    assert np.isnan(ops.nll_loss(x[:0], empty, weight).item())
+    assert ops.nll_loss(x[:0], empty, weight, reduction="none").shape == (0,)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
