@@ -182,6 +182,8 @@ BAD_CALLS = [
     (lambda: X.permute(0, 2), IndexError, "permute: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: X.transpose(0, 2), IndexError,
      "transpose: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
+    (lambda: X.expand(-2, 3), ValueError, "expand: shape (2, 3) does not broadcast to (-2, 3); -1 keeps"),
+    (lambda: X.expand(-1, 2, 3), ValueError, "expand: shape (2, 3) does not broadcast to (-1, 2, 3); -1 "),
     (lambda: X.expand(4, 3), ValueError,
      "expand: shape (2, 3) does not broadcast to (4, 3); only axes of size 1 stretch"),
     (lambda: X.expand(3), ValueError, "expand: shape (2, 3) does not broadcast to (3,); only axes of size 1 stretch"),

@@ -207,6 +207,17 @@ def weights(n, m, mode, align_corners=False, scale=None):
     return found
 
 
+def test_padding_that_takes_away():
+    x = Tensor(np.arange(4.0))
+    for mode, padding, expected in (
+            ("circular", (-1, 2), [1, 2, 3, 1, 2]), ("circular", (2, -1), [1, 2, 0, 1, 2]),
+            ("reflect", (-1, 2), [1, 2, 3, 2, 1]), ("replicate", (2, -3), [0, 0, 0]), ("constant", (-2, 1), [2, 3, 9])):
+        assert x.pad(padding, mode=mode, value=9.0).tolist() == expected
+    for mode in "circular", "reflect", "replicate":
+        with pytest.raises(ValueError, match=f"pad: {mode} padding .1, 0. of axis 0 exceeds (0|-1), as far as size 0"):
+            x[:0].pad((1, 0), mode=mode)
+
+
 @pytest.mark.parametrize("n, m", [(3, 7), (7, 3), (4, 4), (1, 3), (5, 1), (5, 2), (2, 4), (6, 4)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "linear", "bicubic"])
 def test_interpolation(n, m, mode):

@@ -96,7 +96,8 @@ def test_cross_entropy_of_probabilities_is_its_formula(shape):
     np.testing.assert_allclose(found.numpy(), losses, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 2), [[0, 1], [2, 0]]), ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
+@pytest.mark.parametrize(("shape", "labels"), [((3,), 1), ((2, 3), [2, 0]), ((2, 3, 2), [[0, 1], [2, 0]]),
+                                               ((2, 3, 4), [[0, 1, 2, 0], [2, 2, 1, -7]])])
 def test_nll_picks_the_labels(shape, labels):
     x, w = np.random.default_rng(0).standard_normal(shape), np.array([0.5, 2.0, 1.25])
     labels = np.array(labels)

@@ -63,13 +63,15 @@ def transpose(x, axis0=1, axis1=0):
 def expand(x, *, shape):
     """Broadcast to `shape`; -1 keeps a size. A view: no memory is copied."""
     shape = tuple(shape)
-    extra = len(shape) - x.ndim
-    new = tuple(x.shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(shape))
-    try:  # np.broadcast_to(x, new), which takes four times as long
-        return np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=new, order="C").itviews[0]
+    try:  # np.broadcast_to, which takes four times as long, and does not know -1
+        y = np.nditer(x, ["multi_index", "zerosize_ok"], ["readonly"], itershape=shape, order="C").itviews[0]
     except ValueError:
         raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; "
                          "only axes of size 1 stretch") from None
+    if min(shape, default=0) < 0 and (min(shape) < -1 or -1 in shape[: len(shape) - x.ndim]):
+        raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; -1 keeps the size of an axis that is "
+                         "there")
+    return y
 
 
 expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
