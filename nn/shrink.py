@@ -11,17 +11,17 @@ from .module import Configured
 
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """x if x > threshold, else value."""
-    return ops.where(input > threshold, input, value)
+    return ops.where(ops.gt(input, threshold), input, value)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x if |x| > lambd, else 0."""
-    return ops.where(abs(input) > lambd, input, 0.0)
+    return ops.where(ops.gt(ops.abs(input), lambd), input, 0.0)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd if x > lambd, x + lambd if x < -lambd, else 0."""
-    return ops.where(input > lambd, input - lambd, ops.where(input < -lambd, input + lambd, 0.0))
+    return ops.where(ops.gt(input, lambd), input - lambd, ops.where(ops.lt(input, -lambd), input + lambd, 0.0))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     if not training:
         return ops.leaky_relu(input, negative_slope=(lower + upper) / 2)
     slopes = random.drawn(lambda: random.generator.uniform(lower, upper, input.shape).astype(input.dtype))
-    return ops.where(input >= 0, input, input * slopes)
+    return ops.where(ops.ge(input, 0), input, input * slopes)
 
 
 class Threshold(Configured):

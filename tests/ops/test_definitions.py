@@ -207,6 +207,17 @@ def weights(n, m, mode, align_corners=False, scale=None):
     return found
 
 
+def test_parts_of_little_and_of_nothing():
+    nothing, two, x = Tensor(np.zeros(0)), Tensor(np.arange(2.0)), Tensor(np.arange(6.0).reshape(2, 3))
+    assert [part.shape for part in nothing.split(2)] == [(0,)]
+    assert [part.tolist() for part in two.chunk(3)] == [[0], [1]]
+    assert x.pad(((1, 1), None)).tolist() == [[0, 0, 0], [0, 1, 2], [3, 4, 5], [0, 0, 0]]
+    assert x.pad((-1, -2)).shape == (2, 0)
+    for bad in ((2, 1), (-1, 1), (0, 4)):
+        with pytest.raises(ValueError, match="shrink: "):
+            x.shrink((None, bad))
+
+
 def test_padding_that_takes_away():
     x = Tensor(np.arange(4.0))
     for mode, padding, expected in (
