@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.errors import named
 from tinygrad_like.numpy_functions import norm
 from tinygrad_like.ops.softmax import check_reduction
 
@@ -17,6 +18,7 @@ from .loss import _Loss
 from .module import Configured, Module, Parameter, check_positive
 
 
+@named
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along axis dim of their common shape."""
     shape = np.broadcast_shapes(x1.shape, x2.shape)
@@ -25,11 +27,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
 
 
+@named
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """|x1 - x2 + eps|_p along the last axis."""
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@named
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances |x_i - x_j|_p of all pairs i < j of the rows of a matrix (n, size) -> (n (n - 1) / 2,)."""
     if input.ndim != 2:
@@ -38,6 +42,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return norm(input[i] - input[j], p, -1)
 
 
+@named
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y_k = x1^T W_k x2 + b_k: (..., in1), (..., in2), weight (out, in1, in2) -> (..., out)."""
     if weight.ndim != 3 or (input1.shape[-1:], input2.shape[-1:]) != (weight.shape[1:2], weight.shape[2:]) or (
@@ -51,6 +56,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return y if bias is None else y + bias
 
 
+@named
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
                                       distance_function: Callable | None = None, margin: float = 1.0,
                                       swap: bool = False, reduction: str = "mean") -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops, random
+from tinygrad_like.errors import named
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.tensor import wrap
 
@@ -37,6 +38,7 @@ class Fold(Configured):
                         padding=self.padding, stride=self.stride)
 
 
+@named
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha m)^beta, with m the mean of x^2 over `size` neighbouring channels, zeros beyond the ends.
 
@@ -63,12 +65,14 @@ class LocalResponseNorm(Configured):
         return local_response_norm(x, self.size, self.alpha, self.beta, self.k)
 
 
+@named
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """(sum x^p)^(1/p) over every window of a signal; 0, with gradient 0, where the sum is."""
     width = kernel_size if isinstance(kernel_size, int) else kernel_size[0]
     return _root_of_powers(ops.avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode), width, norm_type)
 
 
+@named
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """(sum x^p)^(1/p) over every window of an image; 0, with gradient 0, where the sum is."""
     area = kernel_size**2 if isinstance(kernel_size, int) else kernel_size[0] * kernel_size[1]
@@ -131,6 +135,7 @@ class MaxUnpool3d(_MaxUnpool):
     rank = 3
 
 
+@named
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels (axis 1) of all groups in turn: of g groups of n, channel i g + j is number i of group j."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
@@ -168,6 +173,7 @@ class UpsamplingBilinear2d(Upsample):
 _ALPHA = -1.7580993408473766  # what a SELU gives far below 0
 
 
+@named
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     """Dropout that keeps means 0 and variances 1 of a net of SELUs: what is dropped becomes -1.758, and all is scaled.
 
@@ -176,6 +182,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
     return _alpha_dropout("alpha_dropout", input, p, training, input.shape)
 
 
+@named
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels: x (batch, channels, ...)."""
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))

@@ -5,35 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from tinygrad_like import Tensor, ops, random
+from tinygrad_like.errors import named
 
 from .module import Configured
 
 
+@named
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """x if x > threshold, else value."""
     return ops.where(ops.gt(input, threshold), input, value)
 
 
+@named
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x if |x| > lambd, else 0."""
     return ops.where(ops.gt(ops.abs(input), lambd), input, 0.0)
 
 
+@named
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd if x > lambd, x + lambd if x < -lambd, else 0."""
     return ops.where(ops.gt(input, lambd), input - lambd, ops.where(ops.lt(input, -lambd), input + lambd, 0.0))
 
 
+@named
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh x."""
     return input - ops.tanh(input)
 
 
+@named
 def softmin(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
     """The softmax of -x along axis dim."""
     return ops.softmin(input if dtype is None else input.to(dtype), axis=dim)
 
 
+@named
 def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     """x if x >= 0, else a x: in training a is uniform on [lower, upper) for each number, else (lower + upper) / 2.
 

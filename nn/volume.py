@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tinygrad_like import Tensor, ops
+from tinygrad_like.errors import named
 
 from .conv import _Conv, _ConvTranspose
 from .dropout import _Dropout
@@ -45,11 +48,13 @@ class AvgPool3d(_AvgPool):
     op = staticmethod(ops.avg_pool3d)
 
 
+@named
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
     return _adaptive("adaptive_avg_pool3d", ops.adaptive_avg_pool2d, ops.adaptive_avg_pool1d, input, output_size)
 
 
+@named
 def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
     return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
@@ -57,10 +62,11 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _adaptive(who: str, plane: Any, line: Any, x: Tensor, size: Any) -> Tensor:
     """The pooling of every image, and then along the depth."""
-    depth, *rest = (size,) * 3 if isinstance(size, int) or size is None else size
-    if x.ndim != 5 or len(rest) != 2:
-        raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape {x.shape} "
-                         f"and {size!r}")
+    sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * 3
+    if np.ndim(x) != 5 or len(sizes) != 3:
+        raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape "
+                         f"{np.shape(x)} and {size!r}")
+    depth, *rest = sizes
     batch, channels, d = x.shape[:3]
     y = plane(x.reshape(batch * channels, d, *x.shape[3:]), tuple(rest))
     h, w = y.shape[2:]
@@ -100,6 +106,7 @@ class InstanceNorm3d(InstanceNorm2d):
     axes = {4: "channels, depth, height, width", **_VOLUME}
 
 
+@named
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
     if input.ndim != 5:
