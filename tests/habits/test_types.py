@@ -11,7 +11,7 @@ import pytest
 import tinygrad_like
 from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.docstrings import entries
-from tinygrad_like.names import _MISSING
+from tinygrad_like.names import MISSING
 from tinygrad_like.stubs import _RETURNS, written
 
 ENTRIES = {name: (example, result) for name, _, example, result, _ in entries()}
@@ -70,7 +70,7 @@ def test_the_examples_of_changes_in_place_run():
 def test_every_method_and_function_has_a_sentence_and_an_example():
     for name in dir(Tensor):
         member = inspect.getattr_static(Tensor, name)
-        if name.startswith("_") or name in _MISSING:
+        if name.startswith("_") or name in MISSING:
             continue
         member = getattr(member, "__func__", member)
         if callable(member) or isinstance(member, property):

@@ -13,12 +13,12 @@ from .. import ops
 from ..tensor import Tensor
 
 _OPS = [n for n in dir(ops) if not n.startswith("_")]
-_IMPORTS = {"np": "import numpy as np", "numpy": "import numpy as np", "math": "import math",
+_IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import math",
             "nn": "import nn", "optim": "import optim", "F": "import nn.functional as F",
             "example": "from tinygrad_like.learn import example",
-            "Residuals": "from tinygrad_like.primitive import Residuals",
+            "pointwise": "from tinygrad_like.ops.pointwise import pointwise",
             **{n: f"from tinygrad_like import {n}" for n in
-               ("ops", "primitive", "Tensor", "fused", "pointwise", "gradcheck", "gradgradcheck")}}
+               ("ops", "primitive", "Tensor", "Residuals", "fused", "gradcheck", "gradgradcheck")}}
 
 IN_PLACE = ("the rule writes into an array that is not its own: others may still need g and what was saved; make a new "
             "one, as with ops.where(condition, g, 0.0).")
@@ -110,7 +110,7 @@ def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -
         return "g comes first: the first parameter of a rule is the cotangent, the others are found by their names."
     if name in local:
         return (f"{name!r} is a variable of the forward; hand it out to the rules with return ..., "
-                f"Residuals({name}={name}), from tinygrad_like.primitive.")
+                f"Residuals({name}={name}), imported from tinygrad_like.")
     near = _nearest(name, known)
     return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
             "Residuals; " + (f"did you mean {near!r}?" if near else f"here: {', '.join(known)}."))
