@@ -32,6 +32,10 @@ _TURNED = ("shapes inside the rule do not fit: x.T turns round all axes, and x.t
 # What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
 # are: np in a forward, ops in a rule; {what} for the function.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
+    (r"gave bool, but the input is", "g",
+     "the rule returns a condition: multiply g by it, or write ops.where(condition, g, 0.0)."),
+    (r"gave u?int\d+, but the input is", "g",
+     "the rule returns whole numbers: what arrives, g, must be multiplied by them."),
     (r"gave float\d+, but the input is", "dtype",
      "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
     (r"gave NoneType, which is no array", "return", "the rule returns nothing: a `return` is missing."),
