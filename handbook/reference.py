@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tinygrad_like import Tensor
+from tinygrad_like.names import MISSING
 from tinygrad_like.primitive import Primitive
 
 from .links import ROOT, Places
@@ -83,10 +84,13 @@ def _class_page(cls: type, places: Places) -> str:
     found = dict(methods(cls, True))
     in_place = [name for name in found if name.endswith("_") and name[:-1] in found]
     parts += [_entry(name, method, places, f"reference/{cls.__name__}.md")
-              for name, method in found.items() if name not in in_place]
+              for name, method in found.items() if name not in in_place and name not in MISSING]
     parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
               "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
               ", ".join(f"`{name}`" for name in in_place), ""]
+    rows = [f"| `{name}` | {_inline(hint)} |" for name, hint in sorted(MISSING.items())]
+    parts += ["## Not there", "", "What other libraries have; the error that comes of it says the same.", "",
+              "| | |", "| --- | --- |", *rows, ""]
     return "\n".join(parts)
 
 
@@ -163,14 +167,17 @@ def document(text: str) -> str:
     for i, block in enumerate([*blocks, ""]):
         lines = block.splitlines()
         if block and all(line.startswith("    ") for line in lines):
+            code.append(textwrap.dedent(block))
+            continue
+        if block.startswith(">>> "):  # an example and what it gives
             code.append(block)
             continue
         if code:
-            parts.append(f"<pre><code>{html.escape(textwrap.dedent(_BLANK.join(code)))}</code></pre>")
+            parts.append(f"<pre><code>{html.escape(_BLANK.join(code))}</code></pre>")
             code = []
         items: list[list[str]] = []
         for line in lines:
-            if i and _ITEM.match(line):
+            if i and _ITEM.match(line) and (not items or items[-1][-1].endswith((".", ";", ":"))):
                 items.append([line])
             elif items and items[-1][0] and (line.startswith(" ") or items[-1][-1][-1] not in ".;"):
                 items[-1].append(line.strip())
@@ -182,7 +189,7 @@ def document(text: str) -> str:
 
 
 _BLANK = "\n\n"
-_ITEM = re.compile(r"(?!Raises|Note)[\w*]+(?:, [\w*]+)*(?: \([^)]*\))?: ")
+_ITEM = re.compile(r"(?!Raises|Note|Sources?:)[\w*]+(?:, [\w*]+)*(?: \([^)]*\))?: ")
 
 
 def _items(items: list[list[str]]) -> Iterator[str]:

@@ -153,7 +153,7 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 
 
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
-_MISSING = {
+MISSING = {
     "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
     "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
@@ -172,7 +172,7 @@ def _missing(name: str, hint: str) -> property:
     return property(get)
 
 
-for _name, _hint in _MISSING.items():
+for _name, _hint in MISSING.items():
     setattr(Names, _name, _missing(_name, _hint))
 for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
               "index_add tile type type_as").split():  # those of several ops

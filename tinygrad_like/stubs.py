@@ -96,7 +96,7 @@ def _annotated(note: Any) -> str:
 def _methods() -> Iterator[str]:
     for name in sorted(dir(Surface)):
         member = inspect.getattr_static(Surface, name)
-        if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names._MISSING:
+        if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
             continue
         if isinstance(member, property):
             kind = {"size": "names.Count", "device": "habits.device", **dict.fromkeys(("T", "mT", "mH"), "Tensor")}.get(
@@ -156,7 +156,7 @@ def package() -> str:
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
     lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
     known |= functions.keys()
-    methods = {name for name in dir(Surface) if name[0] != "_" and name not in names._MISSING
+    methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
     # To import a function from a package that has a file of this name would be the file to pyright.
     public, files = [name for name in _public(ops) if name not in functions], _modules()

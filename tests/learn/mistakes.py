@@ -790,4 +790,100 @@ def cube(x):
 
 cube.vjp(x=lambda g, x: 3 * g * np.asarray(x) ** 2)
 '''),
+    ("softplus derivative swapped", r"function: a factor of e\^x is missing",
+     '''@primitive
+def soft(x):
+    return np.log(1 + np.exp(x))
+
+soft.vjp(x=lambda g, x: g / (1 + ops.exp(x)))
+'''),
+    ("matmul only b wrong", r"order: .*'ops.matmul\(transpose\(a, -1, -2\), g\)'",
+     '''@primitive
+def mm(a, b):
+    return a @ b
+
+mm.vjp(a=lambda g, b: ops.matmul(g, ops.transpose(b, -1, -2)), b=lambda g, a: ops.matmul(g, a))
+'''),
+    ("hard coded size", r"constant: .*a number stands where a size is meant",
+     '''@primitive
+def avg(x):
+    return x.mean()
+
+avg.vjp(x=lambda g, x_shape: g * np.ones(x_shape) / 6)
+'''),
+    ("log softmax no exp", r"function: .*'out' should be 'exp\(out\)'",
+     '''@primitive
+def ls(x):
+    s = x - x.max(-1, keepdims=True)
+    return s - np.log(np.exp(s).sum(-1, keepdims=True))
+
+ls.vjp(x=lambda g, out: g - out * g.sum(-1, keepdims=True))
+'''),
+    ("interpolation weights swapped", r"term: .*'t' should be '1 - t'",
+     '''@primitive
+def lerp(a, b, t):
+    return a + t * (b - a)
+
+lerp.vjp(a=lambda g, t: g * t, b=lambda g, t: g * (1 - t), t=lambda g, a, b: g * (a - b))
+'''),
+    ("triple product missing factor", r"function: a factor of c is missing",
+     '''@primitive
+def abc(a, b, c):
+    return a * b * c
+
+abc.vjp(a=lambda g, b, c: g * b * c, b=lambda g, a, c: g * a, c=lambda g, a, b: g * a * b)
+'''),
+    ("dropout scale forgotten", r"factor: the rule gives 1/2 times what is right, everywhere\.$",
+     '''import numpy as np
+from tinygrad_like import Residuals, Tensor, ops, primitive
+
+@primitive
+def drop(x, *, p=0.5):
+    mask = np.arange(x.size).reshape(x.shape) % 2
+    return x * mask / (1 - p), Residuals(mask=mask)
+
+drop.vjp(x=lambda g, mask: g * mask)
+'''),
+    ("huber sign missing", r"points: .*where x is -0.503 or less",
+     '''@primitive
+def hub(x):
+    return np.where(np.abs(x) < 0.5, 0.5 * x ** 2, 0.5 * (np.abs(x) - 0.25))
+
+hub.vjp(x=lambda g, x: g * ops.where(abs(x) < 0.5, x, 0.5))
+'''),
+    ("pow log missing", r"function: a factor of log a is missing",
+     '''@primitive
+def p(a, b):
+    return a ** b
+
+p.vjp(a=lambda g, a, b: g * b * a ** (b - 1), b=lambda g, out: g * out)
+'''),
+    ("div b forgot square", r"function: .*a division by it is missing",
+     '''@primitive
+def d(a, b):
+    return a / b
+
+d.vjp(a=lambda g, b: g / b, b=lambda g, a, b: -g * a / b)
+'''),
+    ("reversed", r"transposed: the gradient is reversed along axis 0",
+     '''@primitive
+def rev(x):
+    return x[::-1]
+
+rev.vjp(x=lambda g: g)
+'''),
+    ("where wrong mask dtype", r"g: the rule returns a condition",
+     '''@primitive
+def keep(x):
+    return x * (x > 0)
+
+keep.vjp(x=lambda g, x: (x > 0))
+'''),
+    ("dict return", r"return: the rule must return an array",
+     '''@primitive
+def f(x):
+    return 2 * x
+
+f.vjp(x=lambda g: {'x': 2 * g})
+'''),
 ]

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,6 +203,13 @@ def test_a_file(tmp_path):
     report = check_file(path)
     assert not report.right and "transposed: the gradient is reversed along axis 0" in str(report)
     assert "my_ops.py:10" in str(report)
+
+
+def test_the_report_of_the_docs(tmp_path, monkeypatch):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "learn.md").read_text(encoding="utf-8")
+    (tmp_path / "my_ops.py").write_text(re.search(r"```py\n(.*?)```", page, re.DOTALL)[1])
+    monkeypatch.chdir(tmp_path)
+    assert str(check_file("my_ops.py")) == re.search(r"```text\n(softmax: .*?)\n```", page, re.DOTALL)[1]
 
 
 def test_a_file_of_a_package():

@@ -6,6 +6,7 @@ import pytest
 
 from tests.learn.mistakes import HEAD, MISTAKES
 from tinygrad_like.learn.files import check_file
+from tinygrad_like.learn.remedy import _IMPORTS
 
 
 @pytest.mark.parametrize("said, text", [mistake[1:] for mistake in MISTAKES], ids=[name for name, *_ in MISTAKES])
@@ -18,3 +19,10 @@ def test_the_mistake_is_named(said, text, tmp_path):
     assert re.search(said, first), f"{first}\n\n{report}"
     assert report.right == said.startswith("right")
     assert report.right or "my_ops.py:" in str(report) and "Traceback" not in str(report)
+
+
+def test_the_imports_that_are_advised_work():
+    for name, line in _IMPORTS.items():
+        space = {}
+        exec(line, space)
+        assert name in space

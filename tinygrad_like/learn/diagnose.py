@@ -21,7 +21,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
     for hypothesis in (_alone, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
-                       less_mean, renamed, edited, _somewhere, _missing_entries):
+                       less_mean, renamed, edited, _fixed, _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
             return _named(rule, found)
@@ -122,7 +122,8 @@ def _constant(rule: Rule) -> Diagnosis | None:
     text = f"the rule gives {_number(k)} times what is right, everywhere"
     options: dict = {**rule.op.options, **point.options}
     for name, value in options.items():
-        if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1):
+        # Of 0.5 nobody knows whether 1 - 0.5 is meant.
+        if isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1, 0.5):
             if math.isclose(k, value, rel_tol=1e-6) or math.isclose(1 / k, value, rel_tol=1e-6):
                 missing = math.isclose(1 / k, value, rel_tol=1e-6)
                 text += f"; that is the option {name!r}, which is {'missing' if missing else 'one too many'}"
@@ -187,6 +188,19 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
     return None
 
 
+def _fixed(rule: Rule) -> Diagnosis | None:
+    """Right at some sizes, and wrong by a factor at others: a size that was written as a number."""
+    ratios = _ratios(rule)
+    if not ratios or len(ratios) < 2:
+        return None
+    right = [point for point, k in ratios if math.isclose(k, 1, rel_tol=1e-6)]
+    if not right or len(right) == len(ratios):
+        return None
+    shape = ", ".join(str(right[0].inputs[i].shape) for i in right[0].vary)
+    return Diagnosis("constant", f"right at inputs of shape {shape}, and wrong by a factor at others: a number stands "
+                     f"where a size is meant; rules may name {rule.input}_shape.")
+
+
 def _together(point: Point) -> float:
     """How many elements each output is made of, where the inputs are broadcast to one shape before they are summed."""
     shape = np.broadcast_shapes(*[np.shape(x) for x in point.inputs])
@@ -242,7 +256,8 @@ def _function(rule: Rule) -> Diagnosis | None:
 
 def _lacking(what: str, missing: bool, k: float) -> Diagnosis:
     also = "" if math.isclose(k, 1, rel_tol=1e-5) else f", and of {_number(k)}"
-    return Diagnosis("function", f"a factor of {what}{also} is {'missing' if missing else 'one too many'}.")
+    return Diagnosis("function", f"a factor of {what}{also} is " + (
+        "missing." if missing else "one too many, or a division by it is missing."))
 
 
 def _quotients(point: Point, i: int) -> tuple[Array, dict[str, Array]] | None:
@@ -319,6 +334,15 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
             if v.shape == mask.shape and (v.dtype == bool) == text.startswith(("is t", "is f")) and \
                     np.array_equal(test(v), mask):
                 return Diagnosis("points", f"wrong at some points only: where {name} {text}; elsewhere it is right.")
+    for name, parts in at.items():  # below or above some number
+        v = np.concatenate(parts)
+        if v.dtype != bool and v.size == mask.size and 1 < mask.sum() < mask.size - 1:
+            if v[mask].max() < v[~mask].min():
+                return Diagnosis("points", f"wrong at some points only: where {name} is {v[mask].max():.3g} or less; "
+                                 f"where it is {v[~mask].min():.3g} or more it is right.")
+            if v[mask].min() > v[~mask].max():
+                return Diagnosis("points", f"wrong at some points only: where {name} is {v[mask].min():.3g} or more; "
+                                 f"where it is {v[~mask].max():.3g} or less it is right.")
     names = sorted(at)
     for a, b in itertools.combinations(names, 2):
         u, v = (np.concatenate(at[n]) for n in (a, b))

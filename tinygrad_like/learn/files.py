@@ -75,12 +75,18 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
 
 def _elsewhere(op: Primitive) -> list[str]:
     """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
-    right = [p for p in others(op) if not check_op(op, [p])]
+    telling = [p for p in others(op) if all(map(_tells, [p.inputs[i].shape for i in p.vary]))]
+    right = [p for p in telling if not check_op(op, [p])]
+    if not right:
+        return []
     shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in right]
-    if all(len(set(p.inputs[i].shape)) == 1 < p.inputs[i].ndim for p in right for i in p.vary):
-        return []  # of square matrices a wrong axis or a transposition can be right
     return [f"    It is right at inputs of shape {'; '.join(shapes[:3])}. If it is meant for such only, say so: "
             f"example({op.name}, {shapes[0]})"]
+
+
+def _tells(shape: tuple) -> bool:
+    """Whether a wrong axis or a transposition shows at this shape; of squares and axes of one element it may not."""
+    return 1 not in shape and (len(shape) < 2 or len(set(shape)) > 1)
 
 
 def load(path: Path) -> Any:

@@ -23,7 +23,7 @@ _PLAIN = [
     (r"\\(?:mathbf|tilde)\s*(\w)", r"\1"), (r"\^\{?\\top\}?", "^T"), (r"\\(?:qquad|quad)", "   "), (r"\\[,;:!]", " "),
     (r"\\bar\s*\{\s*(?:\\tilde\s*)?(\w+)\s*\}", r"\1_bar"), (r"\\bar\s*\\?(?:tilde\s*)?(\w)", r"\1_bar"),
     (r"\\hat\s*\{?(\w)\}?", r"\1_hat"), (r"\\langle\s*", "<"), (r"\s*\\rangle", ">"), (r"\\cdot", "*"),
-    (r"\\ne(?![a-z])", "!="),
+    (r"\\ne(?![a-z])", "!="), (r"\\bmod", "mod"), (r"\\top", "T"), (r"\\Rightarrow", "=>"),
     (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
     (r"\\(?:dots|ldots)", "..."),
     (r"\\odot", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
@@ -35,13 +35,16 @@ def plain(tex: str) -> str:
     """A formula or a paragraph in letters, as far as that goes."""
     for pattern, to in _FIRST:
         tex = re.sub(pattern, to, tex)
+    tex = re.sub(r"\\begin\{cases\}(.*?)\\end\{cases\}", _cases, tex, flags=re.S)
     for _ in range(3):
         tex = re.sub(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}", _quotient, tex)
         tex = re.sub(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}", r"sqrt(\1)", tex)
-    tex = re.sub(r"([_^])\{([^{}\\]{2,})\}", lambda m: f"[{m[2]}]" if m[1] == "_" else
-                 f"^{m[2]}" if m[2].isalnum() else f"^({m[2]})", tex)
+    inner = None
+    while inner != tex:  # an index may have an index
+        inner, tex = tex, re.sub(r"([_^])\{([^{}]{2,}?)\}", _script, tex)
     for pattern, to in _PLAIN:
         tex = re.sub(pattern, to, tex)
+    tex = re.sub(r"(?<=\w)\\(?=[a-zA-Z])", " ", tex)  # cos\theta
     tex = re.sub(r"[{}$]", "", re.sub(r"\\([a-zA-Z]+)", r"\1", tex))
     tex = re.sub(r"\[([^]]*)\]\([^)]*\.md\)", r"\1", tex)
     return re.sub(r"[ \t]+", " ", tex).strip()
@@ -50,6 +53,21 @@ def plain(tex: str) -> str:
 def _quotient(match: re.Match) -> str:
     above, below = (part if re.fullmatch(r"\w+", part) else f"({part})" for part in map(str.strip, match.groups()))
     return f"{above} / {below}"
+
+
+def _cases(match: re.Match) -> str:
+    rows = [[cell.strip() for cell in row.split("&")] for row in match[1].split(r"\\")]
+    told = [f"{value} {where}" if where in ("else", "otherwise") else f"{value} if {where}" for value, where in rows]
+    text = ", ".join(told)
+    return text if match.string[:match.start()].rstrip().endswith("=") else f"({text})"
+
+
+def _script(match: re.Match) -> str:
+    if match[1] == "_":
+        return f"[{match[2]}]"
+    if re.fullmatch(r"[^\W_]+|\(.*\)|\\[a-zA-Z]+", match[2]):
+        return f"^{match[2]}"
+    return f"^({match[2]})"
 
 
 def extract(page: str) -> dict:

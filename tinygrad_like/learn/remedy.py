@@ -13,12 +13,12 @@ from .. import ops
 from ..tensor import Tensor
 
 _OPS = [n for n in dir(ops) if not n.startswith("_")]
-_IMPORTS = {"np": "import numpy as np", "numpy": "import numpy as np", "math": "import math",
+_IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import math",
             "nn": "import nn", "optim": "import optim", "F": "import nn.functional as F",
             "example": "from tinygrad_like.learn import example",
-            "Residuals": "from tinygrad_like.primitive import Residuals",
+            "pointwise": "from tinygrad_like.ops.pointwise import pointwise",
             **{n: f"from tinygrad_like import {n}" for n in
-               ("ops", "primitive", "Tensor", "fused", "pointwise", "gradcheck", "gradgradcheck")}}
+               ("ops", "primitive", "Tensor", "Residuals", "fused", "gradcheck", "gradgradcheck")}}
 
 IN_PLACE = ("the rule writes into an array that is not its own: others may still need g and what was saved; make a new "
             "one, as with ops.where(condition, g, 0.0).")
@@ -32,6 +32,10 @@ _TURNED = ("shapes inside the rule do not fit: x.T turns round all axes, and x.t
 # What Python, NumPy and the engine say: a kind of mistake, and what to write instead. {f} stands for where functions
 # are: np in a forward, ops in a rule; {what} for the function.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
+    (r"gave bool, but the input is", "g",
+     "the rule returns a condition: multiply g by it, or write ops.where(condition, g, 0.0)."),
+    (r"gave u?int\d+, but the input is", "g",
+     "the rule returns whole numbers: what arrives, g, must be multiplied by them."),
     (r"gave float\d+, but the input is", "dtype",
      "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
     (r"gave NoneType, which is no array", "return", "the rule returns nothing: a `return` is missing."),
@@ -110,7 +114,7 @@ def of_parameter(error: Exception, known: Iterable[str], local: Iterable[str]) -
         return "g comes first: the first parameter of a rule is the cotangent, the others are found by their names."
     if name in local:
         return (f"{name!r} is a variable of the forward; hand it out to the rules with return ..., "
-                f"Residuals({name}={name}), from tinygrad_like.primitive.")
+                f"Residuals({name}={name}), imported from tinygrad_like.")
     near = _nearest(name, known)
     return ("a rule may name g, the inputs, <input>_shape, out, the options, and what the forward hands out with "
             "Residuals; " + (f"did you mean {near!r}?" if near else f"here: {', '.join(known)}."))

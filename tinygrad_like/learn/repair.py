@@ -180,7 +180,7 @@ def signs(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, A
         if kind == "operator":
             yield "operator", ast.BinOp(node.left, ast.Add(), node.right)
             yield "operator", ast.BinOp(node.left, ast.Sub(), node.right)
-        else:
+        elif not (isinstance(node.left, ast.Constant) and node.left.value == 1):  # 1 * x is a term one too many
             yield "operator", ast.BinOp(node.left, ast.Mult(), node.right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield "sign", node.operand
@@ -289,7 +289,7 @@ def factors(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str,
     if isinstance(node, ast.Name):
         yield "missing factor", ast.BinOp(node, ast.Mult(), node)
     for c in (1, -1):
-        yield "missing term", ast.BinOp(ast.Constant(1), ast.Add(), node if c > 0 else ast.UnaryOp(ast.USub(), node))
+        yield "missing term", ast.BinOp(ast.Constant(1), ast.Add() if c > 0 else ast.Sub(), node)
     for c in (1, 0.5):
         yield "missing term", ast.BinOp(node, ast.Sub(), ast.Constant(c))
         yield "missing term", ast.BinOp(node, ast.Add(), ast.Constant(c))
@@ -316,5 +316,19 @@ def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, An
         yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
 
 
+def products(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
+    """The factors of a product of matrices the other way round, one of them transposed."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        a, b = node.left, node.right
+    elif isinstance(node, ast.Call) and len(node.args) == 2 and "matmul" in ast.unparse(node.func):
+        a, b = node.args
+    else:
+        return
+    turned = [_call("transpose", n, _constant(-1), _constant(-2)) for n in (a, b)]
+    for x, y in ((turned[1], a), (b, turned[0])):
+        made = ast.BinOp(x, node.op, y) if isinstance(node, ast.BinOp) else ast.Call(node.func, [x, y], node.keywords)
+        yield "order", made
+
+
 NAMES: tuple[Callable, ...] = (other_names,)
-REST: tuple[Callable, ...] = (comparisons, signs, functions, constants, removals, factors, sums)
+REST: tuple[Callable, ...] = (comparisons, signs, functions, constants, removals, factors, sums, products)

@@ -161,11 +161,11 @@ _BLOCK = 64
 @primitive
 def _solve_triangular(a, b, *, upper, unit):
     """X with tri(a) X = b, where tri(a) is the lower or upper triangle, with ones on the diagonal if unit."""
-    return substituted(a, b, upper, unit)
+    return _substituted(a, b, upper, unit)
 
 
 @accelerated
-def substituted(a, b, upper, unit):
+def _substituted(a, b, upper, unit):
     """Block of rows by block of rows, from what is solved already."""
     n = a.shape[-1]
     a = np.triu(a) if upper else np.tril(a)
