@@ -50,14 +50,18 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive("adaptive_avg_pool3d", ops.adaptive_avg_pool2d, ops.adaptive_avg_pool1d, input, output_size)
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
+    if return_indices:
+        raise NotImplementedError("adaptive_max_pool3d: return_indices is not supported; use max_pool3d's")
     return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
 
 
 def _adaptive(who: str, plane: Any, line: Any, x: Tensor, size: Any) -> Tensor:
     """The pooling of every image, and then along the depth."""
     depth, *rest = (size,) * 3 if isinstance(size, int) or size is None else size
+    if x.ndim == 4:
+        return _adaptive(who, plane, line, x.unsqueeze(0), size).squeeze(0)
     if x.ndim != 5 or len(rest) != 2:
         raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape {x.shape} "
                          f"and {size!r}")
@@ -102,6 +106,8 @@ class InstanceNorm3d(InstanceNorm2d):
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+    if input.ndim == 4:  # one volume
+        return dropout3d(input.unsqueeze(0), p, training).squeeze(0)
     if input.ndim != 5:
         raise ValueError(f"dropout3d: takes (batch, channels, depth, height, width), got shape {input.shape}")
     flat = ops.dropout2d(input.reshape(*input.shape[:3], -1), p, training)

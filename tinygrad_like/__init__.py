@@ -5,6 +5,7 @@ from types import SimpleNamespace as _SimpleNamespace
 
 from . import autograd as _autograd
 from . import dtypes, ops
+from . import for_torch as _for_torch  # noqa: F401
 from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
 from .capture import capture, eager

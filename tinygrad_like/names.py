@@ -161,7 +161,6 @@ _MISSING = {
     "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
-    "nansum": "write x.isnan().where(0, x).sum()", "nanmean": "average x[~x.isnan()]",
 }
 
 
@@ -183,10 +182,8 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     """Values only, along the axis given by position, which `Extremum` marks; of two Tensors the larger or smaller."""
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
-    if "dim" in others:
-        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write "
-                        f"x.{op.name}(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for "
-                        "the indices")
+    if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
+        return pair_of(op, x, others["dim"], keepdim)
     options = {"axis": axis, "keepdim": keepdim}
     if others:
         options = renamed(op.name, op.options, options, others)
@@ -304,6 +301,17 @@ def finfo(dtype: Any) -> Any:
     return np.finfo(dtype)
 
 
+def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
+    """The values along an axis and where they are: of several that tie, the first has the cotangent, as in PyTorch."""
+    axis = ops.axes.one_axis(op.name, axis, x.ndim, scalar=True)
+    index = getattr(ops, f"arg{op.name}")(x, axis=axis, keepdim=True)
+    values = ops.gather(x, index, axis=axis)
+    if not keepdim and x.ndim:
+        shape = (*x.shape[:axis], *x.shape[axis + 1:])
+        values, index = ops.reshape(values, shape=shape), ops.reshape(index, shape=shape)
+    return ops.order.Found(values, index)
+
+
 _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
                           manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
 _NAMES: dict[str, Any] = {
@@ -317,8 +325,7 @@ _NAMES: dict[str, Any] = {
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
     "set_grad_enabled": set_grad_enabled, "Generator": Generator,
-    "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
-    "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),
+    "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
