@@ -49,7 +49,7 @@ def __getattr__(name: str):
         return _importlib.import_module(name)
     if name == "utils":  # torch.utils.data
         return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
-    if name in ("data", "distributions", "training"):
+    if name in ("data", "distributions", "func", "training"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)

@@ -70,6 +70,27 @@ def scalar_tensor(s: Any, **options: Any) -> Any:
     return names.new(float(s), **options)
 
 
+def _of_dtype(name: str, dtype: str) -> Callable:
+    def make(*data: Any) -> Any:
+        if len(data) == 1 and not isinstance(data[0], int):
+            return T(data[0], dtype=np.dtype(dtype))
+        return Creation.zeros(*data, dtype=np.dtype(dtype))
+
+    make.__name__, make.__doc__ = name, f"PyTorch's `{name}`: the data as {dtype}, or, of sizes, zeros of this shape."
+    return named(make)
+
+
+def vmap(func: Callable, *args: Any, **options: Any) -> Callable:
+    """`func.vmap`: the function that applies func to each element of a batch."""
+    from .func import vmap as mapped
+
+    return mapped(func, *args, **options)
+
+
+OF_DTYPE = {f"{name}Tensor": _of_dtype(f"{name}Tensor", dtype) for name, dtype in {
+    "Float": "float32", "Double": "float64", "Half": "float16", "Long": "int64", "Int": "int32", "Short": "int16",
+    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
+
 # Settings, and what is asked ------------------------------------------------------------------------------------------
 
 
@@ -163,6 +184,7 @@ def result_type(a: Any, b: Any) -> np.dtype:
 
 
 names._NAMES.update({
+    **OF_DTYPE, "vmap": vmap,
     "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
     "randint_like": randint_like, "scalar_tensor": scalar_tensor, "autocast": autocast, "poisson": poisson,
     "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,

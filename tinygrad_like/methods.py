@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ops
+from .autograd import mode
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
 from .habits import taught
@@ -198,7 +199,11 @@ class Methods:
     def diagonal(self, offset=0, axis1=0, axis2=1): return ops.diagonal(self, offset, axis1, axis2)
 
     # Indexing and order
-    def __getitem__(self, index): return ops.getitem(self, index)
+    def __getitem__(self, index):
+        y = ops.getitem(self, index)
+        if y.version is not None and mode.recording:  # a view: what changes it in place changes this
+            y._viewed = self, index
+        return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src, reduce=None):
         """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""

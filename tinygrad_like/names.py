@@ -124,6 +124,16 @@ class Names:
         shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
         where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
         return ops.scatter_add(self, where, _times(source, alpha), axis=axis)
+    def index_put(self, indices, values, accumulate=False):
+        """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
+        from .in_place import _with_items
+
+        if not accumulate:
+            return _with_items(self, tuple(indices), values)
+        place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
+        flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
+        sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)
+        return ops.reshape(sums, shape=self.shape)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
@@ -331,10 +341,7 @@ _NAMES: dict[str, Any] = {
 _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
-    "jit": "use capture", "compile": "use capture", "FloatTensor": "use tensor(data)",
-    "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
-    "vmap": "ops take batches; index with new axes",
-    "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",
+    "jit": "use capture", "compile": "use capture",
 }
 
 
