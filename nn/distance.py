@@ -39,7 +39,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if input.ndim != 2:
         raise ValueError(f"pdist: takes a matrix, got shape {input.shape}")
     i, j = np.triu_indices(len(input), 1)
-    return norm(input[i] - input[j], p, -1)
+    d = input[i] - input[j]
+    return norm(d, p, -1) if p else norm(d, p, -1) + (d * 0.0).sum(axis=-1)
 
 
 @named

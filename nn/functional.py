@@ -28,7 +28,7 @@ from tinygrad_like.ops import (
 from .activation import prelu
 from .bag import embedding_bag
 from .distance import bilinear, cosine_similarity, pairwise_distance, pdist, triplet_margin_with_distance_loss
-from .norm import move_statistics
+from .norm import moments, move_statistics
 from .pool import pixel_shuffle, pixel_unshuffle
 from .responses import alpha_dropout, channel_shuffle, feature_alpha_dropout, local_response_norm, lp_pool1d, lp_pool2d
 from .shrink import hardshrink, rrelu, softmin, softshrink, tanhshrink, threshold
@@ -121,11 +121,12 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise per example and channel, by its own statistics, or without use_input_stats by the running ones."""
+    """Normalise per example and channel, by its own statistics, which move the running ones; or by those."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
-    if running_mean is not None:
-        raise ValueError("instance_norm: running statistics are moved by nn.InstanceNorm2d(track_running_stats=True)")
+    if running_mean is not None and running_var is not None:
+        mean, var = moments(input._data)
+        move_statistics(running_mean, running_var, mean, var, input.size // (len(input) * len(mean)), momentum)
     return ops.instance_norm(input, weight, bias, eps=eps)
 
 

@@ -316,13 +316,13 @@ class _InstanceNorm(_ChannelNorm):
             return ops.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, eps=self.eps)
         y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
         if self.running_mean is not None:
-            mean, var = _moments(x._data)
+            mean, var = moments(x._data)
             self._track(mean, var, x.size // (x.shape[0] * x.shape[1]))
         return y
 
 
 @noted
-def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean and the variance of each channel of one example, on average over the examples."""
     each = x.reshape(*x.shape[:2], -1)
     mean, var = each.mean(2, dtype=np.float64), each.var(2, dtype=np.float64)  # float32 would round a large mean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"local_response_norm: takes (batch, channels, ...) and a positive size, got shape "
                          f"{input.shape} and {size!r}")
     channels = input.shape[1]
-    squares = ops.pad(input.square().reshape(len(input), channels, -1), padding=(0, 0, size // 2, (size - 1) // 2))
+    rest = math.prod(input.shape[2:])
+    squares = ops.pad(input.square().reshape(len(input), channels, rest), padding=(0, 0, size // 2, (size - 1) // 2))
     total = squares[:, :channels]
     for i in range(1, size):
         total = total + squares[:, i:i + channels]

@@ -55,13 +55,17 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 @named
-def adaptive_max_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
+    if return_indices:
+        raise NotImplementedError("adaptive_max_pool3d: return_indices is not supported; use max_pool3d's")
     return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
 
 
 def _adaptive(who: str, plane: Any, line: Any, x: Tensor, size: Any) -> Tensor:
     """The pooling of every image, and then along the depth."""
+    if np.ndim(x) == 4:
+        return _adaptive(who, plane, line, x.unsqueeze(0), size).squeeze(0)
     sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * 3
     if np.ndim(x) != 5 or len(sizes) != 3:
         raise ValueError(f"{who}: takes (batch, channels, depth, height, width) and three sizes, got shape "
@@ -109,6 +113,8 @@ class InstanceNorm3d(InstanceNorm2d):
 @named
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Dropout of whole channels of volumes: x (batch, channels, depth, height, width)."""
+    if input.ndim == 4:  # one volume
+        return dropout3d(input.unsqueeze(0), p, training).squeeze(0)
     if input.ndim != 5:
         raise ValueError(f"dropout3d: takes (batch, channels, depth, height, width), got shape {input.shape}")
     flat = ops.dropout2d(input.reshape(*input.shape[:3], -1), p, training)

@@ -5,6 +5,7 @@ from types import SimpleNamespace as _SimpleNamespace
 
 from . import autograd as _autograd
 from . import dtypes, ops
+from . import for_torch as _for_torch  # noqa: F401
 from .anomaly import detect_anomaly
 from .autograd import enable_grad, is_grad_enabled, no_grad
 from .capture import capture, eager
@@ -48,7 +49,7 @@ def __getattr__(name: str):
         return _importlib.import_module(name)
     if name == "utils":  # torch.utils.data
         return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
-    if name in ("data", "distributions", "training"):
+    if name in ("data", "distributions", "func", "training"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)

@@ -48,7 +48,7 @@ from .names import normal as normal
 from .names import bernoulli as bernoulli
 from .names import where as where
 from .names import empty_like as empty_like
-from .ops import add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, sign, floor, ceil, round, trunc, floordiv, mod, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone, contiguous, identity, take, getitem, gather, scatter_add, embedding, one_hot, argsort, searchsorted, sort, topk, reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack, split, chunk, unbind, repeat, repeat_interleave, shrink, pad, sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum, batched_matmul, outer, linear, linear_relu, res_relu, relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign, quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose, recurrence, cumprod, cummax, cummin, logcumsumexp, log_softmax, logsumexp, cross_entropy, mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss, cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss, multilabel_margin_loss, dropout1d, dropout2d, gaussian_dropout, layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm, max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d, diagonal, diag, trace, sliding_windows, meshgrid, rearrange, scatter_reduce, masked_select, nonzero, affine_grid, grid_sample, max_pool_with_indices, max_unpool, conv3d, conv_transpose3d, max_pool3d, avg_pool3d, in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial, all_sum, sync_batch_norm, lstm, gru, ctc_loss, scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
+from .ops import add, sub, mul, div, neg, square, reciprocal, exp, exp2, expm1, log, log2, log10, log1p, erf, sqrt, rsqrt, pow, abs, maximum, minimum, clip, sign, floor, ceil, round, trunc, floordiv, mod, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, hypot, atan2, eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone, contiguous, identity, getitem, gather, scatter_add, embedding, one_hot, argsort, searchsorted, sort, topk, reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack, split, chunk, unbind, repeat, repeat_interleave, shrink, pad, sum, sum_to, mean, var, std, norm, argmax, argmin, any, all, prod, cumsum, batched_matmul, outer, linear, linear_relu, res_relu, relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign, quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu, logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose, recurrence, cumprod, cummax, cummin, logcumsumexp, log_softmax, logsumexp, cross_entropy, mse_loss, l1_loss, huber_loss, smooth_l1_loss, nll_loss, binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, margin_ranking_loss, hinge_embedding_loss, soft_margin_loss, multilabel_soft_margin_loss, multi_margin_loss, cosine_embedding_loss, triplet_margin_loss, gaussian_nll_loss, poisson_nll_loss, multilabel_margin_loss, dropout1d, dropout2d, gaussian_dropout, layer_norm, rms_norm, batch_norm, batch_norm_relu, group_norm, instance_norm, max_pool2d, max_pool1d, avg_pool2d, avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool1d, adaptive_max_pool2d, adaptive_max_pool1d, unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d, diagonal, diag, trace, sliding_windows, meshgrid, rearrange, scatter_reduce, masked_select, nonzero, affine_grid, grid_sample, max_pool_with_indices, max_unpool, conv3d, conv_transpose3d, max_pool3d, avg_pool3d, in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial, all_sum, sync_batch_norm, lstm, gru, ctc_loss, fmax, fmin, frac, deg2rad, rad2deg, heaviside, logaddexp2, logit, nan_to_num, remainder, sinc, xlogy, xlog1py, entr, float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, ndtr, ldexp, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors, cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit, dsplit, take_along_dim, index_fill, index_copy, select_scatter, slice_scatter, masked_scatter, take_flat, kthvalue, median, nanmedian, nansum, nanmean, quantile, nanquantile, mode, bincount, count_nonzero, histc, isin, unique, unique_consecutive, bucketize, tensordot, inner, kron, cross, vecdot, ger, multi_dot, chain_matmul, baddbmm, addbmm, addmv, addr, cdist, dist, renorm, diff, trapezoid, cumulative_trapezoid, cov, corrcoef, vander, scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 __version__: str
 matmul = ops.matmul
@@ -58,7 +58,17 @@ dropout = ops.dropout
 scatter = ops.scatter
 interpolate = ops.interpolate
 ctc = ops.ctc
+BoolTensor: Any
+ByteTensor: Any
+CharTensor: Any
+DoubleTensor: Any
+FloatTensor: Any
 Generator: Any
+GradScaler: Any
+HalfTensor: Any
+IntTensor: Any
+LongTensor: Any
+ShortTensor: Any
 Size: Any
 absolute = Tensor.absolute
 addcdiv = Tensor.addcdiv
@@ -66,8 +76,18 @@ addcmul = Tensor.addcmul
 addmm = Tensor.addmm
 amax = Tensor.amax
 amin = Tensor.amin
+amp: Any
 arange = Tensor.arange
+arccos = Tensor.arccos
+arccosh = Tensor.arccosh
+arcsin = Tensor.arcsin
+arcsinh = Tensor.arcsinh
+arctan = Tensor.arctan
+arctan2 = Tensor.arctan2
+arctanh = Tensor.arctanh
+argwhere = Tensor.argwhere
 asarray: Any
+autocast: Any
 backends: Any
 bfloat16: np.dtype
 binary_crossentropy = Tensor.binary_crossentropy
@@ -78,17 +98,18 @@ bitwise_or = Tensor.bitwise_or
 bitwise_xor = Tensor.bitwise_xor
 bmm = Tensor.bmm
 bool: np.dtype
+broadcast_shapes: Any
 broadcast_to = Tensor.broadcast_to
+can_cast: Any
 cholesky = Tensor.cholesky
 cholesky_solve = Tensor.cholesky_solve
-clamp_min: Any
 concat = ops.cat
 concatenate = ops.cat
 cpu = Tensor.cpu
 cuda: Any
+default_generator: Any
 det = Tensor.det
 device: Any
-diff: Any
 dim = Tensor.dim
 dot = Tensor.dot
 double: np.dtype
@@ -96,22 +117,26 @@ dtype: np.dtype
 e: Any
 element_size = Tensor.element_size
 empty = Tensor.empty
-equal: Any
 expand_as = Tensor.expand_as
 eye = Tensor.eye
 finfo: Any
+fix = Tensor.fix
 float: np.dtype
 float16: np.dtype
+floor_divide = Tensor.floor_divide
 from_dlpack = Tensor.from_dlpack
 from_numpy = Tensor.from_numpy
 full = Tensor.full
 full_like = Tensor.full_like
+get_default_device: Any
+get_default_dtype: Any
 glorot_uniform = Tensor.glorot_uniform
 greater = Tensor.greater
 greater_equal = Tensor.greater_equal
 half: np.dtype
 iinfo: Any
 index_add = Tensor.index_add
+index_put = Tensor.index_put
 index_select = Tensor.index_select
 inf: Any
 inference_mode: Any
@@ -128,10 +153,18 @@ less = Tensor.less
 less_equal = Tensor.less_equal
 linspace = Tensor.linspace
 logdet = Tensor.logdet
+logspace: Any
 long: np.dtype
+lstsq = Tensor.lstsq
 masked_fill = Tensor.masked_fill
+matrix_exp: Any
+matrix_power = Tensor.matrix_power
+matrix_rank: Any
+max: Any
 max_unpool2d = Tensor.max_unpool2d
+min: Any
 mm = Tensor.mm
+moveaxis = Tensor.moveaxis
 multiply = Tensor.multiply
 mv = Tensor.mv
 nan: Any
@@ -143,36 +176,59 @@ not_equal = Tensor.not_equal
 ones = Tensor.ones
 ones_like = Tensor.ones_like
 pi: Any
+pinverse: Any
+poisson: Any
+positive = Tensor.positive
+promote_types: Any
 qr = Tensor.qr
 rand = Tensor.rand
 rand_like = Tensor.rand_like
+randint_like: Any
 randn = Tensor.randn
 randn_like = Tensor.randn_like
 randperm = Tensor.randperm
 ravel = Tensor.ravel
 reshape_as = Tensor.reshape_as
+result_type: Any
+row_stack = ops.vstack
+scalar_tensor: Any
 scaled_uniform = Tensor.scaled_uniform
+seed: Any
 select = Tensor.select
 sequential = Tensor.sequential
+set_default_device: Any
+set_default_dtype: Any
+set_float32_matmul_precision: Any
 set_grad_enabled: Any
+set_num_interop_threads: Any
+set_printoptions: Any
 short: np.dtype
 slogdet = Tensor.slogdet
 sparse_categorical_crossentropy = Tensor.sparse_categorical_crossentropy
+special: Any
+split_with_sizes = Tensor.split_with_sizes
 subtract = Tensor.subtract
 svd = Tensor.svd
 swapaxes = Tensor.swapaxes
 swapdims = Tensor.swapdims
 swish = Tensor.swish
 t = Tensor.t
+take: Any
 tile = Tensor.tile
 to = Tensor.to
+trapz = ops.trapezoid
+tril_indices: Any
+triu_indices: Any
+true_divide = Tensor.true_divide
 type = Tensor.type
 type_as = Tensor.type_as
 uint8: np.dtype
 uniform = Tensor.uniform
+use_deterministic_algorithms: Any
 view = Tensor.view
 view_as = Tensor.view_as
+vmap: Any
 zeros = Tensor.zeros
 zeros_like = Tensor.zeros_like
-__all__ = ['Generator', 'Picture', 'Residuals', 'Size', 'Tensor', 'abs', 'absolute', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'add', 'addcdiv', 'addcmul', 'addmm', 'affine_grid', 'all', 'all_sum', 'allclose', 'amax', 'amin', 'any', 'arange', 'argmax', 'argmin', 'argsort', 'as_tensor', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'attention_weights', 'autograd', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'backends', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'bernoulli', 'bfloat16', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_crossentropy', 'binary_crossentropy_logits', 'binary_step', 'bitcast', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'bmm', 'bool', 'bool_', 'broadcast_to', 'capture', 'cast', 'cat', 'ceil', 'celu', 'checkpoint', 'cholesky', 'cholesky_solve', 'chunk', 'clamp', 'clamp_min', 'clip', 'clone', 'concat', 'concatenate', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'cos', 'cosh', 'cosine_embedding_loss', 'cpu', 'cross_entropy', 'ctc', 'ctc_loss', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumsum', 'det', 'detect_anomaly', 'device', 'diag', 'diagonal', 'diff', 'dim', 'distributed', 'distributions', 'div', 'divide', 'dot', 'double', 'dropout', 'dropout1d', 'dropout2d', 'dtype', 'dtypes', 'e', 'eager', 'einsum', 'element_size', 'elu', 'embedding', 'empty', 'empty_like', 'enable_grad', 'eq', 'equal', 'erf', 'exp', 'exp2', 'expand', 'expand_as', 'expm1', 'eye', 'finfo', 'flatten', 'flip', 'float', 'float16', 'float32', 'float64', 'floor', 'floordiv', 'fmod', 'fold', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'fused', 'gather', 'gaussian_dropout', 'gaussian_nll_loss', 'ge', 'gelu', 'get_num_threads', 'get_rng_state', 'getitem', 'glorot_uniform', 'glu', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'greater', 'greater_equal', 'grid_sample', 'group_norm', 'gru', 'gt', 'half', 'hardsigmoid', 'hardswish', 'hardtanh', 'hessian', 'hinge_embedding_loss', 'huber_loss', 'hvp', 'hypot', 'identity', 'iinfo', 'in_dtype', 'index_add', 'index_select', 'inf', 'inference_mode', 'instance_norm', 'int', 'int16', 'int32', 'int64', 'int8', 'interpolate', 'inverse', 'is_grad_enabled', 'is_tensor', 'isclose', 'isfinite', 'isinf', 'isnan', 'jacobian', 'jvp', 'kaiming_normal', 'kaiming_uniform', 'kl_div', 'l1_loss', 'layer_norm', 'layernorm', 'le', 'leaky_relu', 'lerp', 'less', 'less_equal', 'linalg', 'linear', 'linear_relu', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logcumsumexp', 'logdet', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logsigmoid', 'logsumexp', 'long', 'lshift', 'lstm', 'lt', 'manual_seed', 'margin_ranking_loss', 'masked_fill', 'masked_select', 'matmul', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'max_unpool2d', 'maximum', 'mean', 'meshgrid', 'min', 'minimum', 'mish', 'mm', 'mod', 'mse_loss', 'mul', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'multinomial', 'multiply', 'mv', 'nan', 'narrow', 'ne', 'neg', 'negative', 'nelement', 'newaxis', 'nll_loss', 'nn', 'no_grad', 'nonzero', 'norm', 'normal', 'normalize', 'not_equal', 'one_hot', 'ones', 'ones_like', 'ops', 'optim', 'outer', 'pad', 'permute', 'pi', 'poisson_nll_loss', 'pow', 'primitive', 'prod', 'qr', 'quick_gelu', 'rand', 'rand_like', 'randint', 'randn', 'randn_like', 'randperm', 'ravel', 'rearrange', 'reciprocal', 'recurrence', 'relu', 'relu6', 'repeat', 'repeat_interleave', 'res_relu', 'reshape', 'reshape_as', 'rms_norm', 'roll', 'rotate_halves', 'round', 'rshift', 'rsqrt', 'scaled_dot_product_attention', 'scaled_uniform', 'scatter', 'scatter_add', 'scatter_reduce', 'searchsorted', 'select', 'self_attention', 'selu', 'sequential', 'set_grad_enabled', 'set_num_threads', 'set_rng_state', 'short', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinh', 'sliding_windows', 'slogdet', 'smooth_l1_loss', 'soft_margin_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'sparse_categorical_crossentropy', 'split', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'sub', 'subtract', 'sum', 'sum_to', 'svd', 'swapaxes', 'swapdims', 'swiglu', 'swish', 'sync_batch_norm', 't', 'take', 'tan', 'tanh', 'tensor', 'tile', 'to', 'topk', 'trace', 'training', 'transpose', 'tril', 'triplet_margin_loss', 'triu', 'trunc', 'truncdiv', 'type', 'type_as', 'uint8', 'unbind', 'unflatten', 'unfold', 'uniform', 'unsqueeze', 'value_and_grad', 'var', 'var_mean', 'view', 'view_as', 'vjp', 'where', 'zeros', 'zeros_like']
+__all__ = ['BoolTensor', 'ByteTensor', 'CharTensor', 'DoubleTensor', 'FloatTensor', 'Generator', 'GradScaler', 'HalfTensor', 'IntTensor', 'LongTensor', 'Picture', 'Residuals', 'ShortTensor', 'Size', 'Tensor', 'abs', 'absolute', 'acos', 'acosh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'add', 'addbmm', 'addcdiv', 'addcmul', 'addmm', 'addmv', 'addr', 'affine_grid', 'all', 'all_sum', 'allclose', 'amax', 'amin', 'amp', 'any', 'arange', 'arccos', 'arccosh', 'arcsin', 'arcsinh', 'arctan', 'arctan2', 'arctanh', 'argmax', 'argmin', 'argsort', 'argwhere', 'as_tensor', 'asarray', 'asin', 'asinh', 'atan', 'atan2', 'atanh', 'atleast_1d', 'atleast_2d', 'atleast_3d', 'attention_weights', 'autocast', 'autograd', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'backends', 'baddbmm', 'batch_norm', 'batch_norm_relu', 'batched_matmul', 'batchnorm', 'bernoulli', 'bfloat16', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'binary_crossentropy', 'binary_crossentropy_logits', 'binary_step', 'bincount', 'bitcast', 'bitwise_and', 'bitwise_not', 'bitwise_or', 'bitwise_xor', 'block_diag', 'bmm', 'bool', 'bool_', 'broadcast_shapes', 'broadcast_tensors', 'broadcast_to', 'bucketize', 'can_cast', 'capture', 'cartesian_prod', 'cast', 'cat', 'cdist', 'ceil', 'celu', 'chain_matmul', 'checkpoint', 'cholesky', 'cholesky_solve', 'chunk', 'clamp', 'clamp_max', 'clamp_min', 'clip', 'clone', 'column_stack', 'combinations', 'concat', 'concatenate', 'contiguous', 'conv1d', 'conv2d', 'conv3d', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'copysign', 'corrcoef', 'cos', 'cosh', 'cosine_embedding_loss', 'count_nonzero', 'cov', 'cpu', 'cross', 'cross_entropy', 'ctc', 'ctc_loss', 'cuda', 'cummax', 'cummin', 'cumprod', 'cumsum', 'cumulative_trapezoid', 'default_generator', 'deg2rad', 'det', 'detect_anomaly', 'device', 'diag', 'diag_embed', 'diagflat', 'diagonal', 'diff', 'dim', 'dist', 'distributed', 'distributions', 'div', 'divide', 'dot', 'double', 'dropout', 'dropout1d', 'dropout2d', 'dsplit', 'dstack', 'dtype', 'dtypes', 'e', 'eager', 'einsum', 'element_size', 'elu', 'embedding', 'empty', 'empty_like', 'enable_grad', 'entr', 'eq', 'erf', 'erfc', 'exp', 'exp2', 'expand', 'expand_as', 'expm1', 'eye', 'finfo', 'fix', 'flatten', 'flip', 'fliplr', 'flipud', 'float', 'float16', 'float32', 'float64', 'float_power', 'floor', 'floor_divide', 'floordiv', 'fmax', 'fmin', 'fmod', 'fold', 'frac', 'from_dlpack', 'from_numpy', 'full', 'full_like', 'fused', 'gather', 'gaussian_dropout', 'gaussian_nll_loss', 'ge', 'gelu', 'ger', 'get_default_device', 'get_default_dtype', 'get_num_threads', 'get_rng_state', 'getitem', 'glorot_uniform', 'glu', 'grad', 'gradcheck', 'gradgradcheck', 'graph', 'greater', 'greater_equal', 'grid_sample', 'group_norm', 'gru', 'gt', 'half', 'hardsigmoid', 'hardswish', 'hardtanh', 'heaviside', 'hessian', 'hinge_embedding_loss', 'histc', 'hsplit', 'hstack', 'huber_loss', 'hvp', 'hypot', 'identity', 'iinfo', 'in_dtype', 'index_add', 'index_copy', 'index_fill', 'index_put', 'index_select', 'inf', 'inference_mode', 'inner', 'instance_norm', 'int', 'int16', 'int32', 'int64', 'int8', 'interpolate', 'inverse', 'is_grad_enabled', 'is_tensor', 'isclose', 'isfinite', 'isin', 'isinf', 'isnan', 'isneginf', 'isposinf', 'jacobian', 'jvp', 'kaiming_normal', 'kaiming_uniform', 'kl_div', 'kron', 'kthvalue', 'l1_loss', 'layer_norm', 'layernorm', 'ldexp', 'le', 'leaky_relu', 'lerp', 'less', 'less_equal', 'linalg', 'linear', 'linear_relu', 'linspace', 'log', 'log10', 'log1p', 'log2', 'log_softmax', 'logaddexp', 'logaddexp2', 'logcumsumexp', 'logdet', 'logical_and', 'logical_not', 'logical_or', 'logical_xor', 'logit', 'logsigmoid', 'logspace', 'logsumexp', 'long', 'lshift', 'lstm', 'lstsq', 'lt', 'manual_seed', 'margin_ranking_loss', 'masked_fill', 'masked_scatter', 'masked_select', 'matmul', 'matrix_exp', 'matrix_power', 'matrix_rank', 'max', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_pool_with_indices', 'max_unpool', 'max_unpool2d', 'maximum', 'mean', 'median', 'meshgrid', 'min', 'minimum', 'mish', 'mm', 'mod', 'mode', 'moveaxis', 'movedim', 'mse_loss', 'mul', 'multi_dot', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'multinomial', 'multiply', 'mv', 'nan', 'nan_to_num', 'nanmean', 'nanmedian', 'nanquantile', 'nansum', 'narrow', 'ndtr', 'ne', 'neg', 'negative', 'nelement', 'newaxis', 'nll_loss', 'nn', 'no_grad', 'nonzero', 'norm', 'normal', 'normalize', 'not_equal', 'one_hot', 'ones', 'ones_like', 'ops', 'optim', 'outer', 'pad', 'permute', 'pi', 'pinverse', 'poisson', 'poisson_nll_loss', 'positive', 'pow', 'primitive', 'prod', 'promote_types', 'qr', 'quantile', 'quick_gelu', 'rad2deg', 'rand', 'rand_like', 'randint', 'randint_like', 'randn', 'randn_like', 'randperm', 'ravel', 'rearrange', 'reciprocal', 'recurrence', 'relu', 'relu6', 'remainder', 'renorm', 'repeat', 'repeat_interleave', 'res_relu', 'reshape', 'reshape_as', 'result_type', 'rms_norm', 'roll', 'rot90', 'rotate_halves', 'round', 'row_stack', 'rshift', 'rsqrt', 'scalar_tensor', 'scaled_dot_product_attention', 'scaled_uniform', 'scatter', 'scatter_add', 'scatter_reduce', 'searchsorted', 'seed', 'select', 'select_scatter', 'self_attention', 'selu', 'sequential', 'set_default_device', 'set_default_dtype', 'set_float32_matmul_precision', 'set_grad_enabled', 'set_num_interop_threads', 'set_num_threads', 'set_printoptions', 'set_rng_state', 'sgn', 'short', 'shrink', 'sigmoid', 'sign', 'signbit', 'silu', 'sin', 'sinc', 'sinh', 'slice_scatter', 'sliding_windows', 'slogdet', 'smooth_l1_loss', 'soft_margin_loss', 'softmax', 'softmin', 'softplus', 'softsign', 'sort', 'sparse_categorical_crossentropy', 'special', 'split', 'split_with_sizes', 'sqrt', 'square', 'squeeze', 'stack', 'std', 'std_mean', 'sub', 'subtract', 'sum', 'sum_to', 'svd', 'swapaxes', 'swapdims', 'swiglu', 'swish', 'sync_batch_norm', 't', 'take', 'take_along_dim', 'take_flat', 'tan', 'tanh', 'tensor', 'tensor_split', 'tensordot', 'tile', 'to', 'topk', 'trace', 'training', 'transpose', 'trapezoid', 'trapz', 'tril', 'tril_indices', 'triplet_margin_loss', 'triu', 'triu_indices', 'true_divide', 'trunc', 'truncdiv', 'type', 'type_as', 'uint8', 'unbind', 'unflatten', 'unfold', 'uniform', 'unique', 'unique_consecutive', 'unsqueeze', 'use_deterministic_algorithms', 'value_and_grad', 'vander', 'var', 'var_mean', 'vecdot', 'view', 'view_as', 'vjp', 'vmap', 'vsplit', 'vstack', 'where', 'xlog1py', 'xlogy', 'zeros', 'zeros_like']
 def __getattr__(name: str) -> Any: ...

@@ -10,7 +10,7 @@ import numpy as np
 
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
-from . import creation, ops
+from . import creation, ops, random
 from .autograd import Node, mode, tick
 from .dtypes import FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
@@ -83,6 +83,11 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
+def _drawn(x: Tensor, name: str, *numbers: Any) -> np.ndarray:
+    """Random numbers of NumPy's distribution of that name, in the shape and dtype of x."""
+    return random.drawn(lambda: getattr(random.generator, name)(*numbers, x.shape).astype(x.dtype))
+
+
 def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
     """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
     if x.dtype.kind not in FLOATS:
@@ -143,10 +148,29 @@ class InPlace:
             tensor._write(self._data, ..., y._data)
             self.touch()
         else:
+            if self._viewed is not None and _shown_elsewhere(self, before):
+                before.version = None
+                return self._write_back(who, y)
             if _shown_elsewhere(self, before):
                 raise RuntimeError(f"{who}: another Tensor shows the memory of this one, as views and detach() do, and "
                                    f"what is recorded cannot be written into it; {plain}, or start from a clone()")
             self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, tensor.Version([tick()])
+        return self
+
+    def _write_back(self: Any, who: str, y: Tensor) -> Tensor:
+        """This Tensor, x[index], with the values y: x gets them, and this is x[index] anew. So in `x[i] += y` the
+        gradients of x are those of what it has become."""
+        x, index = self._viewed
+        before = self._data, self.node  # and the version is that of x: who holds it would count as another
+        self._data, self.node, self.version = y._data, y.node, None
+        try:
+            x._become(who, lambda x: _with_items(x, index, y))
+        except BaseException:
+            self._data, self.node, self.version = *before, x.version
+            raise
+        new = x[index]
+        self._data, self.node, self.version, self._viewed = new._data, new.node, new.version, new._viewed
+        self.requires_grad = True
         return self
 
     def _set_items(self: Any, index: Any, value: Any) -> None:
@@ -167,6 +191,13 @@ class InPlace:
     uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0: creation.Creation.uniform(
         *x.shape, low=low, high=high, dtype=x.dtype))
     bernoulli_ = _filled("bernoulli_", lambda x, p=0.5: creation.Creation.rand(*x.shape, dtype=FLOAT64).numpy() < p)
+    exponential_ = _filled("exponential_", lambda x, lambd=1.0: _drawn(x, "exponential", 1 / lambd))
+    log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0: _drawn(x, "lognormal", mean, std))
+    geometric_ = _filled("geometric_", lambda x, p: _drawn(x, "geometric", p))
+    random_ = _filled("random_", lambda x, low=0, high=None: _drawn(
+        x, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
+    fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
+        np.eye(*x.shape, dtype=bool), value, x))
     def detach_(self):
         """Leave the graph: from here on a leaf that does not require grad."""
         self.__dict__.pop("node", None)
@@ -175,9 +206,12 @@ class InPlace:
 
 
 for _name in """
-    abs acos acosh addmm asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
+    abs absolute acos acosh addbmm addmm addmv addr
+    asin asinh atan atan2 atanh ceil celu clip copysign cos cosh cumprod cumsum elu erf exp exp2
     expm1 floor fmod hardsigmoid hardswish hardtanh hypot index_add leaky_relu lerp log log10 log1p log2
     logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
+    baddbmm clamp_max clamp_min deg2rad divide erfc fix floor_divide frac heaviside index_copy index_fill
+    index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
     scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t
     tan tanh transpose tril triu trunc unsqueeze
 """.split():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ops
+from .autograd import mode
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
 from .habits import taught
@@ -198,7 +199,11 @@ class Methods:
     def diagonal(self, offset=0, axis1=0, axis2=1): return ops.diagonal(self, offset, axis1, axis2)
 
     # Indexing and order
-    def __getitem__(self, index): return ops.getitem(self, index)
+    def __getitem__(self, index):
+        y = ops.getitem(self, index)
+        if y.version is not None and mode.recording:  # a view: what changes it in place changes this
+            y._viewed = self, index
+        return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src, reduce=None):
         """src written at index; or added to what is there (reduce="add"), or multiplied with it ("multiply")."""
@@ -286,6 +291,14 @@ OPS = """
     nll_loss qr svd det slogdet logdet cholesky cholesky_solve searchsorted
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
+    fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
+    isneginf clamp_min clamp_max sgn erfc ldexp diag_embed diagflat fliplr flipud rot90 movedim moveaxis=movedim
+    tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter slice_scatter masked_scatter
+    take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode bincount count_nonzero histc isin
+    unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv addr dist renorm diff cov corrcoef
+    matrix_exp pinverse matrix_power lstsq
+    split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity arctan2=atan2 arcsin=asin
+    arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero
     binary_crossentropy=binary_cross_entropy binary_crossentropy_logits=binary_cross_entropy_with_logits
 """
 

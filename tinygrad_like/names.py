@@ -124,6 +124,16 @@ class Names:
         shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
         where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
         return ops.scatter_add(self, where, _times(source, alpha), axis=axis)
+    def index_put(self, indices, values, accumulate=False):
+        """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
+        from .in_place import _with_items
+
+        if not accumulate:
+            return _with_items(self, tuple(indices), values)
+        place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
+        flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
+        sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)
+        return ops.reshape(sums, shape=self.shape)
     def tile(self, *repeats):
         """The whole Tensor repeated along each of its last axes."""
         repeats = plain_shape(repeats)
@@ -161,7 +171,6 @@ MISSING = {
     "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
-    "nansum": "write x.isnan().where(0, x).sum()", "nanmean": "average x[~x.isnan()]",
 }
 
 
@@ -183,10 +192,8 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     """Values only, along the axis given by position, which `Extremum` marks; of two Tensors the larger or smaller."""
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
-    if "dim" in others:
-        raise TypeError(f"{op.name}: in PyTorch dim={others['dim']!r} gives values and indices; write "
-                        f"x.{op.name}(axis={others['dim']!r}) for the values and x.arg{op.name}({others['dim']!r}) for "
-                        "the indices")
+    if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
+        return pair_of(op, x, others["dim"], keepdim)
     options = {"axis": axis, "keepdim": keepdim}
     if others:
         options = renamed(op.name, op.options, options, others)
@@ -304,6 +311,17 @@ def finfo(dtype: Any) -> Any:
     return np.finfo(dtype)
 
 
+def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
+    """The values along an axis and where they are: of several that tie, the first has the cotangent, as in PyTorch."""
+    axis = ops.axes.one_axis(op.name, axis, x.ndim, scalar=True)
+    index = getattr(ops, f"arg{op.name}")(x, axis=axis, keepdim=True)
+    values = ops.gather(x, index, axis=axis)
+    if not keepdim and x.ndim:
+        shape = (*x.shape[:axis], *x.shape[axis + 1:])
+        values, index = ops.reshape(values, shape=shape), ops.reshape(index, shape=shape)
+    return ops.order.Found(values, index)
+
+
 _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
                           manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
 _NAMES: dict[str, Any] = {
@@ -317,17 +335,13 @@ _NAMES: dict[str, Any] = {
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
     "set_grad_enabled": set_grad_enabled, "Generator": Generator,
-    "concat": "cat", "concatenate": "cat", "clamp_min": lambda x, min: ops.clip(x, min=min), "diff": None,
-    "equal": lambda a, b: a.shape == b.shape and bool(ops.eq(a, b).all()),
+    "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
     "save": "use tinygrad_like.training.save_weights or save_checkpoint",
     "load": "use tinygrad_like.training.load_weights or load_checkpoint",
-    "jit": "use capture", "compile": "use capture", "FloatTensor": "use tensor(data)",
-    "LongTensor": "use tensor(data, dtype=long)", "set_default_dtype": "pass dtype=, or model.double()",
-    "vmap": "ops take batches; index with new axes",
-    "set_num_interop_threads": "use set_num_threads", "func": "grad, vjp, jvp, hessian are in tinygrad_like itself",
+    "jit": "use capture", "compile": "use capture",
 }
 
 

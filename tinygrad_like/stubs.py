@@ -27,7 +27,9 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
             "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "type": "Any", "manual_seed": "None"} | dict.fromkeys(
     "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
-    "max_pool_with_indices".split(), "tuple[Tensor, ...]")
+    "max_pool_with_indices kthvalue mode tensor_split hsplit vsplit dsplit broadcast_tensors split_with_sizes "
+    "lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
+    "median nanmedian unique unique_consecutive atleast_1d atleast_2d atleast_3d".split(), "Any")
 _ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "eps": "Number | None"}
 _OPERATORS = [f"__{side}{name}__" for name in
               "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]
@@ -159,7 +161,8 @@ def package() -> str:
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
     # To import a function from a package that has a file of this name would be the file to pyright.
-    public, files = [name for name in _public(ops) if name not in functions], _modules()
+    own = {*functions, *[name for name, value in names._NAMES.items() if callable(value)]}
+    public, files = [name for name in _public(ops) if name not in own], _modules()
     lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]
     rest = sorted({*names._NAMES, *methods - _public(ops).keys()} - known)

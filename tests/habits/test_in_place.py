@@ -6,7 +6,7 @@ import pytest
 import nn
 import nn.functional as F
 import tinygrad_like as tg
-from tinygrad_like import Tensor, in_place, no_grad
+from tinygrad_like import Tensor, gradcheck, gradgradcheck, in_place, no_grad
 
 
 def leaf(*values):
@@ -75,10 +75,14 @@ class TestOneRule:
         x = leaf(1, 2)
         y = x * 2
         view = y[:1]
-        for t in (y, view):
-            with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
-                change(t, 1)
-        del view, t
+        with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+            change(y, 1)
+        change(view, 1)  # which is y[:1], and so a change of y
+        assert y.tolist() == [3, 4] and view.tolist() == [3]
+        reshaped = y.reshape(2, 1)
+        with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+            change(reshaped, 1)
+        del view, reshaped
         change(y, 1)
         y.sum().backward()
         assert x.grad.tolist() == [2, 2]
@@ -136,7 +140,8 @@ def test_every_change_in_place_is_that_of_a_method():
             assert callable(getattr(Tensor, name)), name
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
-                "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach"), name
+                "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
+                "geometric", "random", "fill_diagonal"), name
 
 
 def test_booleans_and_integers():
@@ -155,6 +160,9 @@ def test_random_in_place():
     tg.manual_seed(0)
     x = tg.zeros(2000)
     assert abs(x.normal_(3.0, 0.1).mean().item() - 3) < 0.02 and abs(x.uniform_(2, 4).std().item() - 0.577) < 0.03
+    assert abs(x.exponential_(2.0).mean().item() - 0.5) < 0.05 and abs(x.log_normal_(0, 0.5).log().std() - 0.5) < 0.03
+    assert abs(x.geometric_(0.5).mean().item() - 2) < 0.2 and set(x.random_(2, 5).tolist()) == {2, 3, 4}
+    assert tg.ones(2, 3).fill_diagonal_(7).tolist() == [[7, 1, 1], [1, 7, 1]]
     assert set(x.bernoulli_(0.25).tolist()) == {0.0, 1.0} and abs(x.mean().item() - 0.25) < 0.05
     w = nn.Parameter(tg.zeros(3))
     with no_grad():
@@ -321,3 +329,52 @@ def test_numbers_of_a_list_keep_their_digits_beside_float64():
     assert (x == [0.1, 1 / 3]).tolist() == [True, True] and (x * (0.1, 2)).tolist() == [0.1 * 0.1, 2 / 3]
     assert (x + [1, 2]).dtype == "float64" and (x.float() + [0.1, 2.0]).dtype == "float32"
     assert (x + np.array([0.1, 0.2], np.float32)).tolist() == (x.numpy() + np.array([0.1, 0.2], np.float32)).tolist()
+
+
+def changed_by_views(w):
+    y = w * 2
+    y[0] += w[1]
+    y[:, 1] *= w[0, 0]
+    y[1, 2] -= 3
+    v = y[1]
+    v += w[0]
+    v *= 2
+    rows = w.new_zeros(3, 3)
+    for i in range(3):
+        rows[i] += y[i % 2] * i
+    return (y * y).sum() + v.sum() + rows.prod(1).sum()
+
+
+def test_what_changes_a_view_changes_what_it_shows():
+    w = np.random.default_rng(3).standard_normal((2, 3))
+    assert gradcheck(changed_by_views, w) and gradgradcheck(changed_by_views, w)
+    y = Tensor(w, requires_grad=True) * 2
+    v = y[0]
+    v += 1
+    assert y[0].tolist() == v.tolist() == (2 * w[0] + 1).tolist() and y.requires_grad
+
+
+@pytest.mark.torch
+def test_gradients_of_changed_views_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    w = np.random.default_rng(3).standard_normal((2, 3))
+    x, t = Tensor(w, requires_grad=True), torch.tensor(w, requires_grad=True)
+    changed_by_views(x).backward()
+    changed_by_views(t).backward()
+    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-12)
+
+
+def test_a_change_that_another_view_would_not_see_leaves_all_as_it_was():
+    w = Tensor(np.ones((2, 3)), requires_grad=True)
+    y = w * 2
+    a, b = y[0], y[1]
+    with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+        a += 1
+    assert a.tolist() == [2, 2, 2] and y.tolist() == [[2, 2, 2]] * 2 and b.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="a leaf that requires grad"):
+        w[0] += 1
+    squared = y * y
+    del a, b
+    y[0] += 1
+    with pytest.raises(RuntimeError, match="was changed in place after mul saved it"):
+        squared.sum().backward()

@@ -137,7 +137,6 @@ def test_an_own_name_costs_no_second_call():
     (lambda x: x.flip(0, axis=1), "flip: axis is given twice, by position and by name"),
     (lambda x: x.flip(by=1), "flip: unknown argument 'by'; it takes axis"),
     (lambda x: x.sum(dims_=0), "sum: unknown argument 'dims_'; it takes axis, keepdim"),
-    (lambda x: x.max(dim=1), r"max: in PyTorch dim=1 gives values and indices; write x.max\(axis=1\) .*x.argmax\(1\)"),
     (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
     (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
@@ -188,13 +187,15 @@ def test_size_is_a_number_and_a_method():
 def test_values_are_not_unpacked_as_a_pair():
     x = x23()
     assert x.max(1).tolist() == [5, 6] and x.max(1).values.tolist() == [5, 6] and x.max(1).sum().item() == 11
-    for call in (lambda: [a for a in x.max(1)], lambda: x.min(1)[1], lambda: tg.max(x, 1)[0]):
+    for call in (lambda: [a for a in x.max(1)], lambda: x.min(1)[1]):
         with pytest.raises(TypeError, match=r"x\.argmax\(axis=1\) for the indices"):
             call()
     with pytest.raises(TypeError, match="no pair of values and indices"):
         _, predicted = x.max(1)
-    with pytest.raises(TypeError, match="no pair of values and indices"):
-        _, predicted = tg.max(x, 1)
+    for pair in tg.max(x, 1), x.max(dim=1), tg.max(x.numpy(), dim=1), x.cummax(1)[0].max(dim=1):
+        values, predicted = pair  # PyTorch's words, and so PyTorch's pair
+        assert values.tolist() == [5, 6] and pair.indices.tolist() == predicted.tolist()
+    assert x.min(dim=0, keepdim=True).indices.shape == (1, 3) and tg.min(x).item() == 1 and tg.max(x, x + 1)[0, 0] == 2
     a, b = x.max(axis=1)  # said in our words, it is an ordinary Tensor
     assert (a.item(), b.item()) == (5, 6) and x.max(axis=1)[0].item() == 5
     w = Tensor(x, requires_grad=True)

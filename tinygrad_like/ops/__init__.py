@@ -58,6 +58,23 @@ from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batc
 from .collective import all_sum, sync_batch_norm
 from .recurrent import lstm, gru
 from .ctc import ctc, ctc_loss
+from .elements import (
+    fmax, fmin, frac, deg2rad, rad2deg, heaviside, logaddexp2, logit, nan_to_num, remainder, sinc, xlogy, xlog1py, entr,
+    float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, ndtr, ldexp,
+)
+from .arrange import (
+    atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors,
+    cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit,
+    dsplit, take_along_dim, index_fill, index_copy, select_scatter, slice_scatter, masked_scatter, take_flat,
+)
+from .counts import (
+    kthvalue, median, nanmedian, nansum, nanmean, quantile, nanquantile, mode, bincount, count_nonzero, histc, isin,
+    unique, unique_consecutive, bucketize,
+)
+from .products import (
+    tensordot, inner, kron, cross, vecdot, ger, multi_dot, chain_matmul, baddbmm, addbmm, addmv, addr, cdist, dist,
+    renorm, diff, trapezoid, cumulative_trapezoid, cov, corrcoef, vander,
+)
 from .attention import scaled_dot_product_attention, self_attention, attention_weights, rotate_halves
 
 # Ops composed of others are plain functions. Their unforeseen errors name them, as those of primitives do.
@@ -70,7 +87,8 @@ for _name, _op in list(globals().items()):
         globals()[_name] = _named(_op)
         globals()[_name].__module__ = __name__  # where a pickle finds it
 for _name, _op in list(vars(linalg).items()):
-    if isinstance(_op, _types.FunctionType) and _op.__module__ == linalg.__name__ and not _name.startswith("_"):
+    if isinstance(_op, _types.FunctionType) and _name[0] != "_" and _op.__module__ in (
+            linalg.__name__, f"{__name__}.least_squares", f"{__name__}.products"):
         setattr(linalg, _name, _named(_op))
 
 for _op in _declared:

@@ -119,6 +119,8 @@ def multilabel_margin_loss(input, target, reduction="mean"):
     Raises ValueError for other shapes and labels out of range.
     """
     check_reduction("multilabel_margin_loss", reduction)
+    if input.shape == target.shape == ():
+        input, target = reshape(input, shape=(1,)), reshape(target, shape=(1,))
     if input.shape != target.shape or input.ndim not in (1, 2):
         raise ValueError(f"multilabel_margin_loss: takes input and target (batch, classes) of one shape, got "
                          f"{input.shape} and {target.shape}")

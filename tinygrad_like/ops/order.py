@@ -5,6 +5,8 @@ The indices have no gradient; the values are gathered by them, so their cotangen
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..dtypes import FLOAT32
@@ -12,6 +14,16 @@ from ..kernels import accelerated
 from ..primitive import primitive
 from .axes import one_axis
 from .index import gather, take_along
+
+
+class Found(NamedTuple):
+    """Values and where they were, a pair that also has names: `x.sort().indices`."""
+
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return tuple.__repr__(self)
 
 
 @primitive
@@ -88,7 +100,7 @@ def sort(x, axis=-1, descending=False):
     """x sorted along `axis`, and the indices that sort it: (values, indices)."""
     axis = one_axis("sort", axis, x.ndim, scalar=True)
     order = argsort(x, axis=axis, descending=descending)
-    return take_along(x, order, axis=axis) if x.ndim else gather(x, order, axis=axis), order
+    return Found(take_along(x, order, axis=axis) if x.ndim else gather(x, order, axis=axis), order)
 
 
 def topk(x, k: int, axis=-1, largest=True):
@@ -102,4 +114,4 @@ def topk(x, k: int, axis=-1, largest=True):
     if not x.ndim:
         return sort(x)
     first = first_places(x, k=k, axis=axis, largest=largest)
-    return take_along(x, first, axis=axis), first
+    return Found(take_along(x, first, axis=axis), first)

@@ -1,0 +1,107 @@
+"""PyTorch's torch.func, and other names of its own: vmap, Jacobians, models in one call, constructors, settings."""
+
+import numpy as np
+import pytest
+
+import nn
+import tinygrad_like as tg
+from tinygrad_like import Tensor, func, gradcheck, gradgradcheck, manual_seed
+
+rng = np.random.default_rng(4)
+A, B = rng.standard_normal((5, 3)), rng.standard_normal((3, 4, 5))
+
+
+def test_vmap_is_the_function_of_each():
+    dot = func.vmap(lambda a, b: (a * b).sum(), in_dims=(1, 0))
+    x = dot(Tensor(A), Tensor(B[:, 0]))
+    np.testing.assert_allclose(x.numpy(), [(A[:, i] * B[i, 0]).sum() for i in range(3)])
+    y, z = func.vmap(lambda p, w: (p["a"] @ w, p["b"][0]), (0, None), (1, 0))({"a": Tensor(B), "b": [Tensor(A.T)]},
+                                                                             Tensor(np.ones(5)))
+    assert y.shape == (4, 3) and z.tolist() == A.T.tolist()
+    assert tg.vmap(lambda x, n=None: x + n)(Tensor(A), n=Tensor(A)).tolist() == (2 * A).tolist()
+    nested = func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))
+    np.testing.assert_allclose(nested(Tensor(A[:, 0]), Tensor(A[:, 1])).numpy(), np.outer(A[:, 0], A[:, 1]))
+    assert func.vmap(lambda x: (x.sum(), 3), out_dims=(0, None))(Tensor(A))[1] == 3
+    f = func.vmap(lambda a: a.sin().sum() ** 2)
+    assert gradcheck(f, A) and gradgradcheck(f, A)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own parts
+def test_as_in_pytorch():
+    torch = pytest.importorskip("torch")
+    x, found = A[:, 0], []
+    for lib, functions in (tg, func), (torch, torch.func):
+        f = lambda x, y: (x * y).sin().cumsum(0)  # noqa: E731
+        loss = lambda w, x: (w * x).sum().sin()  # noqa: E731
+        a, b = lib.tensor(x), lib.tensor(A)
+        found.append([functions.jacrev(f, 1)(a, a), functions.jacfwd(f)(a, a), functions.hessian(loss)(a, a),
+                      functions.vmap(functions.grad(loss), in_dims=(None, 1))(a, b),
+                      *functions.grad_and_value(loss)(a, a)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10)
+
+
+def test_an_ensemble():
+    manual_seed(0)
+    models = [nn.Linear(3, 2) for _ in range(4)]
+    parameters, buffers = func.stack_module_state(models)
+    assert parameters["weight"].shape == (4, 2, 3) and not buffers and parameters["weight"].requires_grad
+    x = Tensor(A.astype(np.float32))
+    y = func.vmap(lambda p: func.functional_call(models[0], (p, buffers), (x,)))(parameters)
+    for i, model in enumerate(models):
+        np.testing.assert_allclose(y[i].detach().numpy(), model(x).detach().numpy(), rtol=1e-6)
+    y.sum().backward()
+    assert parameters["bias"].grad.tolist() == [[5, 5]] * 4
+    assert func.functional_call(models[0], dict(models[1].named_parameters()), x).tolist() == models[1](x).tolist()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: func.vmap(lambda x: x)(3.0), "the batches have sizes of none"),
+    (lambda: func.vmap(lambda x, y: x)(Tensor(A), Tensor(A.T)), r"sizes \[3, 5\]"),
+    (lambda: func.vmap(lambda x: x, (0, 1))(Tensor(A)), "2 entries for 1 arguments"),
+    (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), "the batch is empty"),
+])
+def test_what_vmap_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_constructors_by_dtype():
+    assert tg.FloatTensor([1, 2]).dtype == np.float32 and tg.LongTensor([[1]]).dtype == np.int64
+    assert tg.FloatTensor(2, 3).shape == (2, 3) and tg.BoolTensor([0, 2]).tolist() == [False, True]
+    assert tg.DoubleTensor(np.ones(2)).dtype == np.float64 and tg.ByteTensor([3]).dtype == np.uint8
+
+
+def test_what_is_made():
+    np.testing.assert_allclose(tg.logspace(0, 2, 3).numpy(), [1, 10, 100], rtol=1e-6)
+    assert tg.tril_indices(2, 3).tolist() == [[0, 1, 1], [0, 0, 1]] and tg.triu_indices(2, 2, 1).tolist() == [[0], [1]]
+    x = tg.randint_like(Tensor(A), 2, 5)
+    assert x.dtype == np.float64 and set(np.unique(x.numpy())) <= {2, 3, 4} and tg.scalar_tensor(2).item() == 2
+    manual_seed(0)
+    assert abs(tg.poisson(Tensor(np.full(4000, 3.0))).mean().item() - 3) < 0.15 and isinstance(tg.seed(), int)
+
+
+def test_what_has_no_meaning_here():
+    with tg.autocast("cuda"), tg.autocast("cpu", enabled=False), tg.cuda.amp.autocast("cuda"):
+        assert tg.ones(2).dtype == np.float32
+    with pytest.raises(NotImplementedError, match=r"pass enabled=False .* model.bfloat16\(\)"):
+        tg.autocast(device_type="cpu", dtype=tg.bfloat16)
+    with pytest.raises(NotImplementedError, match="the default is float32"):
+        tg.set_default_dtype(tg.float64)
+    tg.set_default_dtype(tg.float32)
+    tg.use_deterministic_algorithms(True)
+    assert tg.get_default_dtype() == np.float32 and tg.broadcast_shapes((2, 1), (3,)) == (2, 3)
+    assert tg.result_type(Tensor([1]), Tensor([1.0])) == np.float32
+    model = nn.Linear(2, 1)
+    optimizer, scaler = tg.optim.SGD(model.parameters(), lr=0.1), tg.amp.GradScaler()
+    scaler.scale(model(tg.ones(1, 2)).sum()).backward()
+    scaler.unscale_(optimizer)
+    before = model.bias.item()
+    scaler.step(optimizer)
+    scaler.update()
+    assert model.bias.item() == pytest.approx(before - 0.1) and scaler.get_scale() == 1 and not scaler.is_enabled()
+    scaler.load_state_dict(scaler.state_dict())
+    assert tg.special.expit(Tensor([0.0])).item() == 0.5
+    with np.printoptions():
+        tg.set_printoptions(precision=2, sci_mode=False)

@@ -1,0 +1,262 @@
+"""Arrays put together, cut up, turned and indexed: compositions of shape.py, index.py and movement.py."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from .axes import axes, one_axis
+from .compare import cast
+from .index import gather, getitem, take
+from .shape import cat, expand, flip, permute, reshape, split, stack, surround, transpose, unsqueeze
+
+
+def _several(xs):
+    return list(xs[0]) if len(xs) == 1 and isinstance(xs[0], list | tuple) else list(xs)
+
+
+def atleast_1d(*xs):
+    """x with at least one axis; of several, a tuple."""
+    return _each(xs, lambda x: x if x.ndim else reshape(x, shape=(1,)))
+
+
+def atleast_2d(*xs):
+    """x with at least two axes, new ones in front; of several, a tuple."""
+    return _each(xs, lambda x: x if x.ndim > 1 else reshape(x, shape=(1, x.size)))
+
+
+def atleast_3d(*xs):
+    """x with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1); of several, a tuple."""
+    return _each(xs, lambda x: x if x.ndim > 2 else unsqueeze(atleast_2d(x), 2))
+
+
+def _each(xs, f):
+    found = tuple([f(x) for x in _several(xs)])
+    return found[0] if len(found) == 1 and not isinstance(xs[0], list | tuple) else found
+
+
+def hstack(*xs):
+    """Joined along the second axis, or vectors along their only one."""
+    xs = [atleast_1d(x) for x in _several(xs)]
+    return cat(*xs, axis=0 if xs and xs[0].ndim == 1 else 1)
+
+
+def vstack(*xs):
+    """Joined along the first axis; vectors are rows."""
+    return cat(*[atleast_2d(x) for x in _several(xs)], axis=0)
+
+
+def dstack(*xs):
+    """Joined along the third axis."""
+    return cat(*[atleast_3d(x) for x in _several(xs)], axis=2)
+
+
+def column_stack(*xs):
+    """Joined along the second axis; vectors are columns."""
+    return cat(*[reshape(x, shape=(-1, 1)) if x.ndim < 2 else x for x in _several(xs)], axis=1)
+
+
+def block_diag(*xs):
+    """Matrices along the diagonal, zeros elsewhere; vectors are rows."""
+    xs = [atleast_2d(x) for x in _several(xs)]
+    if any(x.ndim != 2 for x in xs) or not xs:
+        raise ValueError(f"block_diag: takes matrices, got shapes {[x.shape for x in xs]}")
+    rows, columns = (sum(x.shape[i] for x in xs) for i in (0, 1))
+    parts, before = [], 0
+    for x in xs:
+        here = slice(None), slice(before, before + x.shape[1])
+        parts.append(surround(x, shape=(x.shape[0], columns), index=here))
+        before += x.shape[1]
+    return reshape(cat(*parts, axis=0), shape=(rows, columns))
+
+
+def broadcast_tensors(*xs):
+    """All expanded to their common shape, a tuple. Raises ValueError if they do not broadcast."""
+    xs = _several(xs)
+    try:
+        shape = np.broadcast_shapes(*[x.shape for x in xs])
+    except ValueError:
+        raise ValueError(f"broadcast_tensors: shapes {[x.shape for x in xs]} do not broadcast") from None
+    return tuple([expand(x, shape=shape) for x in xs])
+
+
+def cartesian_prod(*xs):
+    """All ways to take one element of each vector, one in each row; of a single vector the vector."""
+    xs = _several(xs)
+    if len(xs) == 1:
+        return xs[0]
+    grid = [np.ravel(i) for i in np.meshgrid(*[np.arange(x.size) for x in xs], indexing="ij")]
+    return stack(*[take(x, index=(i,)) for x, i in zip(xs, grid, strict=True)], axis=1)
+
+
+def combinations(x, r=2, with_replacement=False):
+    """All ways to take r elements of a vector, in its order, one in each row."""
+    if x.ndim != 1 or r < 0:
+        raise ValueError(f"combinations: takes a vector and r from 0 on, got shape {x.shape} and r={r}")
+    ways = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    return take(x, index=(np.array(list(ways(range(x.size), r)), np.int64).reshape(-1, r),))
+
+
+def diag_embed(x, offset=0, axis1=-2, axis2=-1):
+    """Matrices with x, (..., n), on the diagonal `offset` above the main one, in the axes axis1 and axis2."""
+    n = x.shape[-1] + abs(offset)
+    i = np.arange(x.shape[-1])
+    index = (..., i + max(-offset, 0), i + max(offset, 0))
+    y = surround(x, shape=(*x.shape[:-1], n, n), index=index)
+    first, second = (one_axis("diag_embed", a, y.ndim) for a in (axis1, axis2))
+    if first == second:
+        raise ValueError(f"diag_embed: axis1={axis1} and axis2={axis2} are the same axis")
+    rest = iter(range(y.ndim - 2))
+    return permute(y, axes=tuple([y.ndim - 2 if a == first else y.ndim - 1 if a == second else next(rest)
+                                  for a in range(y.ndim)]))
+
+
+def diagflat(x, offset=0):
+    """A matrix with all numbers of x on the diagonal `offset` above the main one."""
+    return diag_embed(reshape(x, shape=(-1,)), offset)
+
+
+def fliplr(x):
+    """The second axis turned round."""
+    return flip(x, axis=1)
+
+
+def flipud(x):
+    """The first axis turned round."""
+    return flip(x, axis=0)
+
+
+def rot90(x, k=1, axes=(0, 1)):
+    """Turned k times by 90 degrees, from the first of two axes towards the second."""
+    a, b = (one_axis("rot90", axis, x.ndim) for axis in axes)
+    if a == b:
+        raise ValueError(f"rot90: axes={tuple(axes)} are the same axis")
+    k %= 4
+    if k == 2:
+        return flip(x, axis=(a, b))
+    return x if k == 0 else transpose(flip(x, axis=b), a, b) if k == 1 else flip(transpose(x, a, b), axis=b)
+
+
+def movedim(x, source, destination):
+    """The axes `source`, a number or several, moved to the places `destination`; the others keep their order."""
+    given = [axes("movedim", a if isinstance(a, tuple | list) else (a,), x.ndim) for a in (source, destination)]
+    there = [dict(zip(g, given[0], strict=True)) if len(given[0]) == len(g) else None for g in given[1:]][0]
+    if there is None:
+        raise ValueError(f"movedim: source {source} and destination {destination} name different numbers of axes")
+    rest = iter([a for a in range(x.ndim) if a not in there.values()])
+    return permute(x, axes=tuple([there[a] if a in there else next(rest) for a in range(x.ndim)]))
+
+
+def tensor_split(x, indices_or_sections, axis=0):
+    """Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
+    axis, n = one_axis("tensor_split", axis, x.ndim), x.shape[axis] if x.ndim else 0
+    if getattr(indices_or_sections, "ndim", 1) == 0:
+        indices_or_sections = int(indices_or_sections)
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections < 1:
+            raise ValueError(f"tensor_split: into {indices_or_sections} parts, but there must be at least one")
+        sizes = [n // indices_or_sections + (i < n % indices_or_sections) for i in range(indices_or_sections)]
+        return tuple(split(x, sizes, axis))
+    bounds = [0, *[int(i) for i in indices_or_sections], n]
+    before = (slice(None),) * axis
+    return tuple([getitem(x, (*before, slice(start, stop)))
+                  for start, stop in zip(bounds[:-1], [*bounds[1:-1], None], strict=True)])
+
+
+def hsplit(x, indices_or_sections):
+    """`tensor_split` along the second axis, or of a vector along its only one."""
+    return tensor_split(x, indices_or_sections, 0 if x.ndim == 1 else 1)
+
+
+def vsplit(x, indices_or_sections):
+    """`tensor_split` along the first axis."""
+    return tensor_split(x, indices_or_sections, 0)
+
+
+def dsplit(x, indices_or_sections):
+    """`tensor_split` along the third axis."""
+    return tensor_split(x, indices_or_sections, 2)
+
+
+def take_along_dim(x, indices, axis=None):
+    """Along the axis the elements that indices name, where the other axes broadcast; without one, of all in a row."""
+    if axis is None:
+        return gather(reshape(x, shape=(-1,)), reshape(indices, shape=(-1,)), axis=0)
+    axis = one_axis("take_along_dim", axis, x.ndim)
+    if indices.ndim != x.ndim:
+        raise ValueError(f"take_along_dim: x has {x.ndim} axes, but indices has shape {indices.shape}")
+    shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
+    wide = [expand(y, shape=(*shape[:axis], y.shape[axis], *shape[axis + 1:])) for y in (x, indices)]
+    return gather(wide[0], wide[1], axis=axis)
+
+
+def index_fill(x, axis, index, value):
+    """x with `value`, a number, in the slices that index names along the axis."""
+    if not x.ndim:
+        return reshape(index_fill(reshape(x, shape=(1,)), axis, index, value), shape=())
+    axis = one_axis("index_fill", axis, x.ndim)
+    return _with_slices(x, axis, index, lambda there: expand(reshape(_constant(value, x), shape=(1,) * x.ndim),
+                                                              shape=there))
+
+
+def index_copy(x, axis, index, source):
+    """x with the slices of source in place of those that index names along the axis."""
+    if not x.ndim:
+        return reshape(index_copy(reshape(x, shape=(1,)), axis, index, reshape(source, shape=(1,))), shape=())
+    axis = one_axis("index_copy", axis, x.ndim)
+    return _with_slices(x, axis, index, lambda there: expand(source, shape=there))
+
+
+def _constant(value, x):
+    return value if hasattr(value, "shape") else np.asarray(value, x.dtype)
+
+
+def _with_slices(x, axis, index, values):
+    from .index import scatter
+
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    there = (*x.shape[:axis], index.size, *x.shape[axis + 1:])
+    return scatter(x, expand(reshape(index, shape=tuple(shape)), shape=there), values(there), axis=axis)
+
+
+def select_scatter(x, src, axis, index):
+    """x with src in place of the slice at `index` along the axis."""
+    axis = one_axis("select_scatter", axis, x.ndim)
+    return _replaced(x, (slice(None),) * axis + (index,), src)
+
+
+def slice_scatter(x, src, axis=0, start=None, stop=None, step=1):
+    """x with src in place of its slice start:stop:step along the axis."""
+    axis = one_axis("slice_scatter", axis, x.ndim)
+    return _replaced(x, (slice(None),) * axis + (slice(start, stop, step),), src)
+
+
+def _replaced(x, index, src):
+    from .elementwise import where
+
+    there = np.zeros(x.shape, bool)
+    there[index] = True
+    return where(there, surround(cast(src, dtype=x.dtype), shape=x.shape, index=index), x)
+
+
+def masked_scatter(x, mask, source):
+    """x with the numbers of source, one after the other, where the mask, which broadcasts, is true."""
+    from .elementwise import where
+    from .index import varying
+
+    varying("masked_scatter takes as many numbers as the mask has places")
+    mask = np.asarray(getattr(mask, "_data", mask))
+    shape = np.broadcast_shapes(mask.shape, x.shape)
+    mask, x = np.broadcast_to(mask, shape), expand(x, shape=shape)
+    count = int(mask.sum())
+    if source.size < count:
+        raise ValueError(f"masked_scatter: {count} places, but source has only {source.size} numbers")
+    first = getitem(reshape(source, shape=(-1,)), slice(0, count))
+    return where(mask, surround(first, shape=x.shape, index=tuple(np.nonzero(mask))), x)
+
+
+def take_flat(x, index):
+    """Elements of x, counted through all its rows, in the shape of the index."""
+    return getitem(reshape(x, shape=(-1,)), index)

@@ -1,0 +1,242 @@
+"""What depends on the order or the number of values: medians, quantiles, modes, histograms, distinct values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .axes import one_axis
+from .compare import cast, isnan
+from .elementwise import ceil, floor, round, where
+from .index import gather, getitem, varying
+from .order import Found, argsort, searchsorted, sort
+from .reduce import sum
+from .shape import reshape, stack, unsqueeze
+
+
+def _rank(who, x, axis, keepdim, place):
+    """The element that stands at `place(number, order)` in the order along the axis, and its index."""
+    axis = one_axis(who, axis, x.ndim, scalar=True)
+    if x.ndim and not x.shape[axis]:
+        raise ValueError(f"{who}: nothing to choose from along axis {axis} of shape {x.shape}")
+    order = argsort(x, axis=axis)
+    index = place(x.shape[axis], order) if x.ndim else order
+    values = gather(x, index, axis=axis)
+    if x.ndim and not keepdim:
+        shape = (*x.shape[:axis], *x.shape[axis + 1:])
+        values, index = reshape(values, shape=shape), reshape(index, shape=shape)
+    return Found(values, index)
+
+
+def _at(i, axis_of):
+    return lambda n, order: getitem(order, (slice(None),) * axis_of + (slice(i(n), i(n) + 1),))
+
+
+def kthvalue(x, k, axis=-1, keepdim=False):
+    """The k-th smallest value along the axis, counted from 1, and its index: (values, indices)."""
+    n = x.shape[one_axis("kthvalue", axis, x.ndim, scalar=True)] if x.ndim else 1
+    if not 1 <= k <= n:
+        raise ValueError(f"kthvalue: k={k} must lie between 1 and {n}")
+    return _rank("kthvalue", x, axis, keepdim, _at(lambda n: k - 1, axis % max(x.ndim, 1)))
+
+
+def median(x, axis=None, keepdim=False):
+    """The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
+    if axis is None:
+        return median(reshape(x, shape=(-1,)), 0)[0]
+    axis = one_axis("median", axis, x.ndim, scalar=True)
+
+    def place(n, order):
+        last = _at(lambda n: n - 1, axis)(n, order)  # where a NaN would be
+        middle = _at(lambda n: (n - 1) // 2, axis)(n, order)
+        return where(isnan(gather(x, last, axis=axis)), last, middle)
+
+    return _rank("median", x, axis, keepdim, place)
+
+
+def nanmedian(x, axis=None, keepdim=False):
+    """The median of the numbers that are not NaN; along an axis, with its index: (values, indices)."""
+    if axis is None:
+        return nanmedian(reshape(x, shape=(-1,)), 0)[0]
+    axis = one_axis("nanmedian", axis, x.ndim, scalar=True)
+
+    def place(n, order):
+        count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
+        return gather(order, where(count > 0, (count - 1) // 2, 0), axis=axis)
+
+    return _rank("nanmedian", x, axis, keepdim, place)
+
+
+def nansum(x, axis=None, keepdim=False):
+    """The sum of the numbers that are not NaN."""
+    return sum(where(isnan(x), 0.0, x), axis=axis, keepdim=keepdim)
+
+
+def nanmean(x, axis=None, keepdim=False):
+    """The mean of the numbers that are not NaN."""
+    return nansum(x, axis, keepdim) / sum(isnan(x) == False, axis=axis, keepdim=keepdim)  # noqa: E712
+
+
+def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
+    """The value below which a share q of the numbers lies, between two of them on a straight line.
+
+    q: a number in [0, 1], or several, which come first in the result. interpolation: or "lower", "higher", "nearest",
+    "midpoint". Raises ValueError for a q outside [0, 1].
+    """
+    if getattr(q, "requires_grad", False):
+        raise TypeError("quantile: q is an option, which no gradient reaches; pass its detach()")
+    shares = np.asarray(getattr(q, "_data", q), np.float64)
+    if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
+    if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):
+        raise ValueError(f"quantile: interpolation={interpolation!r} must be linear, lower, higher, nearest or "
+                         "midpoint")
+    if not x.ndim and axis is not None:
+        y, axis, keepdim = reshape(x, shape=(1,)), 0, False
+        return quantile(y, q, axis, keepdim, interpolation)
+    flat = axis is None
+    axis = 0 if flat else one_axis("quantile", axis, x.ndim, scalar=True)
+    ordered = sort(reshape(x, shape=(-1,)) if flat else x, axis)[0]
+    parts = [_between(ordered, float(s) * (ordered.shape[axis] - 1), axis, interpolation) for s in np.ravel(shares)]
+    if flat and keepdim:
+        parts = [reshape(p, shape=(1,) * x.ndim) for p in parts]
+    elif keepdim:
+        parts = [unsqueeze(p, axis) for p in parts]
+    return parts[0] if shares.ndim == 0 else stack(*parts)
+
+
+def _between(ordered, place, axis, interpolation):
+    low, high = int(np.floor(place)), int(np.ceil(place))
+    share = {"linear": place - low, "lower": 0.0, "higher": 1.0, "midpoint": 0.5 * (high > low),
+             "nearest": float(round(place) - low)}[interpolation]
+    before = (slice(None),) * axis
+    a, b = getitem(ordered, (*before, low)), getitem(ordered, (*before, high))
+    last = getitem(ordered, (*before, -1))  # NaN, if there is one
+    return where(isnan(last), last, a + (b - a) * share if share else a)
+
+
+def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
+    """`quantile` of the numbers that are not NaN; where there are none, NaN. The places are found row by row."""
+    if getattr(q, "requires_grad", False):
+        raise TypeError("nanquantile: q is an option, which no gradient reaches; pass its detach()")
+    if np.ndim(q):
+        shares = q.tolist() if hasattr(q, "tolist") else q
+        return stack(*[nanquantile(x, s, axis, keepdim, interpolation) for s in shares])
+    q = float(q)
+    if not 0 <= q <= 1:
+        raise ValueError(f"nanquantile: q must lie in [0, 1], got {q}")
+    if axis is None or not x.ndim:
+        y = nanquantile(reshape(x, shape=(-1,)), q, 0, False, interpolation)
+        return reshape(y, shape=(1,) * x.ndim) if keepdim else y
+    axis = one_axis("nanquantile", axis, x.ndim, scalar=True)
+    ordered = sort(x, axis)[0]
+    count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
+    place = where(count > 0, (count - 1) * cast(count * 0 + q, dtype=x.dtype), 0.0)
+    low, high = floor(place), ceil(place)
+    a, b = (gather(ordered, cast(i, dtype=np.dtype("int64")), axis=axis) for i in (low, high))
+    share = {"linear": place - low, "lower": place * 0, "higher": place * 0 + 1, "midpoint": (high - low) * 0.5,
+             "nearest": round(place) - low}[interpolation]
+    y = where(share > 0, a + (b - a) * share, a)
+    return y if keepdim else reshape(y, shape=(*x.shape[:axis], *x.shape[axis + 1:]))
+
+
+def mode(x, axis=-1, keepdim=False):
+    """The value that is there most often along the axis, of several the least, and where it is last."""
+    if not x.ndim:
+        return Found(*[reshape(y, shape=()) for y in mode(reshape(x, shape=(1,)), 0)])
+    axis = one_axis("mode", axis, x.ndim, scalar=True)
+    varying("mode counts values in NumPy")
+    rows = np.moveaxis(np.asarray(getattr(x, "_data", x)), axis, -1)
+    counts = (rows[..., :, None] == rows[..., None, :]).sum(-1)
+    best = np.where(counts == counts.max(-1, keepdims=True), rows, np.inf if rows.dtype.kind == "f" else
+                    np.iinfo(rows.dtype).max).min(-1, keepdims=True)
+    n = rows.shape[-1]
+    index = np.moveaxis(n - 1 - (rows == best)[..., ::-1].argmax(-1)[..., None], -1, axis)
+    values = gather(x, index, axis=axis)
+    if not keepdim:
+        shape = (*x.shape[:axis], *x.shape[axis + 1:])
+        values, index = reshape(values, shape=shape), index.reshape(shape)
+    from ..tensor import wrap
+
+    return Found(values, wrap(index))
+
+
+# Counting: without gradients ------------------------------------------------------------------------------------------
+
+
+def _plain(who, x, why):
+    from ..tensor import Tensor
+
+    if isinstance(x, Tensor):
+        varying(f"{who} {why}")
+        return x._data
+    return np.asarray(x)
+
+
+def _wrapped(*arrays):
+    from ..tensor import wrap
+
+    return tuple([wrap(np.array(a, order="C")) for a in arrays])
+
+
+def bincount(x, weights=None, minlength=0):
+    """How often each of 0, 1, 2, ... is among integers, or the sums of their weights. Raises ValueError for others."""
+    values = _plain("bincount", x, "gives a number of elements that depends on values")
+    if values.ndim != 1 or values.dtype.kind not in "iub" or values.size and values.min() < 0:
+        raise ValueError(f"bincount: takes integers from 0 in one axis, got {values.dtype} {values.shape}")
+    if weights is not None:
+        weights = _plain("bincount", weights, "counts in NumPy")
+    counts = np.bincount(values, weights, minlength)
+    floats = weights is not None and weights.dtype.kind == "f"
+    return _wrapped(counts.astype("int64" if weights is None else weights.dtype if floats else "float64"))[0]
+
+
+def count_nonzero(x, axis=None):
+    """How many numbers are not 0, over the axis."""
+    return sum(x != 0, axis=axis)
+
+
+def histc(x, bins=100, min=0, max=0):
+    """How many numbers lie in each of `bins` equal parts of [min, max]; of the whole range, if both are 0."""
+    values = _plain("histc", x, "counts values in NumPy").reshape(-1)
+    if min == max == 0 and values.size:
+        min, max = float(values.min()), float(values.max())
+    if min == max:
+        min, max = min - 1, max + 1
+    if not bins > 0 or not min < max:
+        raise ValueError(f"histc: needs bins > 0 and min < max, got bins={bins}, min={min}, max={max}")
+    return _wrapped(np.histogram(values, bins, (min, max))[0].astype(values.dtype))[0]
+
+
+def isin(x, values):
+    """Where a number of x is one of the values."""
+    return _wrapped(np.isin(_plain("isin", x, "compares in NumPy"), _plain("isin", values, "compares in NumPy")))[0]
+
+
+def unique(x, sorted=True, return_inverse=False, return_counts=False, axis=None):
+    """The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often."""
+    values = _plain("unique", x, "gives a number of elements that depends on values")
+    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=axis)
+    inverse = inverse.reshape(values.shape if axis is None else -1)
+    results = _wrapped(found, *[inverse] * return_inverse, *[counts] * return_counts)
+    return results[0] if len(results) == 1 else results
+
+
+def unique_consecutive(x, return_inverse=False, return_counts=False, axis=None):
+    """Each run of equal numbers, or of equal slices along an axis, once; the run of each; and how long they are."""
+    values = _plain("unique_consecutive", x, "gives a number of elements that depends on values")
+    rows = values.reshape(-1) if axis is None else np.moveaxis(values, axis, 0)
+    begins = np.ones(len(rows), bool)
+    if len(rows) > 1:
+        begins[1:] = (rows[1:] != rows[:-1]).reshape(len(rows) - 1, -1).any(1)
+    found, inverse = rows[begins], np.cumsum(begins) - 1
+    counts = np.diff(np.append(np.flatnonzero(begins), len(rows)))
+    found = found if axis is None else np.moveaxis(found, 0, axis)
+    results = _wrapped(found, *[inverse.reshape(values.shape if axis is None else -1)] * return_inverse,
+                       *[counts] * return_counts)
+    return results[0] if len(results) == 1 else results
+
+
+def bucketize(x, boundaries, *, out_int32=False, right=False):
+    """The number of the interval between rising boundaries in which each number lies, int64 or int32."""
+    places = searchsorted(boundaries, x, right=right)
+    return cast(places, dtype=np.dtype("int32")) if out_int32 else places

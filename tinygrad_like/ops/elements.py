@@ -1,0 +1,140 @@
+"""Functions of each number, composed of others: what PyTorch and NumPy have besides."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..dtypes import FLOAT64
+from .compare import cast, eq, isnan, logical_and, ne
+from .elementwise import abs, erf, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
+from .functions import clamp
+from .trigonometry import sin
+
+
+def fmax(a, b):
+    """The larger of a and b, and of a number and NaN the number."""
+    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
+
+
+def fmin(a, b):
+    """The smaller of a and b, and of a number and NaN the number."""
+    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
+
+
+def frac(x):
+    """x - trunc(x): what is behind the point, with the sign of x."""
+    return x - trunc(x)
+
+
+def deg2rad(x):
+    """x pi / 180: degrees as radians."""
+    return x * (math.pi / 180)
+
+
+def rad2deg(x):
+    """x 180 / pi: radians as degrees."""
+    return x * (180 / math.pi)
+
+
+def heaviside(x, values):
+    """0 where x < 0, values where x = 0, 1 where x > 0; no gradient reaches x."""
+    return where(eq(x, 0), values, where(x > 0, 1.0, where(isnan(x), math.nan, 0.0)))
+
+
+def logaddexp2(a, b):
+    """log2(2^a + 2^b), without overflow."""
+    top = maximum(a, b)
+    return top + log1p(2.0 ** -abs(a - b)) * (1 / math.log(2))
+
+
+def logit(x, eps=None):
+    """log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
+    if eps is not None:
+        x = minimum(maximum(x, eps), 1 - eps)
+    return log(x / (1 - x))
+
+
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
+    """x with other numbers for NaN and the infinities, by default the largest and the least of its dtype."""
+    largest = float(np.finfo(x.dtype).max) if x.dtype.kind == "f" else 0.0
+    y = where(isnan(x), nan, x)
+    y = where(eq(x, math.inf), largest if posinf is None else posinf, y)
+    return where(eq(x, -math.inf), -largest if neginf is None else neginf, y)
+
+
+def remainder(a, b):
+    """a - b floor(a / b), with the sign of b."""
+    return mod(a, b)
+
+
+def sinc(x):
+    """sin(pi x) / (pi x), and 1 at 0."""
+    there = ne(x, 0)
+    safe = where(there, x, 1.0) * math.pi
+    return where(there, sin(safe) / safe, 1.0 - (x * x) * (math.pi**2 / 6))
+
+
+def xlogy(x, y):
+    """x log y, and 0 where x = 0, unless y is NaN."""
+    none = logical_and(eq(x, 0), eq(isnan(y), False))
+    return where(none, 0.0, x * log(where(none, 1.0, y)))
+
+
+def xlog1py(x, y):
+    """x log(1 + y), and 0 where x = 0, unless y is NaN."""
+    none = logical_and(eq(x, 0), eq(isnan(y), False))
+    return where(none, 0.0, x * log1p(where(none, 0.0, y)))
+
+
+def entr(x):
+    """-x log x, the entropy of a probability: 0 at 0, -infinity below."""
+    return where(x < 0, -math.inf, -xlogy(where(x < 0, 1.0, x), where(x < 0, 1.0, x)))
+
+
+def float_power(a, b):
+    """a^b in float64."""
+    a, b = (cast(x, dtype=FLOAT64) if hasattr(x, "dtype") else x for x in (a, b))
+    return pow(a, b)
+
+
+def isposinf(x):
+    """Where x is +infinity."""
+    return eq(x, math.inf)
+
+
+def isneginf(x):
+    """Where x is -infinity."""
+    return eq(x, -math.inf)
+
+
+def clamp_min(x, min):
+    """x, or min where that is larger."""
+    return clamp(x, min, None)
+
+
+def clamp_max(x, max):
+    """x, or max where that is smaller."""
+    return clamp(x, None, max)
+
+
+def sgn(x):
+    """The sign of x, as `sign`."""
+    return sign(x)
+
+
+def erfc(x):
+    """1 - erf x; the difference, so that beyond x = 3 it has few digits in float32."""
+    return 1 - erf(x)
+
+
+def ndtr(x):
+    """The share of a standard normal below x: (1 + erf(x / sqrt 2)) / 2."""
+    return (1 + erf(x * (1 / math.sqrt(2)))) * 0.5
+
+
+def ldexp(x, exponent):
+    """x 2^exponent."""
+    return x * 2.0**exponent
+
