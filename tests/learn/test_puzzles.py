@@ -101,7 +101,7 @@ ANSWERS = {
              ("1 - out * out", "1 + out * out", "sign", "1 - out"),
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
               "'x' stands where 'out'")],
-    "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * np.heaviside(x, 0.0)", "numpy", "NumPy"),
+    "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * (np.array(x) > 0)", "numpy", "NumPy"),
              ("out <= 0", "out > 0", "condition", "should be 'where\\(out > 0, g, 0.0\\)'"),
              ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)"),
              ("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * relu(x)", "function",

@@ -68,7 +68,8 @@ def expand(x, *, shape):
     except ValueError:
         raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; "
                          "only axes of size 1 stretch") from None
-    if min(shape, default=0) < 0 and (min(shape) < -1 or -1 in shape[: len(shape) - x.ndim]):
+    below = {n for n in shape if n < 0}
+    if below and (below != {-1} or -1 in shape[: len(shape) - x.ndim]):
         raise ValueError(f"expand: shape {x.shape} does not broadcast to {shape}; -1 keeps the size of an axis that is "
                          "there")
     return y
