@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.errors import named
 
 from . import init
 from .module import Module, Parameter, check_positive
@@ -14,6 +15,7 @@ from .module import Module, Parameter, check_positive
 _MODES = ("sum", "mean", "max")
 
 
+@named
 def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: float | None = None,
                   norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,

@@ -236,8 +236,6 @@ BAD_CALLS = [
     (lambda: X.sum(axis=0, dim=1), TypeError, "sum: dim and axis are the same; give one of them"),
     (lambda: X.to("cuda"), RuntimeError,
      "device: there is only the CPU, not 'cuda'; write device='cpu', or leave it out"),
-    (lambda: X.max(dim=1), TypeError, "max: in PyTorch dim=1 gives values and indices; write x.max(axis=1) for the "
-     "values and x.argmax(1) for the indices"),
     (lambda: ops.cat(X, 1.0), TypeError, "cat: takes Tensors or arrays, got float"),
     (lambda: ops.cat(X, X, axis=2), IndexError, "cat: axis 2 is out of range; with 2 axes it lies between -2 and 1"),
     (lambda: ops.cat(Tensor(1.0), Tensor(1.0)), IndexError, "cat: axis 0 is out of range; a 0-d Tensor has none"),

@@ -148,7 +148,7 @@ class InPlace:
             tensor._write(self._data, ..., y._data)
             self.touch()
         else:
-            if self._viewed is not None and _shown_elsewhere(self, before):
+            if self._viewed is not None and self._viewed[0]() is not None and _shown_elsewhere(self, before):
                 before.version = None
                 return self._write_back(who, y)
             if _shown_elsewhere(self, before):
@@ -160,7 +160,8 @@ class InPlace:
     def _write_back(self: Any, who: str, y: Tensor) -> Tensor:
         """This Tensor, x[index], with the values y: x gets them, and this is x[index] anew. So in `x[i] += y` the
         gradients of x are those of what it has become."""
-        x, index = self._viewed
+        base, index = self._viewed
+        x = base()
         before = self._data, self.node  # and the version is that of x: who holds it would count as another
         self._data, self.node, self.version = y._data, y.node, None
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
 from . import ops
-from .autograd import mode
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
 from .habits import taught
@@ -201,8 +201,8 @@ class Methods:
     # Indexing and order
     def __getitem__(self, index):
         y = ops.getitem(self, index)
-        if y.version is not None and mode.recording:  # a view: what changes it in place changes this
-            y._viewed = self, index
+        if y.version is not None:  # a view: what changes it in place changes this
+            y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
         return y
     def gather(self, axis, index): return ops.gather(self, index, axis=axis)
     def scatter(self, axis, index, src, reduce=None):

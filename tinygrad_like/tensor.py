@@ -45,7 +45,7 @@ class Tensor(Surface):
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
     version: Version | None = None  # shared with views
-    _viewed: tuple[Tensor, Any] | None = None  # what this is an index of, if it shows its memory
+    _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
@@ -166,7 +166,7 @@ class Tensor(Surface):
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
                                "copied or pickled; take a leaf, or x.detach()")
-        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks", "_viewed")}
         return state if self.grad is None else state | {"grad": self.grad.detach()}
 
     def __setstate__(self, state: dict) -> None:
@@ -369,7 +369,7 @@ class Tensor(Surface):
                              "as expand does and read-only arrays are; change a clone()")
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Tensor) and value._viewed is not None and value._viewed[0] is self and (
+        if isinstance(value, Tensor) and value._viewed is not None and value._viewed[0]() is self and (
                 value._viewed[1] is index and value.version is self.version is not None):
             return  # `x[i] += y` has changed x already
         recorded = mode.recording and (self.requires_grad or isinstance(value, Tensor) and value.requires_grad)

@@ -1,5 +1,9 @@
 """`x += y` and `x.add_(y)`: one rule. Memory is changed, or, where that has to be recorded, x becomes the result."""
 
+import copy
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -378,3 +382,20 @@ def test_a_change_that_another_view_would_not_see_leaves_all_as_it_was():
     y[0] += 1
     with pytest.raises(RuntimeError, match="was changed in place after mul saved it"):
         squared.sum().backward()
+
+
+def test_changed_views_and_what_they_show_keep_nothing_alive():
+    gc.disable()
+    try:
+        w = Tensor([1.0, 2.0], requires_grad=True)
+        states = tg.zeros(3, 2)
+        for i in range(3):
+            states[i] += states[i - 1].clone() * w + w
+            states[i] *= w
+        node = weakref.ref(states.node)
+        del states
+        assert node() is None
+        x = tg.ones(3, 2)
+        assert "_viewed" not in vars(copy.deepcopy(x[1]))
+    finally:
+        gc.enable()

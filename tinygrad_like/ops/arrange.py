@@ -132,7 +132,9 @@ def rot90(x, k=1, axes=(0, 1)):
     a, b = (one_axis("rot90", axis, x.ndim) for axis in axes)
     if a == b:
         raise ValueError(f"rot90: axes={tuple(axes)} are the same axis")
-    k %= 4
+    if not isinstance(k, int | np.integer):
+        raise TypeError(f"rot90: k is how many times, an integer, got {type(k).__name__}")
+    k = k % 4
     if k == 2:
         return flip(x, axis=(a, b))
     return x if k == 0 else transpose(flip(x, axis=b), a, b) if k == 1 else flip(transpose(x, a, b), axis=b)
@@ -248,6 +250,8 @@ def masked_scatter(x, mask, source):
 
     varying("masked_scatter takes as many numbers as the mask has places")
     mask = np.asarray(getattr(mask, "_data", mask))
+    if mask.dtype.kind != "b":
+        raise TypeError(f"masked_scatter: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
     shape = np.broadcast_shapes(mask.shape, x.shape)
     mask, x = np.broadcast_to(mask, shape), expand(x, shape=shape)
     count = int(mask.sum())

@@ -84,7 +84,10 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """
     if getattr(q, "requires_grad", False):
         raise TypeError("quantile: q is an option, which no gradient reaches; pass its detach()")
-    shares = np.asarray(getattr(q, "_data", q), np.float64)
+    shares = np.asarray(getattr(q, "_data", q))
+    if shares.dtype.kind not in "fiu":
+        raise TypeError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
+    shares = shares.astype(np.float64)
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
     if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):

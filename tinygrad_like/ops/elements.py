@@ -95,6 +95,9 @@ def entr(x):
 
 def float_power(a, b):
     """a^b in float64."""
+    for x in (a, b):
+        if getattr(x, "dtype", FLOAT64).kind not in "fiub":
+            raise TypeError(f"float_power: takes real numbers, got {x.dtype}")
     a, b = (cast(x, dtype=FLOAT64) if hasattr(x, "dtype") else x for x in (a, b))
     return pow(a, b)
 
