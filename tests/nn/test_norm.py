@@ -217,6 +217,32 @@ def test_frozen_batch_norm_keeps_its_statistics_in_training():
     assert not np.array_equal(before[0], model[1].running_mean.numpy())
 
 
+@pytest.mark.parametrize("momentum", [0.25, None])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_running_statistics_of_any_precision(dtype, momentum):
+    norm = nn.BatchNorm1d(3, momentum=momentum)
+    norm.double() if dtype is np.float64 else norm
+    mean, var, rng = np.zeros(3), np.ones(3), np.random.default_rng(0)
+    for step in 1, 2, 3:
+        x = rng.normal(5, 2, (8, 3)).astype(dtype)
+        norm(Tensor(x))
+        m = momentum or 1 / step
+        mean, var = (1 - m) * mean + m * x.mean(0), (1 - m) * var + m * x.var(0, ddof=1)
+        np.testing.assert_allclose(norm.running_mean.numpy(), mean, rtol=1e-5 if dtype is np.float32 else 1e-12)
+        np.testing.assert_allclose(norm.running_var.numpy(), var, rtol=1e-5 if dtype is np.float32 else 1e-12)
+        assert norm.num_batches_tracked.item() == step and norm.running_var.dtype == dtype
+
+
+def test_instance_norm_of_signals_and_of_single_pixels():
+    x = np.random.default_rng(0).standard_normal((2, 3, 4))
+    y = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
+    for shape in (2, 3, 4), (2, 3, 4, 1), (2, 3, 1, 4):
+        np.testing.assert_allclose(ops.instance_norm(Tensor(x.reshape(shape))).numpy(), y.reshape(shape))
+    for shape in (24, 1), (6, 4, 1), (6, 4, 1, 1):
+        with pytest.raises(ValueError, match="instance_norm: expected .* with more than 1 value per channel"):
+            ops.instance_norm(Tensor(x.reshape(shape)))
+
+
 def test_instance_norm_tracks_the_averages_of_its_examples():
     norm = nn.InstanceNorm2d(3, momentum=0.25, track_running_stats=True, affine=True)
     x = np.random.default_rng(0).standard_normal((4, 3, 5, 6)).astype(np.float32)
