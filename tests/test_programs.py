@@ -1279,7 +1279,7 @@ def test_memory_is_flat():
     gc.disable()
     try:
         engine = engine_objects()
-        for _ in range(2):  # the first time fills caches of geometry and of kernels
+        for _ in range(3):  # the first times fill caches of geometry and of kernels, and what Python keeps for later
             for seed in range(count):
                 for x in random_program(seed).ours.values:
                     x.grad = None  # which after create_graph=True has a graph that stands on x: a cycle
@@ -1289,4 +1289,4 @@ def test_memory_is_flat():
             blocks.append(sys.getallocatedblocks())
     finally:
         gc.enable()
-    assert blocks[1] - blocks[0] < count / 4  # not one block of one program in four is left behind
+    assert blocks[-1] - blocks[-2] < count / 4  # not one block of one program in four is left behind
