@@ -124,7 +124,7 @@ WRONG = {
     "shape": (declare(mean, x=lambda g, x_shape: g / x_shape[0]), "sum", "g must be repeated along the axes"),
     "zero": (declare(cube, x=lambda g, x, out: 3 * g * out / x), "points", "elements of x are 0 the rule gives nan"),
     "ties": (declare(top, x=lambda g, x, out: ops.where(ops.eq(x, out), g, 0.0)), "points", "must share g"),
-    "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.heaviside(x, 0.0)), "numpy",
+    "numpy": (declare(lambda x: np.maximum(x, 0), x=lambda g, x: g * np.piecewise(x, [x > 0], [1.0, 0.0])), "numpy",
               "calls NumPy on what may be a Tensor"),
     "second": (declare(sine, x=lambda g, x: g * ops.cos(x.detach() if isinstance(x, Tensor) else x)), "second order",
                "treats 'x' as a constant"),
