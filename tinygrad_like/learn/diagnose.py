@@ -295,7 +295,7 @@ _WHY = {
 
 def edited(rule: Rule, families: Sequence[Callable] = repair.REST) -> Diagnosis | None:
     """One change in the rule's source makes it right."""
-    found = rule.repaired(families, 0.7)
+    found = rule.repaired(families, 0.5)
     if found is None:
         return None
     kind = found.kind.split()[-1]
