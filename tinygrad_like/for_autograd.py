@@ -9,6 +9,7 @@ from typing import Any
 from . import ops, transforms
 from .anomaly import detect_anomaly
 from .autograd import no_grad, set_grad_enabled
+from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck
 from .names import grad
@@ -45,11 +46,7 @@ def jacobian(func: Callable, inputs: Any, create_graph: bool = False, strict: bo
     if isinstance(inputs, Tensor):
         return _constant(transforms.jacobian(func)(inputs), create_graph)
     given = tuple(inputs)
-
-    def by(i: int) -> Callable:
-        return lambda x: func(*given[:i], x, *given[i + 1:])
-
-    return tuple([_constant(transforms.jacobian(by(i))(x), create_graph) for i, x in enumerate(given)])
+    return tuple([_constant(jacrev(func, i)(*given), create_graph) for i in range(len(given))])
 
 
 def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
@@ -61,11 +58,7 @@ def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: boo
     if isinstance(inputs, Tensor):
         return _constant(transforms.hessian(func)(inputs), create_graph)
     given = tuple(inputs)
-
-    def row(i: int) -> Callable:
-        return lambda *x: transforms.grad(func, i)(*x)
-
-    return tuple([jacobian(row(i), given, create_graph) for i in range(len(given))])
+    return tuple([jacobian(transforms.grad(func, i), given, create_graph) for i in range(len(given))])
 
 
 def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:

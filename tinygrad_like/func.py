@@ -85,11 +85,16 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callab
     return lambda *args, **options: both(*args, **options)[::-1]
 
 
+def _by(func: Callable, args: tuple, i: int) -> Callable:
+    """func of its argument i alone, with the others as they are."""
+    return lambda x: func(*args[:i], x, *args[i + 1:])
+
+
 def jacrev(func: Callable, argnums: int = 0) -> Callable:
     """The function (args) -> J, (*f.shape, *args[argnums].shape), by one reverse pass for each number of f."""
 
     def matrix(*args: Any) -> Tensor:
-        return transforms.jacobian(lambda x: func(*args[:argnums], x, *args[argnums + 1:]))(args[argnums])
+        return transforms.jacobian(_by(func, args, argnums))(args[argnums])
 
     return matrix
 
@@ -98,7 +103,7 @@ def hessian(func: Callable, argnums: int = 0) -> Callable:
     """The function (args) -> the second derivatives of func, which gives a number, by args[argnums]."""
 
     def matrix(*args: Any) -> Tensor:
-        return transforms.hessian(lambda x: func(*args[:argnums], x, *args[argnums + 1:]))(args[argnums])
+        return transforms.hessian(_by(func, args, argnums))(args[argnums])
 
     return matrix
 
@@ -109,8 +114,7 @@ def jacfwd(func: Callable, argnums: int = 0) -> Callable:
     def matrix(*args: Any) -> Tensor:
         x = args[argnums] if isinstance(args[argnums], Tensor) else Tensor(args[argnums])
         unit = Tensor.eye(x.numel(), dtype=x.dtype).reshape(x.numel(), *x.shape)
-        columns = [jvp(lambda x: func(*args[:argnums], x, *args[argnums + 1:]), (x,), (unit[i],))[1]
-                   for i in range(x.numel())]
+        columns = [jvp(_by(func, args, argnums), (x,), (unit[i],))[1] for i in range(x.numel())]
         y = ops.stack(*columns, axis=-1)
         return y.reshape(*y.shape[:-1], *x.shape)
 
