@@ -616,3 +616,18 @@ def test_what_raises_for_other_numbers_is_not_tried_on_them():
         assert step(x).item() == pytest.approx(eager_step(y).item(), rel=1e-5)
         assert np.allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-4, atol=1e-5)
     assert step.programs
+
+
+@pytest.mark.parametrize("write", [lambda zeros, index: zeros.scatter(1, index, 1.0),
+                                   lambda zeros, index: zeros.scatter_(1, index, 1)])
+def test_numbers_scattered_to_places_that_were_computed(write):
+    """With no Tensor but the index, the kernel's call is no op's: what it flags must last all the same."""
+    x = Tensor(np.random.default_rng(0).standard_normal((256, 16)).astype("f"))
+
+    @capture
+    def codes(x):
+        return write(tg.zeros(256, 64), x.argmin(1).unsqueeze(1))
+
+    for _ in range(5):
+        np.testing.assert_array_equal(codes(x).numpy(), np.eye(64)[x.numpy().argmin(1)])
+    assert "calls of kernels" in str(codes)

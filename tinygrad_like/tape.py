@@ -286,6 +286,7 @@ class Tape:
     def flush(self) -> None:
         """Note calls that no op made, such as an optimizer's."""
         calls, self.calls[:] = self.calls[:], []
+        self._keep_flags(calls)
         for call in calls:
             self.log.append((call.kernel.name,) if hasattr(call, "kernel") else ("copy",))
             for x in call.reads():
@@ -293,9 +294,12 @@ class Tape:
             self._changed(call.writes())
             self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
 
+    def _keep_flags(self, calls: Sequence) -> None:  # before a call writes to them, or they would seem to be results
+        self.flags.update((id(memory(c.flag)), memory(c.flag)) for c in calls if type(c) is self.Check and c.lasting)
+        self.known.update(self.flags)
+
     def _add(self, calls: Sequence, name: str) -> None:
-        for flag in [call.flag for call in calls if type(call) is self.Check and call.lasting]:
-            self.known[id(memory(flag))] = self.flags[id(memory(flag))] = memory(flag)
+        self._keep_flags(calls)
         for call in calls:
             if type(call) is self.Check:
                 self._append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
@@ -328,8 +332,7 @@ class Tape:
             self.lasting[id(m)] = x
 
     def _changed(self, arrays: Sequence[np.ndarray]) -> None:
-        """Note what is written to outside ops: if it has not been seen before, the next tape will find out whether it
-        lasts."""
+        """Note what is written to outside ops: if it was not seen before, the next tape finds out whether it lasts."""
         for x in arrays:
             self._know(x) if self.before is None else self._write(x)
 
@@ -403,11 +406,8 @@ def arrays_in(value: Any) -> Iterable[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
     if isinstance(value, np.ndarray):
         yield value
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from arrays_in(part)
-    elif isinstance(value, dict):
-        for part in value.values():
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
             yield from arrays_in(part)
 
 
