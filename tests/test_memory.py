@@ -121,7 +121,7 @@ def test_backward_frees_the_graph_while_the_loss_lives():
         h = ops.linear(model.x, *model.layers[0])
         y = ops.relu(h)
         loss = ops.cross_entropy(ops.linear(y, *model.layers[1]), model.t)
-        refs = [weakref.ref(t.data) for t in (h, y)] + [weakref.ref(t.node) for t in (h, y)]
+        refs = [weakref.ref(t._data) for t in (h, y)] + [weakref.ref(t.node) for t in (h, y)]
         del h, y
         assert [ref() is None for ref in refs] == [True, False, False, False]  # relu keeps its output only
         loss.backward()
@@ -133,7 +133,7 @@ def test_a_graph_never_walked_is_freed_with_its_result():
     with no_collector():
         h = x.exp()
         y = (h * h).sin()
-        refs = [weakref.ref(h.node), weakref.ref(h.data), weakref.ref(y.node)]
+        refs = [weakref.ref(h.node), weakref.ref(h._data), weakref.ref(y.node)]
         del h, y
         assert all(ref() is None for ref in refs)
 
@@ -144,7 +144,7 @@ def test_backward_frees_as_it_passes():
     h = x * 1.0
     h.register_hook(lambda g: alive.append(ref() is not None))
     y = h.exp()
-    ref = weakref.ref(y.data)
+    ref = weakref.ref(y._data)
     loss = y.sum()
     del y
     loss.backward()
@@ -156,7 +156,7 @@ def test_under_no_grad_nothing_is_kept():
     with no_collector(), no_grad():
         h = x.exp()
         y = h * h
-        ref = weakref.ref(h.data)
+        ref = weakref.ref(h._data)
         del h
         assert ref() is None and y.node is None
 
@@ -284,7 +284,7 @@ def test_what_others_hold_changes_no_gradient_and_is_not_shared(monkeypatch):
         np.testing.assert_array_equal(grad, leaf.grad.data)
         assert not any(np.shares_memory(grad, x) for x in [x for x, _ in held] + grads[:i])
     # Of rules alone, and w of several cotangents that are added up in the first: none was copied.
-    assert all(id(x.grad.data) in made for x in (model.leaves[1], model.leaves[2], model.leaves[3], model.leaves[7]))
+    assert all(id(x.grad._data) in made for x in (model.leaves[1], model.leaves[2], model.leaves[3], model.leaves[7]))
 
 
 def test_leaves_never_share_the_memory_of_their_gradients():

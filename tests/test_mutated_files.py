@@ -308,12 +308,12 @@ def whole_checkpoint(folder):
 def signed_tree(folder):
     """The JSON of a checkpoint, mutated behind a checksum that is right: any value may be meant."""
     path, (_, read, _, *outside) = folder / "tree", whole_checkpoint(folder)
-    arrays, metadata = checkpoint._read("", folder / "c")
+    arrays, metadata = checkpoint.read("", folder / "c")
     path.write_text(metadata["tree"])
 
     def read_signed():
         tree = path.read_bytes().decode("utf-8", "replace").replace("\ud800", "?")
-        checkpoint._write("", folder / "c", arrays, {"format": checkpoint.FORMAT, "tree": tree})
+        checkpoint.write("", folder / "c", arrays, {"format": checkpoint.FORMAT, "tree": tree})
         return read()
 
     return path, read_signed, None, *outside

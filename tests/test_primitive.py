@@ -377,7 +377,7 @@ def kept_alive(f, n):
     inputs = [ops.add(x, 0.25) for x in leaves]
     y = f(*inputs)
     loss = ops.add(y, 1.0)
-    refs = {**{name: weakref.ref(x.data) for name, x in zip("abcd", inputs, strict=False)}, "out": weakref.ref(y.data)}
+    refs = {name: weakref.ref(t._data) for name, t in [*zip("abcd", inputs, strict=False), ("out", y)]}
     del inputs, y
     alive = {name for name, ref in refs.items() if ref() is not None}
     loss.backward(np.ones(loss.shape))

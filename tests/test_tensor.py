@@ -350,7 +350,7 @@ def test_only_plain_arrays_lie_beneath_a_tensor(who, tmp_path):
     np.arange(4, dtype=np.float32).tofile(tmp_path / "x.bin")
     mapped = np.memmap(tmp_path / "x.bin", np.float32, "r+")
     y = take(mapped)
-    assert type(y.data) is np.ndarray and np.shares_memory(y.data, mapped) and (y * 2).tolist() == [0, 2, 4, 6]
+    assert type(y._data) is np.ndarray and np.shares_memory(y.data, mapped) and (y * 2).tolist() == [0, 2, 4, 6]
     assert take(pickle.loads(pickle.dumps(np.ones(2)))).dtype is np.dtype("float64")
 
 
@@ -359,7 +359,7 @@ def test_data_may_be_set_to_a_tensor_and_changed_in_place():
     w = Tensor([1.0, 2.0], requires_grad=True)
     (w * w).sum().backward()
     w.data = w.data - 0.5 * w.grad
-    assert type(w.data) is np.ndarray and w.tolist() == [0, 0] and w.requires_grad
+    assert type(w._data) is np.ndarray and w.tolist() == [0, 0] and w.requires_grad
     w.data += 1
     w.data[0] = 5
     assert w.tolist() == [5, 1]
@@ -368,7 +368,7 @@ def test_data_may_be_set_to_a_tensor_and_changed_in_place():
     with pytest.raises(RuntimeError, match=r"gradient has shape \(2, 2\), but .grad, .* \(2,\); call zero_grad"):
         (w * w).sum().backward()
     w.data = w.data.sum() * 2  # a number of NumPy's, as its functions give for 0-d arrays
-    assert type(w.data) is np.ndarray and w.shape == () and w.item() == 8
+    assert type(w._data) is np.ndarray and w.shape == () and w.item() == 8
     with pytest.raises(TypeError, match="data: a Tensor that requires grad cannot be int64; cast it with .float()"):
         w.data = np.array([1, 2])
     w.requires_grad_(False).data = np.array([1, 2])

@@ -51,6 +51,8 @@ def __getattr__(name: str):
         return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
     if name in ("data", "distributions", "func", "training"):
         return _importlib.import_module(f".{name}", __name__)
+    if name in ("save", "load"):
+        return getattr(_importlib.import_module(".training.saving", __name__), name)
     if name in ("get_num_threads", "set_num_threads"):
         return getattr(_importlib.import_module(".kernels.threads", __name__), name)
     found = globals()[name] = _function(name)  # the next time it is found at once

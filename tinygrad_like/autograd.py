@@ -64,6 +64,25 @@ class Extra:
         self.hooks, self.keep, self.version, self.line = [], None, None, None
 
 
+class Handle:
+    """What registering a hook gives: `remove()`, or a call, or the end of a `with` block, removes the hook."""
+
+    def __init__(self, hooks: list[Callable], hook: Callable):
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    __call__ = remove
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
 class _Mode(threading.local):
     recording = True
     anomaly = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import habits, ops
 from .anomaly import check_finite
+from .array import Array
 from .autograd import Node, freed, mode, tick, walk
 from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, result_dtype
 from .errors import blame, explain
@@ -77,6 +78,9 @@ class Op:
         for value in options.values():
             if type(value) not in SETTINGS and isinstance(value, Tensor):
                 return self(*inputs, **self._plain(options))
+        if any([type(x) is Array for x in inputs]):  # what `.data` gave, as in `torch.exp(x.data)`
+            y = self.general([np.asarray(x) if type(x) is Array else x for x in inputs], options)
+            return y.view(Array) if type(y) is np.ndarray else y
         arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
         tensors = any([isinstance(x, Tensor) for x in inputs])
         if tensors and not all([isinstance(x, Tensor) or type(x) in PLAIN for x in inputs]):

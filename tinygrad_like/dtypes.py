@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .array import Array
+
 FLOAT16 = np.dtype("float16")
 FLOAT32, FLOAT64 = np.dtype("float32"), np.dtype("float64")  # NumPy keeps one object per dtype: compare with `is`
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
@@ -100,17 +102,18 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
 def checked(array: Any, who: str) -> np.ndarray:
     """The array, if a Tensor may lie on its memory: a plain one of a dtype it can have, as kernels read addresses.
 
-    Raises TypeError in the name of `who`. A memory map is plain, once it is no longer an object of its own class.
+    Raises TypeError in the name of `who`. A memory map and what `.data` gave are plain, once they are no longer objects
+    of classes of their own.
     """
     if type(array) is not np.ndarray:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{who}: takes a NumPy array, got {type(array).__name__}; Tensor(data) copies what it is "
                             "given")
         _refuse_mask(array, who)
-        if not isinstance(array, np.memmap):
+        if not isinstance(array, np.memmap | Array):
             raise TypeError(f"{who}: takes a plain array, got {type(array).__name__}, for which operators may mean "
                             "something else; pass np.asarray(array)")
-        array = array.view(np.ndarray)
+        array = np.asarray(array)
     dtype = as_dtype(array.dtype, who)
     if not array.flags.aligned:
         raise TypeError(f"{who}: the array's memory is not aligned to its {dtype}; pass array.copy()")

@@ -59,4 +59,4 @@ def empty(shape: tuple[int, ...], dtype: np.dtype = FLOAT32) -> np.ndarray:
 def fills(array: np.ndarray) -> bool:
     """Whether an array is all that lies in the memory it keeps, but for what `empty` adds to place it."""
     base = array.base
-    return base is None or type(base) is np.ndarray and base.nbytes <= array.nbytes + _LINE
+    return base is None or isinstance(base, np.ndarray) and base.nbytes <= array.nbytes + _LINE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
@@ -139,6 +140,7 @@ class Names:
         repeats = plain_shape(repeats)
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
+    grad_fn = property(lambda self: self.node)
     new_zeros = property(lambda self: _of(self, creation.Creation.zeros))
     new_ones = property(lambda self: _of(self, creation.Creation.ones))
     new_empty = property(lambda self: _of(self, creation.Creation.empty))
@@ -167,7 +169,7 @@ MISSING = {
     "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
     "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
     "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
-    "grad_fn": "the op that made it is x.node.op", "astype": "write x.cast(dtype)", "copy": "write x.clone()",
+    "astype": "write x.cast(dtype)", "copy": "write x.clone()",
     "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
@@ -301,6 +303,12 @@ def _reached(y: Tensor) -> set:
     return seen
 
 
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
+    warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
+    return model if model is not None else lambda model: model
+
+
 def finfo(dtype: Any) -> Any:
     """The limits of a floating-point dtype, as NumPy's `finfo`."""
     dtype = as_dtype(dtype, "finfo")
@@ -334,14 +342,12 @@ _NAMES: dict[str, Any] = {
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
     "where": where, "empty_like": empty_like,
     "is_tensor": lambda x: isinstance(x, tensor.Tensor), "inference_mode": no_grad,
-    "set_grad_enabled": set_grad_enabled, "Generator": Generator,
+    "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
-    "save": "use tinygrad_like.training.save_weights or save_checkpoint",
-    "load": "use tinygrad_like.training.load_weights or load_checkpoint",
-    "jit": "use capture", "compile": "use capture",
+    "jit": "use capture",
 }
 
 

@@ -138,6 +138,10 @@ class ForNumPy:
         return self._data.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if method == "__call__" and len(options) == 1 and "out" in options and mode.tape is None:  # `array -= x`
+            tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
+            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
+                return ufunc(inputs[0], self._data, **options)
         op = _op_of(_UFUNCS.get(ufunc.__name__, ufunc.__name__)) if method == "__call__" and not options else None
         return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)
 

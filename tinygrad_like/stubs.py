@@ -38,6 +38,8 @@ _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getit
 
 _PACKAGES = {"nn": "", "optim": "",
              **dict.fromkeys(("training", "distributed", "distributions", "autograd"), "from . ")}
+_LATE = {"get_num_threads": "kernels.threads", "set_num_threads": "kernels.threads", "save": "training.saving",
+         "load": "training.saving"}
 
 
 def _sentence(f: Any) -> str:
@@ -153,7 +155,7 @@ def package() -> str:
                 lines.append(f"from .{node.module or ''} import {alias.name} as {name}")
                 known.add(name)
     lines += [f"{place}import {name} as {name}" for name, place in _PACKAGES.items()]
-    lines += [f"from .kernels.threads import {name} as {name}" for name in ("get_num_threads", "set_num_threads")]
+    lines += [f"from .{place} import {name} as {name}" for name, place in _LATE.items()]
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
     lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
@@ -174,7 +176,7 @@ def package() -> str:
             lines.append(f"{name}: {'np.dtype' if hasattr(value, 'itemsize') or name == 'bfloat16' else 'Any'}")
         else:
             lines.append(f"{name} = Tensor.{name}")
-    exported = sorted({*known, *rest, *_public(ops), *_PACKAGES, "get_num_threads", "set_num_threads"})
+    exported = sorted({*known, *rest, *_public(ops), *_PACKAGES, *_LATE})
     return "\n".join([_HEADER.rstrip(), "from typing import Any", "import numpy as np", *lines,
                       f"__all__ = {exported!r}", "def __getattr__(name: str) -> Any: ...", ""])
 

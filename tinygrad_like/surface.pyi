@@ -245,6 +245,8 @@ class Surface(ForNumPy):
     def ger(self, b: Any, **by_other_names: Any) -> Tensor: r"""All products of the elements of two vectors, as `outer`. Example: `Tensor([1, 2]).ger(Tensor([3, 4]))  # (2,) -> (2, 2)`"""
     @staticmethod
     def glorot_uniform(*shape: Any, **options: Any) -> Tensor: r"""Uniform on [-b, b) with b = sqrt(6 / (fan_in + fan_out)), for shape (fan_out, *fan_in). Example: `Tensor.glorot_uniform(2, 3).shape`"""
+    @property
+    def grad_fn(self) -> Callable[..., Tensor]: r"""The `node`, under PyTorch's name. Example: `Tensor([1.0], requires_grad=True).exp().grad_fn.op`"""
     def greater(self, other: Value, **by_other_names: Any) -> Tensor: r"""a > b. Example: `Tensor([1, 2]).gt(1)  # (2,) -> (2,)`"""
     def greater_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a >= b. Example: `Tensor([1, 2]).ge(2)  # (2,) -> (2,)`"""
     def gt(self, other: Value, **by_other_names: Any) -> Tensor: r"""a > b. Example: `Tensor([1, 2]).gt(1)  # (2,) -> (2,)`"""

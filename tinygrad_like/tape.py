@@ -397,7 +397,7 @@ class Tape:
 
 def memory(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of x."""
-    while type(x.base) is np.ndarray:
+    while isinstance(x.base, np.ndarray):
         x = x.base
     return x
 

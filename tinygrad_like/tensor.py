@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .autograd import Node, mode, setting, tick, walk
+from .array import Array, shows
+from .autograd import Handle, Node, mode, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
 from .errors import named
 from .memory import fills
@@ -67,7 +68,7 @@ class Tensor(Surface):
 
     def _set_data(self, value: Any) -> None:
         _python("data set, or changed by an operator,")
-        if value is not self._data:  # as it is after `x.data -= ...`
+        if not shows(value, self._data):  # as it does after `x.data -= ...`
             array = value._data if isinstance(value, Tensor) else value
             # NumPy's functions give numbers where arrays were 0-d.
             array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
@@ -79,14 +80,15 @@ class Tensor(Surface):
             self._data = array
         self.touch()
 
-    def _get_data(self) -> np.ndarray:
+    def _get_data(self) -> Array:
         if mode.tape is not None:
             _python("data")
-        return self._data
+        return self._data.view(Array)
 
-    data: np.ndarray = property(_get_data, _set_data, doc="""The array itself.
+    data: Any = property(_get_data, _set_data, doc="""The memory, as a NumPy array that takes a Tensor's methods too.
 
-        Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen: `assign` is.
+        Setting it counts as a change in place, also by `x.data -= ...`. A write to the array is not seen, as that of
+        `x.data.zero_()`: `assign` is.
         Raises TypeError unless it is set to a plain NumPy array, or a Tensor, of a dtype a Tensor may have.
         """)  # type: ignore[assignment]
 
@@ -281,10 +283,10 @@ class Tensor(Surface):
             gradient = ops.cast(gradient, dtype=self.dtype)
         return gradient if create_graph or mode.tape is not None else gradient._data
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call `hook(gradient)` when this Tensor's gradient is complete; what it returns, if not None, replaces it.
 
-        Returns a function that removes the hook.
+        Returns a handle, whose `remove()` removes the hook.
         """
         if not self.requires_grad:
             raise RuntimeError("register_hook: this Tensor does not require grad")
@@ -306,7 +308,7 @@ class Tensor(Surface):
         else:
             hooks = self._hooks = self._hooks or []
             hooks.append(call)
-        return lambda: hooks.remove(call) if call in hooks else None
+        return Handle(hooks, call)
 
     def retain_grad(self) -> Tensor:
         """Have backward fill `.grad` of this inner Tensor too, with what its hooks have left; returns the Tensor."""

@@ -178,7 +178,7 @@ def test_a_batch_that_no_tensor_can_hold_is_refused(made, prefetch):
                                   lambda x: x.view(type("Mine", (np.ndarray,), {}))])
 def test_a_transform_may_give_anything_like_an_array(made):
     (batch,), = DataLoader(np.ones((4, 2)), batch_size=4, transform=lambda x, generator: made(x))
-    assert type(batch.data) is np.ndarray and batch.dtype is np.dtype("float64") and batch.tolist() == [[1, 1]] * 4
+    assert type(batch._data) is np.ndarray and batch.dtype is np.dtype("float64") and batch.tolist() == [[1, 1]] * 4
 
 
 def test_batches_of_no_rows_and_of_more_than_there_are():

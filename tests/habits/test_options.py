@@ -142,13 +142,39 @@ def test_an_own_name_costs_no_second_call():
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
     (lambda x: x.max(axis=1).indices, r"max and min give values only; write x.argmax\(axis\)"),
     (lambda x: x.cuda(), "there is only the CPU; leave it out"),
-    (lambda x: tg.save(x, "file"), "tinygrad_like.training.save_weights"),
+    (lambda x: tg.save(print, "file"), "save: the value is a builtin_function_or_method; a file holds"),
     (lambda x: tg.nothing, "module 'tinygrad_like' has no attribute 'nothing'"),
     (lambda x: x.nothing, "'Tensor' object has no attribute 'nothing'"),
 ])
 def test_what_is_wrong_is_said(call, text):
     with pytest.raises((TypeError, AttributeError), match=text):
         call(x23())
+
+
+def test_compile_gives_back_what_it_is_given():
+    model = nn.Linear(2, 3)
+    with pytest.warns(UserWarning, match="compile: changes nothing here; decorate the training step with capture"):
+        assert tg.compile(model, mode="max-autotune") is model
+
+    with pytest.warns(UserWarning, match="compile"):
+        @tg.compile(fullgraph=True)
+        def double(x):
+            return 2 * x
+    assert double(3) == 6
+
+
+def test_hooks_are_removed_as_in_pytorch():
+    x, seen = Tensor([1.0], requires_grad=True), []
+    for remove in (lambda h: h.remove(), lambda h: h(), lambda h: h.__enter__().__exit__(None, None, None)):
+        for y in (x, x * 2):
+            handle = y.register_hook(lambda g: seen.append(1))
+            (y * 1).sum().backward()
+            remove(handle)
+            remove(handle)  # does no harm
+            (y * 1).sum().backward() if y is x else None
+        assert len(seen) == 2
+        seen.clear()
+    assert (x * 2).grad_fn.op.name == "mul" and x.grad_fn is None
 
 
 def test_other_devices_are_errors():

@@ -349,9 +349,9 @@ def test_layers_may_be_exchanged_by_their_state():
                                     lambda a: a.astype("float64"), lambda a: a.tolist()])
 def test_values_of_any_layout_are_copied(change):
     m = nn.Linear(3, 2)
-    memory, given = m.weight.data, change(np.arange(6, dtype="float32").reshape(2, 3))
+    memory, given = m.weight._data, change(np.arange(6, dtype="float32").reshape(2, 3))
     m.load_state_dict({"weight": given}, strict=False)
-    assert m.weight.data is memory and m.weight.tolist() == [[0, 1, 2], [3, 4, 5]] and type(memory) is np.ndarray
+    assert m.weight._data is memory and m.weight.tolist() == [[0, 1, 2], [3, 4, 5]] and type(memory) is np.ndarray
     given[0][0] = 9
     assert m.weight.tolist()[0][0] == 0
 

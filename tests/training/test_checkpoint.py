@@ -416,7 +416,7 @@ def test_a_tree_that_makes_no_sense_is_refused(tmp_path, tree):
     path, model = tmp_path / "c", nn.Linear(2, 2)
     before, rng = values(model), tinygrad_like.get_rng_state()
     metadata = {"format": checkpoint.FORMAT} if tree is None else {"format": checkpoint.FORMAT, "tree": tree}
-    checkpoint._write("test", path, {"model/0": np.zeros((2, 2), np.float32)}, metadata)
+    checkpoint.write("test", path, {"model/0": np.zeros((2, 2), np.float32)}, metadata)
     with pytest.raises(ValueError, match=f"load_checkpoint: {path} is damaged, or written by another program"):
         load_checkpoint(path, model=model)
     assert equal(values(model), before) and tinygrad_like.get_rng_state() == rng
@@ -480,7 +480,7 @@ def start(folder, net, threads):
 
 def left(folder):
     """What a run leaves, without the times: the weights, the checkpoint, the columns of the CSV file."""
-    arrays, metadata = checkpoint._read("", folder / "run.ckpt")
+    arrays, metadata = checkpoint.read("", folder / "run.ckpt")
     tree = json.loads(metadata["tree"])
     for row in tree["rows"]:
         del row["dict"]["seconds"], row["dict"]["examples_per_second"]

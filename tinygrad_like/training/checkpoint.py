@@ -49,7 +49,7 @@ def save_weights(module: Module, path: str | os.PathLike, metadata: Mapping[str,
             raise TypeError(f"save_weights: metadata {name!r}: {text!r} must be a string, its name a string other than "
                             f"{' and '.join(OURS)}")
     arrays = {name: t.data for name, t in module.state_dict().items()}
-    _write("save_weights", Path(path), arrays, {**metadata, "writer": WRITER})
+    write("save_weights", Path(path), arrays, {**metadata, "writer": WRITER})
 
 
 def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -> Keys:
@@ -66,12 +66,12 @@ def load_weights(module: Module, path: str | os.PathLike, strict: bool = True) -
 
 def read_arrays(who: str, path: Path) -> dict[str, np.ndarray]:
     """The arrays of a safetensors file, by name, read for `who`."""
-    return _read(who, path)[0]
+    return read(who, path)[0]
 
 
 def read_metadata(path: str | os.PathLike) -> dict[str, str]:
     """The strings that `save_weights` was given. Raises as `load_weights` does."""
-    return {name: text for name, text in _read("read_metadata", Path(path))[1].items() if name not in OURS}
+    return {name: text for name, text in read("read_metadata", Path(path))[1].items() if name not in OURS}
 
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def save_checkpoint(path: str | os.PathLike, **parts: Any) -> None:
     except RecursionError:
         raise ValueError("save_checkpoint: a value is nested too deep, or contains itself") from None
     tree[GENERATOR] = _encoded(GENERATOR, dict(get_rng_state()), arrays)
-    _write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
+    write("save_checkpoint", path, arrays, {"format": FORMAT, "tree": json.dumps(tree)}, backup=previous(path))
 
 
 def load_checkpoint(path: str | os.PathLike, **parts: Any) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _encoded(name: str, node: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """All that a checkpoint holds, by name; nothing is restored."""
-    arrays, metadata = _read("load_checkpoint", path)
+    arrays, metadata = read("load_checkpoint", path)
     if metadata.get("format") != FORMAT:
         raise ValueError(f"load_checkpoint: {path} has weights but is not a checkpoint; use load_weights")
     try:
@@ -202,16 +202,12 @@ def _decoded(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
-def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
+def write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dict[str, str],
            backup: Path | None = None) -> None:
+    """Write a safetensors file, whole or not at all; in an MPI job by rank 0 only."""
     if distributed.rank:
         return
-    arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
-    for name, a in arrays.items():
-        if _code(a.dtype) is None:
-            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
-                            "bfloat16, and float16, 32 or 64")
-    parts = [*_serialized(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
+    parts = serialized(who, arrays, metadata)
     fresh, old = path.with_name(path.name + ".new"), path.with_name(path.name + ".old")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +236,17 @@ def _write(who: str, path: Path, arrays: Mapping[str, np.ndarray], metadata: dic
                                    "before is unharmed") from None
 
 
-def _serialized(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+def serialized(who: str, arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> list[bytes | memoryview]:
+    """The parts of a safetensors file that states the SHA-256 of its contents. Raises TypeError for other dtypes."""
+    arrays = {name: np.asarray(a, a.dtype.newbyteorder("<"), order="C") for name, a in arrays.items()}
+    for name, a in arrays.items():
+        if _code(a.dtype) is None:
+            raise TypeError(f"{who}: {name} is an array of {a.dtype}; a file holds arrays of bools, integers, "
+                            "bfloat16, and float16, 32 or 64")
+    return [*_parts(arrays, {**metadata, "sha256": _digest(arrays, metadata)})]
+
+
+def _parts(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
     """The parts of a safetensors file: the length of its header, the header in JSON, and the arrays, widest first.
 
     The safetensors library itself writes the metadata in another order each time.
@@ -271,16 +277,24 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the metadata of a safetensors file."""
-    safetensors = _safetensors()
+    _safetensors()
     if not path.is_file():
         raise FileNotFoundError(f"{who}: there is no file {str(path)!r}")
-    content = path.read_bytes()
+    return parsed(who, str(path), path.read_bytes(), _advice(path))
+
+
+def parsed(who: str, path: str, content: bytes, advice: str = "") -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of the contents of a safetensors file."""
+    if content[:4] == b"PK\3\4":
+        raise ValueError(f"{who}: {path} is a file of torch.save, a pickle, which may execute anything when read; "
+                         "write it again in PyTorch with safetensors.torch.save_file(state_dict, path)")
+    safetensors = _safetensors()
     try:
         entries = safetensors.deserialize(content)
     except safetensors.SafetensorError as error:
-        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file ({error}){_advice(path)}") from None
+        raise ValueError(f"{who}: {path} is damaged, or not a safetensors file ({error}){advice}") from None
     header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])  # 8 bytes of length, JSON, the arrays
     metadata = header.get("__metadata__") or {}
     arrays = {}
@@ -292,9 +306,9 @@ def _read(who: str, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     if "sha256" in metadata:  # PyTorch's files have no checksum
         rest = {name: text for name, text in metadata.items() if name != "sha256"}
         if _digest(arrays, rest) != metadata["sha256"]:
-            raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{_advice(path)}")
+            raise ValueError(f"{who}: {path} is damaged: its contents do not have the SHA-256 it states{advice}")
     elif metadata.get("format") == FORMAT or metadata.get("writer") == WRITER:
-        raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{_advice(path)}")
+        raise ValueError(f"{who}: {path} is damaged: its SHA-256 is missing{advice}")
     return {name: _from_bfloat16(a) if a.dtype.kind == "V" else a for name, a in arrays.items()}, metadata
 
 

@@ -1,0 +1,91 @@
+"""`x.data`: a NumPy array that takes a Tensor's methods."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import nn
+import tinygrad_like
+from tinygrad_like import Tensor
+
+
+def test_methods_that_change_it():
+    w = Tensor(np.zeros((2, 3), np.float32), requires_grad=True)
+    memory = w._data
+    assert w.data.fill_(3.0).tolist() == [[3.0] * 3] * 2
+    w.data[1].zero_()
+    w.data.mul_(0.5).add_(Tensor([1.0, 2.0, 3.0]))
+    assert w.tolist() == [[2.5, 3.5, 4.5], [1, 2, 3]]
+    w.data.copy_(Tensor([[0.0, 1.0, 2.0]]))
+    assert w.tolist() == [[0, 1, 2]] * 2
+    w.data.clamp_(max=1).t().masked_fill_(Tensor([True, False]), 7.0)
+    assert w.tolist() == [[7, 7, 7], [0, 1, 1]]
+    assert np.abs(w.data.uniform_(2, 3) - 2.5).max() <= 0.5 and w.data.normal_().std() > 0
+    assert w._data is memory and w.requires_grad and w.is_leaf
+
+
+def test_methods_that_compute():
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3), requires_grad=True)
+    assert x.data.norm().item() == pytest.approx(55**0.5) and isinstance(x.data.clone(), Tensor)
+    assert (x.data - 3).abs().max().item() == 3 and not (x.data.relu() * 2).requires_grad
+    assert x.data.view(-1).shape == x.data.view((6,)).shape == (6,) and x.data.view(np.int32).dtype == np.int32
+    assert np.allclose(tinygrad_like.exp(x.data).norm().item(), np.linalg.norm(np.exp(x.data)))
+    assert x.data.view(3, -1).shape == (3, 2) and x.data.device == "cpu"
+    assert x.data.max(1).tolist() == [2, 5]  # NumPy's
+    values, index = tinygrad_like.max(x.data, 1)
+    assert index.tolist() == [2, 2]
+
+
+def test_an_update_counts_as_a_change_and_keeps_the_memory():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    memory, y = w._data, (w * w).sum()
+    w.data -= 0.5 * Tensor([1.0, 1.0])
+    assert w._data is memory and w.tolist() == [0.5, 1.5]
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()
+    part = w.data[::-1]
+    w.data = part
+    assert type(w._data) is np.ndarray and w.tolist() == [1.5, 0.5]
+    w.data = w.data * 2
+    assert type(w._data) is np.ndarray and w.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("make", [
+    Tensor, Tensor.from_numpy, tinygrad_like.tensor, tinygrad_like.as_tensor, lambda d: Tensor([0.0, 0.0]).assign(d),
+    lambda d: Tensor([1.0, 1.0]) * d, lambda d: d * Tensor([1.0, 1.0]),
+    lambda d: Tensor([d, d]), lambda d: tinygrad_like.stack([Tensor(d), d])])
+def test_beneath_a_tensor_lies_a_plain_array(make):
+    assert type(make(Tensor([1.0, 2.0]).data)._data) is np.ndarray
+
+
+def test_numpy_gets_a_plain_array():
+    d = Tensor([1.0, 2.0]).data
+    assert isinstance(d, np.ndarray) and repr(d) == "array([1., 2.], dtype=float32)" and f"{d[0]:.2f}" == "1.00"
+    assert type(pickle.loads(pickle.dumps(d))) is np.ndarray and copy.deepcopy(d).tolist() == [1, 2]
+    assert f"{Tensor(3.0).data:.1f}" == "3.0" and not hasattr(d, "mask") and not hasattr(d, "_data")
+
+
+def test_what_neither_has():
+    with pytest.raises(AttributeError, match="has no attribute 'uniforms'"):
+        _ = Tensor([1.0]).data.uniforms
+    with pytest.raises(TypeError, match="normal.* int64"):
+        Tensor([1, 2]).data.normal_()
+    with pytest.raises(ValueError, match=r"\(4,\).*\(2,\)"):
+        Tensor([1.0, 2.0]).data.copy_(Tensor.zeros(4))
+
+
+def test_layers_are_filled_as_programs_do():
+    layer, embedding = nn.Linear(4, 2), nn.Embedding(5, 3)
+    layer.weight.data.uniform_(-0.1, 0.1)
+    layer.bias.data.zero_()
+    embedding.weight.data[1].fill_(0)
+    assert np.abs(layer.weight.data).max() <= 0.1
+    assert layer.bias.tolist() == [0, 0] and embedding.weight[1].tolist() == [0, 0, 0]
+    target = copy.deepcopy(layer)
+    layer.weight.data.fill_(1.0)
+    for t, p in zip(target.parameters(), layer.parameters(), strict=True):
+        t.data.copy_(0.5 * t.data + 0.5 * p.data)
+        t.data.mul_(0.5).add_(p.data, alpha=0.5)
+    assert np.allclose(target.weight.data, 1, atol=0.3) and layer(Tensor.ones(1, 4)).tolist() == [[4, 4]]

@@ -1,0 +1,131 @@
+"""`torch.save` and `torch.load`: what is saved comes back, with its types; what cannot be saved is said."""
+
+import io
+import json
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+import tinygrad_like as torch
+from tinygrad_like import Tensor
+from tinygrad_like.training import checkpoint, load_weights, save_checkpoint, save_weights
+
+files = pytest.importorskip("safetensors.numpy")
+
+VALUES = [
+    None, 3, 2.5, float("inf"), "text", True, [], {}, (), [1, [2.0, ("a", None)]],
+    {"a": {"b": (1, 2)}, 3: "x", (1, 2): []},
+    {"1": "text", 1: "number"}, OrderedDict(b=1, a=2), np.float32(0.5), np.arange(3), Tensor([1.0, 2.0]),
+    [Tensor(3), Tensor([])],
+    {"a": {"b": Tensor([1.0])}, "a/b": Tensor([2.0])}, {"": Tensor([1.0]), "__metadata__": Tensor([2.0])},
+    {"half": Tensor([1.5]).half(), "mask": Tensor([True, False]), "t": Tensor.arange(6).reshape(2, 3).T},
+]
+
+
+def same(a, b):
+    if isinstance(a, Tensor | np.ndarray):
+        return type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_a_value_comes_back(value, tmp_path):
+    torch.save(value, tmp_path / "value.pt")
+    assert same(value, torch.load(tmp_path / "value.pt", map_location="cpu", weights_only=True))
+    buffer = io.BytesIO()
+    torch.save(value, buffer)
+    buffer.seek(0)
+    assert same(value, torch.load(buffer)) and buffer.getvalue() == (tmp_path / "value.pt").read_bytes()
+
+
+def test_training_goes_on_after_it(tmp_path):
+    def trained(model, optimizer, steps):
+        x = Tensor(np.linspace(-1, 1, 12).reshape(4, 3).astype(np.float32))
+        for _ in range(steps):
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+        return [p.tolist() for p in model.parameters()]
+
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh())
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+    schedule = optim.lr_scheduler.StepLR(optimizer, step_size=2)
+    trained(model, optimizer, 3)
+    torch.save({"epoch": 3, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict()}, tmp_path / "run.pt")
+    other = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh())
+    again = optim.Adam(other.parameters(), lr=0.5)
+    found = torch.load(tmp_path / "run.pt")
+    other.load_state_dict(found["model"])
+    again.load_state_dict(found["optimizer"])
+    optim.lr_scheduler.StepLR(again, step_size=2).load_state_dict(found["schedule"])
+    assert found["epoch"] == 3 and trained(model, optimizer, 3) == trained(other, again, 3)
+
+
+def test_a_state_dict_is_a_file_of_weights(tmp_path):
+    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    arrays = files.load_file(tmp_path / "model.pt")  # what other programs read
+    assert {name: a.tolist() for name, a in arrays.items()} == {n: t.tolist() for n, t in model.state_dict().items()}
+    load_weights(other, tmp_path / "model.pt")
+    assert same(dict(model.state_dict()), dict(other.state_dict()))
+    save_weights(model, tmp_path / "weights.safetensors")
+    assert nn.Linear(3, 2).load_state_dict(torch.load(tmp_path / "weights.safetensors")) == ([], [])
+    files.save_file({"x": np.arange(3)}, tmp_path / "theirs.safetensors")
+    assert torch.load(tmp_path / "theirs.safetensors")["x"].tolist() == [0, 1, 2]
+
+
+def test_what_requires_grad_does_afterwards(tmp_path):
+    torch.save([nn.Parameter(Tensor([1.0])), Tensor([1.0], requires_grad=True), Tensor([1.0])], tmp_path / "x")
+    assert [t.requires_grad for t in torch.load(tmp_path / "x")] == [True, True, False]
+
+
+def test_what_is_no_value(tmp_path):
+    model, loop = nn.Linear(2, 2), []
+    loop.append(loop)
+    for value, text in ((model, r"save: the value is a Linear; save its state_dict\(\)"),
+                        ({"opt": [optim.SGD(model.parameters(), 0.1)]}, r"save: opt/0 is a SGD; save its state_dict"),
+                        ({"f": print}, "save: f is a builtin_function_or_method; a file holds"),
+                        ({1, 2}, "save: the value is a set"), (np.array([1j]), "array of complex128")):
+        with pytest.raises(TypeError, match=text):
+            torch.save(value, tmp_path / "x")
+    with pytest.raises(ValueError, match="nested too deep, or contains itself"):
+        torch.save(loop, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(OSError, match="save: .* could not be written"):
+        torch.save(1, tmp_path)
+
+
+def test_what_is_no_file_of_values(tmp_path):
+    with pytest.raises(FileNotFoundError, match="load: there is no file"):
+        torch.load(tmp_path / "none.pt")
+    (tmp_path / "theirs.pt").write_bytes(b"PK\3\4" + bytes(100))
+    with pytest.raises(ValueError, match="load: .*theirs.pt is a file of torch.save, a pickle.*save_file"):
+        torch.load(tmp_path / "theirs.pt")
+    save_checkpoint(tmp_path / "run.ckpt", epoch=3)
+    with pytest.raises(ValueError, match="load: .*run.ckpt was written by save_checkpoint; use load_checkpoint"):
+        torch.load(tmp_path / "run.ckpt")
+    torch.save({"x": Tensor([1.0])}, tmp_path / "x.pt")
+    content = (tmp_path / "x.pt").read_bytes()
+    for at in (-1, len(content) // 2):
+        damaged = bytearray(content)
+        damaged[at] ^= 1
+        with pytest.raises(ValueError, match="load: the file is damaged"):
+            torch.load(io.BytesIO(bytes(damaged)))
+
+
+@pytest.mark.parametrize("tree", [
+    {"tensor": "y"}, {"tensor": 3}, {"other": 1}, {"dict": [1]}, {"dict": [[[], 1]]}, {"dict": {"a": 1}}, {"tuple": 1},
+    {}])
+def test_a_tree_that_makes_no_sense(tree, tmp_path):
+    metadata = {"format": "tinygrad_like value 1", "tree": json.dumps(tree), "writer": checkpoint.WRITER}
+    checkpoint.write("test", tmp_path / "x", {"x": np.zeros(2)}, metadata)
+    with pytest.raises(ValueError, match="load: .*x is damaged: its tree of values makes no sense"):
+        torch.load(tmp_path / "x")
