@@ -11,6 +11,7 @@ from typing import Any
 from tinygrad_like.errors import named
 
 from . import functional, init, models, utils
+from .activation import InPlace as _InPlace
 from .activation import (
     CELU, ELU, GELU, GLU, SELU, BinaryStep, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, LogSoftmax, Mish,
     PReLU, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Softsign, SwiGLU, Tanh)
@@ -34,7 +35,7 @@ from .margins import (
     MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss)
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
-from .module import Configured, Module, Parameter
+from .module import Module, Parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
 from .pool import (
@@ -119,8 +120,11 @@ def _constructor(init: Any, name: str) -> Any:
     def construct(self: Any, *args: Any, **options: Any) -> None:
         parameters = signature(init).parameters
         dtype = options.pop("dtype", None) if "dtype" not in parameters else None
-        if len(args) == len(parameters) and issubclass(type(self), Configured) and isinstance(args[-1], bool):
-            args = args[:-1]  # inplace
+        if isinstance(self, _InPlace):
+            if len(args) == len(parameters) and isinstance(args[-1], bool):
+                *args, options["inplace"] = args
+            if isinstance(options.get("inplace"), bool):
+                self.inplace = options.pop("inplace")
         init(self, *args, **options)
         if dtype is not None:
             self.to(dtype)

@@ -13,19 +13,36 @@ from tinygrad_like import Tensor, ops
 from .module import Configured, Module, Parameter, check_positive, described
 
 
+class InPlace(Configured):
+    """A layer that takes PyTorch's `inplace=True`: then what it is given becomes what it gives, as with `x.relu_()`.
+
+    So in `x + block(x)` the first x counts as activated too, if that is how the block begins. Between layers that run
+    as one op there is nothing to change. Raises RuntimeError where another Tensor shows the memory of what it is given.
+    """
+
+    inplace = False
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x._become(f"{type(self).__name__}(inplace=True)", super().__call__) if self.inplace else \
+            super().__call__(x)
+
+    def extra_repr(self) -> str:
+        return ", ".join(filter(None, (super().extra_repr(), "inplace=True" if self.inplace else "")))
+
+
 class BinaryStep(Configured):
     """1 if x >= 0, else 0. Its gradient is 0, so gradients cannot train anything before it."""
 
     forward = staticmethod(ops.binary_step)
 
 
-class ReLU(Configured):
+class ReLU(InPlace):
     """max(x, 0) (7.20). The derivative at 0 is taken to be 0."""
 
     forward = staticmethod(ops.relu)
 
 
-class LeakyReLU(Configured):
+class LeakyReLU(InPlace):
     """x if x > 0, else negative_slope * x (7.26)."""
 
     def __init__(self, negative_slope: float = 0.01):
@@ -59,7 +76,7 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
     return ops.where(x > 0, x, slopes * x)
 
 
-class ELU(Configured):
+class ELU(InPlace):
     """x if x > 0, else alpha (e^x - 1)."""
 
     def __init__(self, alpha: float = 1.0):
@@ -99,7 +116,7 @@ class GELU(Configured):
         return ops.gelu(x, approximate=self.approximate)
 
 
-class SiLU(Configured):
+class SiLU(InPlace):
     """x / (1 + e^-x), also called Swish."""
 
     forward = staticmethod(ops.silu)
@@ -117,7 +134,7 @@ class Softplus(Configured):
         return ops.softplus(x, beta=self.beta)
 
 
-class CELU(Configured):
+class CELU(InPlace):
     """x if x > 0, else alpha (e^(x / alpha) - 1)."""
 
     def __init__(self, alpha: float = 1.0):
@@ -127,13 +144,13 @@ class CELU(Configured):
         return ops.celu(x, self.alpha)
 
 
-class SELU(Configured):
+class SELU(InPlace):
     """ELU, scaled so that means 0 and variances 1 stay (Klambauer et al. 2017)."""
 
     forward = staticmethod(ops.selu)
 
 
-class Mish(Configured):
+class Mish(InPlace):
     """x tanh(log(1 + e^x))."""
 
     forward = staticmethod(ops.mish)
@@ -145,25 +162,25 @@ class Softsign(Configured):
     forward = staticmethod(ops.softsign)
 
 
-class ReLU6(Configured):
+class ReLU6(InPlace):
     """min(max(x, 0), 6)."""
 
     forward = staticmethod(ops.relu6)
 
 
-class Hardsigmoid(Configured):
+class Hardsigmoid(InPlace):
     """min(max(x / 6 + 1/2, 0), 1)."""
 
     forward = staticmethod(ops.hardsigmoid)
 
 
-class Hardswish(Configured):
+class Hardswish(InPlace):
     """x min(max(x / 6 + 1/2, 0), 1)."""
 
     forward = staticmethod(ops.hardswish)
 
 
-class Hardtanh(Configured):
+class Hardtanh(InPlace):
     """min(max(x, min_val), max_val)."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0):

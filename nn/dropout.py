@@ -12,12 +12,12 @@ import numpy as np
 from tinygrad_like import Tensor, no_grad, ops, random
 from tinygrad_like.ops.dropout import check_probability
 
-from .activation import ReLU, make_activation
+from .activation import InPlace, ReLU, make_activation
 from .linear import Linear
 from .module import Configured, Module, modes_restored
 
 
-class _Dropout(Configured):
+class _Dropout(InPlace):
     op: Callable
     drops = True
 

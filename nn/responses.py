@@ -12,6 +12,7 @@ from tinygrad_like.errors import named
 from tinygrad_like.ops.dropout import check_probability
 from tinygrad_like.tensor import wrap
 
+from .activation import InPlace
 from .module import Configured, Module, check_positive
 from .pool import Upsample
 
@@ -202,7 +203,7 @@ def _alpha_dropout(who: str, x: Tensor, p: float, training: bool, shape: tuple) 
     return x * kept * a + (1 - kept) * (a * _ALPHA) - a * _ALPHA * p
 
 
-class AlphaDropout(Configured):
+class AlphaDropout(InPlace):
     """Dropout for nets of SELUs, see `nn.functional.alpha_dropout`."""
 
     drops = True

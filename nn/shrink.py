@@ -7,6 +7,7 @@ from typing import Any
 from tinygrad_like import Tensor, ops, random
 from tinygrad_like.errors import named
 
+from .activation import InPlace
 from .module import Configured
 
 
@@ -54,7 +55,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     return ops.where(ops.ge(input, 0), input, input * slopes)
 
 
-class Threshold(Configured):
+class Threshold(InPlace):
     """x if x > threshold, else value."""
 
     def __init__(self, threshold: float, value: float):
@@ -92,7 +93,7 @@ class Tanhshrink(Configured):
     forward = staticmethod(tanhshrink)
 
 
-class RReLU(Configured):
+class RReLU(InPlace):
     """A leaky ReLU with slopes drawn at random in training, see `nn.functional.rrelu`."""
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3):

@@ -193,7 +193,7 @@ def test_other_devices_are_errors():
 def test_layers_take_device_dtype_and_inplace():
     layer = nn.Linear(2, 3, device="cpu", dtype=tg.float64)
     assert layer.weight.dtype == tg.float64
-    assert repr(nn.ReLU(inplace=True)) == repr(nn.ReLU(True)) == "ReLU()"
+    assert repr(nn.ReLU(inplace=True)) == repr(nn.ReLU(True)) == "ReLU(inplace=True)"
     assert nn.LeakyReLU(0.2, inplace=True).negative_slope == nn.LeakyReLU(0.2, True).negative_slope == 0.2
     assert nn.Dropout(0.3, inplace=True).p == 0.3
     with pytest.raises(TypeError):

@@ -129,3 +129,46 @@ def test_a_learned_slope():
     y.sum().backward()
     assert layer.weight.grad.tolist() == [-2, -5] and list(layer.state_dict()) == ["weight"]
     assert nn.PReLU()(Tensor(-4.0)[None]).tolist() == [-1] and repr(nn.PReLU()) == "PReLU(num_parameters=1, init=0.25)"
+
+
+IN_PLACE = [lambda i: nn.ReLU(inplace=i), lambda i: nn.ReLU(i), lambda i: nn.LeakyReLU(0.2, i), lambda i: nn.ELU(inplace=i),
+            lambda i: nn.SiLU(inplace=i), lambda i: nn.Hardswish(inplace=i), lambda i: nn.Threshold(0.1, 2.0, i),
+            lambda i: nn.RReLU(0.1, 0.3, i).eval(), lambda i: nn.Dropout(0.5, i).eval(), lambda i: nn.ReLU6(i)]
+
+
+@pytest.mark.parametrize("make", IN_PLACE)
+def test_in_place_the_input_becomes_the_output(make):
+    """So that a residual block that begins with one adds what is activated, as in PyTorch."""
+    data = np.random.default_rng(0).standard_normal((3, 4))
+
+    def run(inplace):
+        w = Tensor(data, requires_grad=True)
+        x = w * 1
+        y = make(inplace)(x)
+        assert y is x or not inplace
+        (((x if inplace else y) + y * 2) ** 2).sum().backward()
+        return y.numpy() if not y.requires_grad else y.detach().numpy(), w.grad.numpy()
+
+    for a, b in zip(run(True), run(False), strict=True):
+        np.testing.assert_allclose(a, b)
+    x = Tensor(data)  # without a graph its memory is written, which a view shows
+    row, expected = x[1], make(False)(Tensor(data)).numpy()
+    make(True)(x)
+    np.testing.assert_array_equal(row.numpy(), expected[1])
+
+
+def test_in_place_within_a_row_of_layers():
+    layers = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 8), nn.ReLU(inplace=True), nn.Linear(8, 4))
+    x, data = Tensor.randn(5, 4), None
+    data = x.numpy().copy()
+    y = layers(x)
+    assert type(y.node.op).__name__ == type(nn.Sequential(*layers)[1:](Tensor(data)).node.op).__name__  # still fused
+    np.testing.assert_array_equal(x.numpy(), np.maximum(data, 0))
+    assert repr(layers[0]) == "ReLU(inplace=True)" and repr(nn.Dropout(0.1, True)) == "Dropout(p=0.1, inplace=True)"
+    with pytest.raises(RuntimeError, match="cannot be changed in place"):
+        layers[0](Tensor(data, requires_grad=True))
+    h = Tensor(data, requires_grad=True) * 1
+    shown = h.detach()
+    with pytest.raises(RuntimeError, match="another Tensor shows the memory"):
+        layers[0](h)
+    assert shown.shape == (5, 4)
