@@ -89,3 +89,14 @@ def test_layers_are_filled_as_programs_do():
         t.data.copy_(0.5 * t.data + 0.5 * p.data)
         t.data.mul_(0.5).add_(p.data, alpha=0.5)
     assert np.allclose(target.weight.data, 1, atol=0.3) and layer(Tensor.ones(1, 4)).tolist() == [[4, 4]]
+
+
+def test_methods_called_as_pytorchs_are_those_of_tensors():
+    x = Tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
+    _, predicted = x.data.max(1)
+    assert predicted.tolist() == x.data.max(1, keepdim=True)[1][:, 0].tolist() == x.data.max(1)[1].tolist() == [1, 2]
+    assert x.data.size == 6 and x.data.size(0) == 2 and x.data.size() == (2, 3)
+    assert x.data.sort(1)[0].tolist() == [[1, 3, 5], [2, 4, 6]] and x.data.repeat(2, 1).shape == (4, 3)
+    assert x.data.sum(dim=1, keepdim=True).tolist() == [[9], [12]] and x.data.argmax(dim=1).tolist() == [1, 2]
+    assert x.data.max() == x.data.max(axis=1)[1] == 6 and type(x.data.max(axis=1)) is not Tensor  # as NumPy's
+    assert x.data.repeat(2).shape == (12,) and x.data.sum(1).tolist() == [9, 12] and x.data.std() == np.std(x.numpy())

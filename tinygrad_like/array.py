@@ -11,10 +11,18 @@ import numpy as np
 class Array(np.ndarray):
     """The memory of a Tensor as a NumPy array, on which `p.data.uniform_(-k, k)` and `p.data.norm()` work too.
 
-    What NumPy's arrays have means what it means there (`max`, `std`, `size`). Another name is that of the Tensor on the
-    same memory, which records nothing; a method that ends in _ changes this memory. Raises AttributeError for a name
-    that neither has.
+    What NumPy's arrays have means what it means there (`sum`, `std`), unless it is called as PyTorch's: with `dim=` or
+    `keepdim=`, `max(1)`, `sort(1)`, `repeat(2, 1)`, `size(0)`. That, and another name, is of the Tensor on the same
+    memory, which records nothing; a method that ends in _ changes this memory. Raises AttributeError for a name that
+    neither has.
     """
+
+    @property
+    def size(self) -> Any:  # type: ignore[override]
+        """The number of elements, and PyTorch's `size()`, `size(dim)`."""
+        from .tensor import wrap
+
+        return wrap(np.asarray(self)).size
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # of protocols, which NumPy and others ask for
@@ -45,6 +53,28 @@ class Array(np.ndarray):
 
     def __reduce__(self) -> Any:
         return np.asarray(self).__reduce__()
+
+
+def _either(name: str) -> Any:
+    """A method of NumPy's, or of Tensors if it is called as PyTorch's is."""
+    numpys = getattr(np.ndarray, name)
+
+    @functools.wraps(numpys)
+    def method(self: Array, *inputs: Any, **options: Any) -> Any:
+        counted = len(inputs) > (name == "repeat") and all(isinstance(n, int | bool) for n in inputs)
+        if options.keys() & {"dim", "keepdim", "unbiased", "descending"} or name in _OTHERS and counted:
+            from .tensor import wrap
+
+            return getattr(wrap(np.asarray(self)), name)(*inputs, **options)
+        return numpys(self, *inputs, **options)
+
+    return method
+
+
+_OTHERS = "max", "min", "sort", "repeat"  # with numbers alone they are something else in PyTorch
+for _name in (*_OTHERS, "sum", "mean", "std", "var", "prod", "argmax", "argmin", "all", "any", "cumsum", "cumprod",
+              "argsort", "squeeze"):
+    setattr(Array, _name, _either(_name))
 
 
 def shows(value: Any, array: np.ndarray) -> bool:

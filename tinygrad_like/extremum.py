@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .tensor import Tensor
@@ -11,28 +11,31 @@ from .tensor import Tensor
 class Extremum(Tensor):
     """The values of max or min along an axis that was given by position, as in `x.max(1)`.
 
-    PyTorch gives a pair there, of values and indices. So what would take this Tensor for the pair is an error: to
-    unpack it into two, and its [0] and [1]. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed
+    PyTorch gives a pair there, of values and indices. So this Tensor is that pair where it is taken for one: unpacked,
+    its [0] and [1], `.values` and `.indices`. What `x.max(axis=1)` gives is an ordinary Tensor, as all that is computed
     from it.
     """
 
+    _pair: Callable[[], Any]  # which finds the indices only if they are asked for
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copied and pickled as an ordinary Tensor."""
+        plain = Tensor.__new__(Tensor)
+        plain.__dict__.update({name: value for name, value in vars(self).items() if name != "_pair"})
+        return plain.__reduce_ex__(protocol)
+
     @property
     def values(self) -> Tensor:
-        """The same Tensor, to be indexed."""
-        self.__class__ = Tensor  # type: ignore[assignment]
-        return self
+        """The first of the pair."""
+        return self._pair().values
+
+    @property
+    def indices(self) -> Tensor:  # type: ignore[override]
+        """The second of the pair: where the values are."""
+        return self._pair().indices
 
     def __iter__(self) -> Iterator[Tensor]:
-        if self.shape[:1] == (2,):
-            raise _no_pair()
-        return super().__iter__()
+        return iter(self._pair())
 
     def __getitem__(self, index: Any) -> Tensor:
-        if type(index) is int and index in (0, 1):
-            raise _no_pair()
-        return super().__getitem__(index)
-
-
-def _no_pair() -> TypeError:
-    return TypeError("max and min give values, no pair of values and indices: write x.max(axis=1) for the values, and "
-                     "x.argmax(axis=1) for the indices")
+        return self._pair()[index] if type(index) is int and index in (0, 1) else super().__getitem__(index)

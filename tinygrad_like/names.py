@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -167,8 +168,8 @@ def _slice(who: str, x: Tensor, axis: int, start: int, length: int) -> tuple:
 # What a Tensor does not have -> what to write instead. (With `__getattr__` every attribute would take longer to find.)
 MISSING = {
     "cuda": "there is only the CPU; leave it out", "is_sparse": "every Tensor is dense",
-    "values": "max and min give values only; take the result itself", "realize": "ops compute at once; leave it out",
-    "indices": "max and min give values only; write x.argmax(axis) or x.argmin(axis)",
+    "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
+    "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
     "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
@@ -191,7 +192,7 @@ for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swa
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
-    """Values only, along the axis given by position, which `Extremum` marks; of two Tensors the larger or smaller."""
+    """Values, which are the pair too where the axis is given by position, an `Extremum`; of two Tensors one."""
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
     if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
@@ -204,8 +205,21 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
         y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y))  # of `torch.max(x.data, 1)`
         from .extremum import Extremum  # which needs the class of Tensors
 
-        y.__class__ = Extremum
+        cell, keepdim = x.shared_version() if isinstance(x, tensor.Tensor) else [0], y.ndim == np.ndim(x)
+        y.__class__, y._pair = Extremum, _pair_later(op, x, place[0], keepdim, cell)
     return y
+
+
+def _pair_later(op: Any, x: Any, axis: int, keepdim: bool, version: Any) -> Callable:
+    """A function that gives `pair_of`, found the first time; RuntimeError if x was changed in place before that."""
+    then = version[0]
+
+    def pair() -> Any:
+        if version[0] != then:
+            raise RuntimeError(f"{op.name}: what its indices point to was changed in place; take the pair before that")
+        return pair_of(op, x, axis, keepdim)
+
+    return lru_cache(None)(pair)
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_an_own_name_costs_no_second_call():
     (lambda x: ops.sum(x, out=5), "sum: out=5.* is not supported; leave it out"),
     (lambda x: F.relu(x, inplace="yes"), "inplace='yes' is not supported"),
     (lambda x: nn.Linear(2, 2, dim=3), "Linear.*dim"),
-    (lambda x: x.max(axis=1).indices, r"max and min give values only; write x.argmax\(axis\)"),
+    (lambda x: x.max(axis=1).indices, r"write x.max\(dim=1\), which gives values and indices"),
     (lambda x: x.cuda(), "there is only the CPU; leave it out"),
     (lambda x: tg.save(print, "file"), "save: the value is a builtin_function_or_method; a file holds"),
     (lambda x: tg.nothing, "module 'tinygrad_like' has no attribute 'nothing'"),
@@ -210,14 +211,17 @@ def test_size_is_a_number_and_a_method():
     assert x.dim() == 2 and x.nelement() == x.numel() == 6 and x.element_size() == 4
 
 
-def test_values_are_not_unpacked_as_a_pair():
+def test_an_axis_by_position_gives_values_that_are_the_pair_too():
     x = x23()
     assert x.max(1).tolist() == [5, 6] and x.max(1).values.tolist() == [5, 6] and x.max(1).sum().item() == 11
-    for call in (lambda: [a for a in x.max(1)], lambda: x.min(1)[1]):
-        with pytest.raises(TypeError, match=r"x\.argmax\(axis=1\) for the indices"):
-            call()
-    with pytest.raises(TypeError, match="no pair of values and indices"):
-        _, predicted = x.max(1)
+    _, predicted = x.max(1)
+    assert predicted.tolist() == x.max(1)[1].tolist() == x.max(1).indices.tolist() == [1, 2]
+    assert x.max(1)[0].tolist() == [5, 6] and x.min(0, keepdim=True)[1].shape == (1, 3) and x.max(1)[-1].item() == 6
+    assert Tensor([[3.0]]).max(1, keepdim=True)[1].tolist() == [[0]] and Tensor([3.0, 4.0]).max(0)[1].item() == 1
+    v = Tensor([[1.0, 1.0]], requires_grad=True)
+    v.max(1)[0].sum().backward()
+    assert v.grad.tolist() == [[1, 0]]  # the first of those that tie, as in PyTorch
+    assert pickle.loads(pickle.dumps(x.max(1).detach())).tolist() == [5, 6]
     for pair in tg.max(x, 1), x.max(dim=1), tg.max(x.numpy(), dim=1), x.cummax(1)[0].max(dim=1):
         values, predicted = pair  # PyTorch's words, and so PyTorch's pair
         assert values.tolist() == [5, 6] and pair.indices.tolist() == predicted.tolist()
