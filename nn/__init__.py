@@ -122,7 +122,7 @@ def _constructor(init: Any, name: str) -> Any:
         dtype = options.pop("dtype", None) if "dtype" not in parameters else None
         if isinstance(self, _InPlace):
             if len(args) == len(parameters) and isinstance(args[-1], bool):
-                *args, options["inplace"] = args
+                args, options["inplace"] = args[:-1], args[-1]
             if isinstance(options.get("inplace"), bool):
                 self.inplace = options.pop("inplace")
         init(self, *args, **options)
@@ -137,3 +137,4 @@ for _name in __all__:
     if _name[0].isupper() and _class is not Module and _class.__new__ is object.__new__:
         _bare = _class.__init__ is object.__init__  # a layer without options, which takes only those for habits
         _class.__init__ = _constructor((lambda self: None) if _bare else _class.__init__, _name)
+from . import modules as modules  # noqa: E402  # of the layers as they are now

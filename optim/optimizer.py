@@ -15,6 +15,7 @@ from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
 from .update import Update
 
+required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
 
 class State(dict):
@@ -28,30 +29,45 @@ class State(dict):
         return self[name]
 
 
+class Group(dict):
+    """A parameter group: its "params" and options, as an optimizer has made it."""
+
+
 class Optimizer:
     """The base of all optimizers. A subclass defines `update`, its formula. If a function of `kernels.optim` does the
     same for all parameters in one pass over memory, the subclass also gives its name, `kernel`, and its `arguments`.
+    One written for PyTorch defines `step` instead, and gives options as a dict: `super().__init__(params, defaults)`.
 
-    params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them.
+    params: an iterable of Tensors, or of groups: dicts of "params" and the options that differ for them. Those that do
+    not require grad, as frozen layers, stay as they are.
     lr: the learning rate, a number or a schedule: a function from the number of steps taken to the rate.
     options: the defaults of every other option of the subclass.
 
-    Raises TypeError or ValueError, which name the parameter, for one that is not a leaf Tensor that requires grad, or
-    is given twice; and for an option that is unknown or out of range.
+    Raises TypeError or ValueError, which name the parameter, for one that is not a leaf Tensor, or is given twice, or
+    if none requires grad; and for an option that is unknown or out of range.
     """
 
     state_names: tuple[str, ...] = ()  # of the arrays in a parameter's State: PyTorch's names
     number_names: tuple[str, ...] = ()  # of the numbers there, besides `step`
     kernel = ""
 
-    def __init__(self, params: Iterable, lr: float | Callable[[int], float], **options: Any):
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] | dict[str, Any], **options: Any):
         self.name = type(self).__name__
-        self.defaults = {"lr": lr, **options}
+        self.defaults = {**lr, **options} if isinstance(lr, dict) else {"lr": lr, **options}
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Tensor, State] = {}
         self.steps = 0
         for group in self._groups(params):
             self.add_param_group(group)
+        if not self.state:
+            raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
+        if not any(p.requires_grad for p in self.state):
+            p = next(iter(self.state))
+            raise ValueError(f"{self.name}: parameter 0 (shape {p.shape}), as all others, does not require grad; call "
+                             "requires_grad_() of those to be trained")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
@@ -71,6 +87,11 @@ class Optimizer:
 
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
+
+    @property
+    def _steps_itself(self) -> bool:
+        """Whether this is a subclass with a `step` of its own, as those written for PyTorch: its state may be any."""
+        return type(self).step is not Optimizer.step and type(self).update is Optimizer.update
 
     # A step ---------------------------------------------------------------------------------------------------------
 
@@ -219,12 +240,14 @@ class Optimizer:
         if not isinstance(group, dict) or "params" not in group:
             raise TypeError(f'{self.name}: a group is a dict with "params", got {_brief(group)}')
         params = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
-        if not params:
-            raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
-        group = {**self.defaults, **group, "params": params}
+        known = type(group) is Group or self._steps_itself  # what options there are, another optimizer has said
+        group = Group({**self.defaults, **group, "params": params})
         for name in group.keys() - self.defaults.keys() - {"params", "name"}:  # a name is for who made the group
-            raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes {', '.join(self.defaults)}")
-        self._check_lr(group["lr"])
+            if not known:
+                raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes "
+                                 f"{', '.join(self.defaults)}")
+        if "lr" in group:
+            self._check_lr(group["lr"])
         self.check(group)
         seen = set(self.state)
         for i, p in enumerate(params):
@@ -251,9 +274,6 @@ class Optimizer:
         if p.node is not None:
             raise ValueError(f"{who} (shape {p.shape}) was computed by {p.node.op.name}; only leaves can be optimized: "
                              "take its detach().requires_grad_()")
-        if not p.requires_grad:
-            raise ValueError(f"{who} (shape {p.shape}) does not require grad; leave it out, with "
-                             "[p for p in params if p.requires_grad], or call its requires_grad_()")
         if p in seen:
             raise ValueError(f"{who} (shape {p.shape}) is given twice; it would be updated twice a step")
 
@@ -270,7 +290,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = []
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"} | {"lr": self._lr(group)}
+            options = {k: self._lr(group) if k == "lr" else v for k, v in group.items() if k != "params"}
             size = sum(p.size for p in group["params"])
             lines.append(f"  {len(group['params'])} parameters of {size:,} numbers: "
                          + ", ".join(f"{name}={value}" for name, value in options.items()))
@@ -286,10 +306,9 @@ class Optimizer:
         """
         index = {p: i for i, p in enumerate(self.state)}
         return {
-            "state": {i: {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in self.state[p].items()}
-                      for p, i in index.items() if self.state[p]},
-            "param_groups": [{**group, "lr": self._lr(group), "params": [index[p] for p in group["params"]]}
-                             for group in self.param_groups],
+            "state": {i: {k: _copied(v) for k, v in self.state[p].items()} for p, i in index.items() if self.state[p]},
+            "param_groups": [{**group, **({"lr": self._lr(group)} if "lr" in group else {}),
+                              "params": [index[p] for p in group["params"]]} for group in self.param_groups],
             "step": self.steps,
         }
 
@@ -335,14 +354,18 @@ class Optimizer:
 
         groups = []
         for saved, group in pairs:
-            schedule = {"lr": group["lr"]} if callable(group["lr"]) else {}
-            groups.append({**group, **{k: v for k, v in saved.items() if k in self.defaults}, **schedule})
-            self._check_lr(groups[-1]["lr"])
+            schedule = {"lr": group["lr"]} if callable(group.get("lr")) else {}
+            options = {k: v for k, v in saved.items() if k in (group if self._steps_itself else self.defaults)}
+            groups.append({**group, **options, "params": group["params"], **schedule})
+            if "lr" in group:
+                self._check_lr(groups[-1]["lr"])
             self.check(groups[-1])
         return groups, state, _count(f"{who}: step", tree.get("step", max((s.get("step", 0) for s in state.values()),
                                                                            default=0)))
 
     def _loaded(self, what: str, p: Tensor, name: str, value: Any) -> Any:
+        if self._steps_itself:
+            return _copied(value)
         if name == "step":
             return _count(what, value)
         if name in self.number_names:
@@ -355,6 +378,12 @@ class Optimizer:
         if not np.can_cast(array.dtype, p.dtype, "same_kind"):
             raise ValueError(f"{what} is {array.dtype}, but the parameter is {p.dtype}")
         return array.astype(wide(p.dtype), order="C")
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _count(what: str, value: Any) -> int:

@@ -1,7 +1,6 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
 import importlib as _importlib
-from types import SimpleNamespace as _SimpleNamespace
 
 from . import autograd as _autograd
 from . import dtypes, ops
@@ -47,9 +46,7 @@ def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name == "utils":  # torch.utils.data
-        return _SimpleNamespace(data=_importlib.import_module(".data", __name__))
-    if name in ("data", "distributions", "func", "training"):
+    if name in ("data", "distributions", "func", "training", "utils"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .autograd import Node, freed, mode, setting, tick
@@ -11,13 +11,15 @@ from .random import get_rng_state, set_rng_state
 from .tensor import Tensor, wrap
 
 
-def checkpoint(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def checkpoint(f: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
+               **options: Any) -> Any:
     """f(*args, **options), of which only the result is kept: backward calls f again to know the rest.
 
     For L blocks in a row, y = checkpoint(block, y) keeps the activations of one block at a time instead of L, and costs
     one more forward. f gives a Tensor or a tuple of them, and may use other Tensors than its arguments, such as a
     module's parameters. Random numbers, as in dropout, are the same both times; what f changes, such as the running
     statistics of a batch norm, it changes twice. f is called once more for every result that a gradient reaches.
+    use_reentrant and preserve_rng_state are PyTorch's, and change nothing.
 
     Raises TypeError if f gives anything else; and in backward RuntimeError if a Tensor that f computed from was changed
     in place since, or f gives something of another shape than before.
@@ -39,6 +41,26 @@ def checkpoint(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
         made = f(*args, **options)
     results = [_kept(y, since, (f, args, options, state), used, which) for which, y in enumerate(_tuple(made))]
     return tuple(results) if isinstance(made, tuple | list) else results[0]
+
+
+def checkpoint_sequential(functions: Sequence, segments: int, input: Any, **options: Any) -> Any:
+    """The functions one after the other, in so many checkpoints; the last segment is computed as usual.
+
+    functions: a Sequential or a list. Raises ValueError unless there are from 1 to len(functions) segments.
+    """
+    size = len(functions) // segments if 0 < segments <= len(functions) else 0
+    if not size:
+        raise ValueError(f"checkpoint_sequential: segments={segments!r} must be 1 to {len(functions)}, the number of "
+                         "functions")
+
+    def run(x: Any, first: int, end: int) -> Any:
+        for i in range(first, end):
+            x = functions[i](x)
+        return x
+
+    for first in range(0, size * (segments - 1), size):
+        input = checkpoint(run, input, first, first + size, **options)
+    return run(input, size * (segments - 1), len(functions))
 
 
 def _tuple(made: Any) -> tuple[Tensor, ...]:

@@ -34,10 +34,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b",), "mat2": ("b",), "exponent": ("b",),
 }
 _CONVERTED: dict[str, Callable] = {"unbiased": int}
+MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's
 # What has nothing to say here, and the only values it may have; device= is checked by itself.
 _WITHOUT_EFFECT: dict[str, tuple] = {
-    "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None,), "out": (None,),
-    "memory_format": (None,), "generator": (None,), "sparse": (False,), "foreach": (None, True, False),
+    "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
+    "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,), "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
     "verbose": (True, False),
 }

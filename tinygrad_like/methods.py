@@ -265,8 +265,8 @@ class Methods:
     def short(self): return ops.cast(self, dtype=np.dtype("int16"))
     def long(self): return ops.cast(self, dtype=INT64)
     def bool(self): return ops.cast(self, dtype=BOOL)
-    def clone(self): return ops.clone(self)
-    def contiguous(self): return self if self._data.flags.c_contiguous else ops.contiguous(self)
+    def clone(self, memory_format=None): return ops.clone(self)  # of which there is one here, NumPy's
+    def contiguous(self, memory_format=None): return self if self._data.flags.c_contiguous else ops.contiguous(self)
 
     def scatter_reduce(self, axis, index, src, reduce, include_self=True):
         return ops.scatter_reduce(self, index, src, axis=axis, reduce=reduce, include_self=include_self)

@@ -16,7 +16,7 @@ from . import creation, ops
 from .autograd import no_grad, set_grad_enabled
 from .dtypes import as_dtype, bfloat16
 from .errors import named
-from .habits import device, renamed, taught, wanted_dtype
+from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
 from .numpy_functions import norm
 from .random import Generator
@@ -206,7 +206,8 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
         from .extremum import Extremum  # which needs the class of Tensors
 
         cell, keepdim = x.shared_version() if isinstance(x, tensor.Tensor) else [0], y.ndim == np.ndim(x)
-        y.__class__, y._pair = Extremum, _pair_later(op, x, place[0], keepdim, cell)
+        y.__class__ = Extremum
+        vars(y)["_pair"] = _pair_later(op, x, place[0], keepdim, cell)
     return y
 
 
@@ -367,6 +368,8 @@ _NO_FUNCTIONS = {
 
 def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
+    if name in MEMORY_FORMATS or name == "strided":
+        return name
     found = _NAMES.get(name)
     if found is bfloat16:
         return bfloat16()

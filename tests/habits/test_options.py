@@ -325,3 +325,31 @@ def test_places_and_operands_as_in_pytorch():
     assert tg.where(x > 2, x, 1.0).tolist() == [[1, 1], [3, 1]]
     assert tg.empty_like(x).shape == (2, 2) and tg.empty_like(x.double()).dtype == "float64"
     assert tg.einsum("ij,ik->jk", [x, x]).tolist() == tg.einsum("ij,ik->jk", x, x).tolist()
+
+
+def test_names_that_programs_import():
+    """Each line of PyTorch's, with tinygrad_like in torch's place; and what is found deeper there."""
+    names: dict = {}
+    for line in ("import tinygrad_like.nn as n, tinygrad_like.nn.functional as f, tinygrad_like.optim as o",
+                 "from tinygrad_like.nn.utils.rnn import pad_sequence",
+                 "from tinygrad_like.optim.lr_scheduler import StepLR",
+                 "import tinygrad_like.utils.data as data", "from tinygrad_like.utils.checkpoint import checkpoint",
+                 "from tinygrad_like.nn.modules.utils import _pair", "from nn.modules.module import Module"):
+        exec(line, names)
+    assert names["n"] is nn is tg.nn and names["f"] is F and names["o"] is optim and names["Module"] is nn.Module
+    assert names["data"] is tg.utils.data and names["checkpoint"] is tg.utils.checkpoint.checkpoint is tg.checkpoint
+    assert names["_pair"](3) == (3, 3) == names["_pair"]((3, 3)) and nn.modules.conv.Conv2d is nn.Conv2d
+    kinds = nn.modules.batchnorm._BatchNorm, nn.modules.conv._ConvNd, nn.modules.instancenorm._InstanceNorm
+    assert [isinstance(layer, kinds) for layer in (nn.BatchNorm1d(2), nn.Conv1d(2, 2, 1), nn.Linear(2, 2))] == [
+        True, True, False]
+
+
+def test_memory_formats_change_nothing():
+    x = Tensor.randn(2, 3, 4, 4)
+    for kind in (tg.channels_last, tg.contiguous_format, tg.preserve_format):
+        for y in (x.to(memory_format=kind), x.contiguous(memory_format=kind), x.clone(memory_format=kind)):
+            assert (y == x).all()
+        assert tg.zeros_like(x, memory_format=kind).shape == x.shape
+    assert nn.Conv2d(3, 2, 1).to(memory_format=tg.channels_last)(x).shape == (2, 2, 4, 4)
+    with pytest.raises(TypeError, match="memory_format='wide' is not supported"):
+        x.to(memory_format="wide")

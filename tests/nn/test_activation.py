@@ -131,8 +131,9 @@ def test_a_learned_slope():
     assert nn.PReLU()(Tensor(-4.0)[None]).tolist() == [-1] and repr(nn.PReLU()) == "PReLU(num_parameters=1, init=0.25)"
 
 
-IN_PLACE = [lambda i: nn.ReLU(inplace=i), lambda i: nn.ReLU(i), lambda i: nn.LeakyReLU(0.2, i), lambda i: nn.ELU(inplace=i),
-            lambda i: nn.SiLU(inplace=i), lambda i: nn.Hardswish(inplace=i), lambda i: nn.Threshold(0.1, 2.0, i),
+IN_PLACE = [lambda i: nn.ReLU(inplace=i), lambda i: nn.ReLU(i), lambda i: nn.LeakyReLU(0.2, i),
+            lambda i: nn.ELU(inplace=i), lambda i: nn.SiLU(inplace=i), lambda i: nn.Hardswish(inplace=i),
+            lambda i: nn.Threshold(0.1, 2.0, i),
             lambda i: nn.RReLU(0.1, 0.3, i).eval(), lambda i: nn.Dropout(0.5, i).eval(), lambda i: nn.ReLU6(i)]
 
 

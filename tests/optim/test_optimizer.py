@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nn
 import optim
 from optim import SGD, Adam, AdamW, Optimizer, RMSProp, schedule
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, enable_grad, no_grad, ops
 from tinygrad_like.kernels import threads
 
 ALL = [
@@ -549,7 +550,7 @@ X, Y = make((3,), (2,))
     ({"w": X}, TypeError, "SGD: params is a single dict; pass a list"),
     ([X, np.zeros(3)], TypeError, "SGD: parameter 1 is a ndarray, not a Tensor; pass model.parameters"),
     ([("w", X)], TypeError, "SGD: parameter 0 is a tuple"),
-    ([X, Tensor([1.0])], ValueError, r"SGD: parameter 1 \(shape \(1,\)\) does not require grad; leave it out"),
+    ([Tensor([1.0])], ValueError, r"SGD: parameter 0 \(shape \(1,\)\), as all others, does not require grad; call"),
     ([X * 2], ValueError, r"SGD: parameter 0 \(shape \(3,\)\) was computed by mul; only leaves"),
     ([X, Y, X], ValueError, r"SGD: parameter 2 \(shape \(3,\)\) is given twice"),
     ([{"params": [X]}, {"params": [Y, X]}], ValueError, r"SGD: parameter 1 \(shape \(3,\)\) is given twice"),
@@ -610,3 +611,100 @@ def test_a_group_may_have_a_name():
     other = optim.SGD([{"params": [X]}, {"params": [Y]}], lr=0.1)
     other.load_state_dict(optimizer.state_dict())
     assert [g["lr"] for g in other.param_groups] == [0.5, 2.0]
+
+
+class Lion(Optimizer):
+    """As its authors wrote it, for PyTorch."""
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
+        if lr is optim.optimizer.required:
+            raise ValueError
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+
+    @no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                p.data.mul_(1 - group["lr"] * group["weight_decay"])
+                state = self.state[p]
+                if len(state) == 0:
+                    state["step"] = 0
+                    state["exp_avg"] = Tensor.zeros_like(p)
+                beta1, beta2 = group["betas"]
+                state["step"] += 1
+                update = state["exp_avg"] * beta1 + p.grad * (1 - beta1)
+                p.add_(update.sign(), alpha=-group["lr"])
+                state["exp_avg"].mul_(beta2).add_(p.grad, alpha=1 - beta2)
+        return loss
+
+
+def test_an_optimizer_written_for_pytorch():
+    def trained(steps, optimizer=None, x=None):
+        x = x if x is not None else Tensor([1.0, -2.0, 3.0], requires_grad=True)
+        optimizer = optimizer or Lion([{"params": x, "note": "any"}], lr=0.1, weight_decay=0.1)
+        schedule = optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5) if steps == 3 else None
+        for _ in range(steps):
+            def closure():
+                optimizer.zero_grad()
+                loss = (x ** 2).sum()
+                loss.backward()
+                return loss
+            assert optimizer.step(closure).requires_grad
+            if schedule:
+                schedule.step()
+        return x, optimizer
+
+    x, optimizer = trained(2)
+    v = np.array([1.0, -2.0, 3.0])
+    for _ in range(2):
+        v = v * 0.99 - 0.1 * np.sign(v)
+    np.testing.assert_allclose(x.detach().numpy(), v, rtol=1e-6)
+    saved = optimizer.state_dict()
+    assert saved["state"][0]["step"] == 2 and isinstance(saved["state"][0]["exp_avg"], Tensor)
+    assert saved["param_groups"][0]["note"] == "any"
+    y = Tensor(x.detach().numpy(), requires_grad=True)
+    again = Lion([y], lr=1.0)
+    again.load_state_dict(saved)
+    trained(2, optimizer, x), trained(2, again, y)
+    np.testing.assert_array_equal(x.detach().numpy(), y.detach().numpy())
+    again = copy.deepcopy(again)
+    assert again.param_groups[0]["lr"] == 0.1 and trained(3)[1].param_groups[0]["lr"] == 0.0125
+
+
+def test_groups_of_one_optimizer_given_to_another():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+
+    class Wrapped(Optimizer):
+        def __init__(self, params, rho):
+            super().__init__(params, dict(rho=rho))
+            self.base = SGD(self.param_groups, lr=0.1)
+            self.param_groups = self.base.param_groups
+
+        def step(self):
+            return self.base.step()
+
+    optimizer = Wrapped([x], 0.05)
+    (x * x).sum().backward()
+    optimizer.step()
+    np.testing.assert_allclose(x.detach().numpy(), [0.8, 1.6], rtol=1e-6)
+    assert optimizer.param_groups[0]["rho"] == 0.05 and optimizer.state_dict()["param_groups"][0]["lr"] == 0.1
+
+
+def test_what_is_frozen_stays():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    model[0].requires_grad_(False)
+    optimizer = SGD([{"params": model[0].parameters()}, {"params": model[1].parameters()}, {"params": []}], lr=0.1)
+    before = [p.detach().numpy().copy() for p in model.parameters()]
+    model(Tensor.randn(4, 2)).sum().backward()
+    optimizer.step()
+    assert [np.array_equal(a, b.detach().numpy()) for a, b in zip(before, model.parameters(), strict=True)] == [
+        True, True, False, False]

@@ -1,0 +1,31 @@
+"""What programs for PyTorch find deeper: `nn.modules.batchnorm._BatchNorm`, `from nn.modules.utils import _pair`.
+
+Each module there, `nn.modules.conv` and so on, is this one.
+"""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import *  # noqa: F403
+from .conv import _Conv as _ConvNd
+from .dropout import _Dropout as _DropoutNd
+from .loss import _Loss
+from .norm import BatchNorm as _BatchNorm
+from .norm import _ChannelNorm as _NormBase
+from .norm import _InstanceNorm
+
+__all__ = ["_BatchNorm", "_ConvNd", "_DropoutNd", "_InstanceNorm", "_Loss", "_NormBase", "_ntuple", "_pair",
+           "_quadruple", "_single", "_triple"]
+
+
+def _ntuple(n: int) -> Callable[[Any], tuple]:
+    """A function that repeats what it is given n times, unless that is several things already."""
+    return lambda x: tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+
+_single, _pair, _triple, _quadruple = map(_ntuple, (1, 2, 3, 4))
+for _name in ("activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm "
+              "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling "
+              "utils").split():
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

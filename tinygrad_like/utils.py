@@ -1,0 +1,13 @@
+"""PyTorch's `torch.utils`: its `data` and its `checkpoint`."""
+
+import sys
+from types import ModuleType
+
+from . import checkpointing, data
+
+checkpoint = ModuleType(f"{__name__}.checkpoint", checkpointing.__doc__)
+checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
+checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
+for _name, _module in (("data", data), ("checkpoint", checkpoint)):
+    sys.modules[f"{__name__}.{_name}"] = _module
+__all__ = ["checkpoint", "data"]
