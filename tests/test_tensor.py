@@ -434,3 +434,17 @@ def test_the_package_is_what_it_says():
         tinygrad_like.nothing  # noqa: B018
     assert tinygrad_like.float32 == "float32" and Tensor([1],
                                                          dtype=tinygrad_like.float64).dtype is tinygrad_like.float64
+
+
+def test_sizes_as_in_pytorch():
+    assert Tensor(2, 3).shape == (2, 3) and Tensor(2, 3, 4).shape == (2, 3, 4) and Tensor(1, 1, 2, 2).dtype == np.float32
+    assert Tensor(5).item() == 5 and Tensor(5).zero_().item() == 0 and Tensor(5).fill_(2).item() == 2
+    p = nn.Parameter(Tensor(5))
+    assert p.shape == (5,) and p.requires_grad and p.dtype == np.float32 and nn.Parameter(Tensor(2, 3)).shape == (2, 3)
+    for row in (Tensor(5).uniform_(-1, 1), Tensor(5).normal_(), Tensor(5).fill_(0.5)):
+        assert row.shape == (5,) and nn.Parameter(row).shape == (5,) and row.numpy().all()
+    x = Tensor(5)
+    x += 1
+    for number in (x, Tensor(5) * 1, Tensor(5).zero_()):  # which are numbers by now
+        with pytest.raises(TypeError, match="int64 cannot require grad"):
+            nn.Parameter(number)

@@ -38,7 +38,8 @@ MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "chann
 # What has nothing to say here, and the only values it may have; device= is checked by itself.
 _WITHOUT_EFFECT: dict[str, tuple] = {
     "device": (), "non_blocking": (True, False), "pin_memory": (True, False), "layout": (None, "strided"),
-    "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,), "foreach": (None, True, False),
+    "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
+    "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
     "verbose": (True, False),
 }

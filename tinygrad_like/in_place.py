@@ -72,7 +72,13 @@ def in_place(name: str, symbol: str = "") -> Callable:
 
 
 def _filled(name: str, values: Callable) -> Callable:
+    def of_row(*inputs: Any) -> bool:
+        return name == "fill_" and type(inputs[0]) is float or name not in ("zero_", "fill_", "copy_", "fill_diagonal_")
+
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        if self._count is not None and of_row(*inputs):
+            self._as_row()
+
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
             return y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))

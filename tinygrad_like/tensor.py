@@ -35,6 +35,8 @@ class Tensor(Surface):
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
     int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
+    `Tensor(2, 3)` has these sizes, as in PyTorch. There `Tensor(5)` is a row of 5: here it is the number, which becomes
+    that row as an nn.Parameter, and where it is filled with random numbers.
 
     Raises TypeError for data no array can hold, ragged rows (ValueError), and for an integer Tensor with
     `requires_grad`.
@@ -47,12 +49,25 @@ class Tensor(Surface):
     requires_grad: bool = False
     version: Version | None = None  # shared with views
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
+    _count: int | None = None  # n, if this was made as Tensor(n)
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
 
-    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None):
+    def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
+        if type(data) is int:
+            if type(requires_grad) is int:
+                sizes = (data, requires_grad, *(() if dtype is None else (dtype,)), *sizes)
+                self._data = np.zeros(sizes, np.float32)
+                return
+            self._count = data
         self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
+
+    def _as_row(self) -> None:
+        """What PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
+        count, self._count = self._count, None
+        if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
+            self._data = np.zeros(count, np.float32)
 
     # What it is -----------------------------------------------------------------------------------------------------
 
