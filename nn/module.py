@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, Protocol, Self, TypeVar
@@ -18,6 +17,7 @@ from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
 
+from .holders import HOLDERS, unregistered
 from .hooks import Handle, Hooks
 from .state import Keys, prepare_load
 
@@ -105,7 +105,7 @@ class Module:
         if name in self._buffers and not _is_buffer(value):
             return (f"is a buffer and cannot become a {type(value).__name__}; wrap it in Tensor, or copy values into "
                     f"it with .{name}.assign(value)")
-        return _hidden(value) if type(value) in _HOLDERS else None
+        return None  # a list of modules may yet be registered, by add_module: `_walk` looks
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -206,8 +206,10 @@ class Module:
         for attribute, value in self.__dict__.items():
             if isinstance(value, Module):
                 yield from value._walk(_join(name, attribute), seen)
-            elif type(value) in _HOLDERS and (problem := _hidden(value, 16)):  # filled after it was set
-                raise TypeError(f"{type(self).__name__}.{attribute} {problem}")
+            elif type(value) in HOLDERS and unregistered(value, self, (Module, Parameter)):
+                raise TypeError(f"{type(self).__name__}.{attribute} cannot be a plain {type(value).__name__}: "
+                                "parameters() and state_dict() would not find what is in it; use nn.ModuleList or "
+                                "nn.ModuleDict, or a tuple to hide it on purpose")
 
     def _named(self, tensors_of: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()
@@ -410,18 +412,6 @@ def _join(path: str, name: str) -> str:
 
 def _is_buffer(value: Any) -> bool:
     return value is None or isinstance(value, Tensor) and not isinstance(value, Parameter)
-
-
-_HOLDERS = {list, dict, set, deque, OrderedDict, defaultdict}
-
-
-def _hidden(value: Any, most: int | None = None, deep: bool = True) -> str | None:
-    """Why a list, dict or set cannot be an attribute: there are modules among its first `most` items."""
-    for held in itertools.islice(value.values() if isinstance(value, dict) else value, most):
-        if isinstance(held, Module | Parameter) or deep and type(held) in _HOLDERS and _hidden(held, 16, deep=False):
-            return (f"cannot be a plain {type(value).__name__}: parameters() and state_dict() would not find what is "
-                    "in it; use nn.ModuleList or nn.ModuleDict, or a tuple to hide it on purpose")
-    return None
 
 
 def described(value: Any) -> str:

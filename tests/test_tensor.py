@@ -437,7 +437,8 @@ def test_the_package_is_what_it_says():
 
 
 def test_sizes_as_in_pytorch():
-    assert Tensor(2, 3).shape == (2, 3) and Tensor(2, 3, 4).shape == (2, 3, 4) and Tensor(1, 1, 2, 2).dtype == np.float32
+    assert Tensor(2, 3).shape == (2, 3) and Tensor(2, 3, 4).shape == (2, 3, 4)
+    assert Tensor(1, 1, 2, 2).shape == (1, 1, 2, 2) and Tensor(1, 1, 2, 2).dtype == np.float32
     assert Tensor(5).item() == 5 and Tensor(5).zero_().item() == 0 and Tensor(5).fill_(2).item() == 2
     p = nn.Parameter(Tensor(5))
     assert p.shape == (5,) and p.requires_grad and p.dtype == np.float32 and nn.Parameter(Tensor(2, 3)).shape == (2, 3)

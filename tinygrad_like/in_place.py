@@ -124,6 +124,12 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
 class InPlace:
     """The part of Tensor that changes it."""
 
+    def _as_row(self: Any) -> None:
+        """Become what PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
+        count, self._count = self._count, None
+        if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
+            self._data = np.zeros(count, np.float32)
+
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor]) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 

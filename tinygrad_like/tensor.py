@@ -35,11 +35,8 @@ class Tensor(Surface):
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
     int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
-    `Tensor(2, 3)` has these sizes, as in PyTorch. There `Tensor(5)` is a row of 5: here it is the number, which becomes
-    that row as an nn.Parameter, and where it is filled with random numbers.
-
-    Raises TypeError for data no array can hold, ragged rows (ValueError), and for an integer Tensor with
-    `requires_grad`.
+    `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in `uniform_()`.
+    Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
@@ -55,19 +52,12 @@ class Tensor(Surface):
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
         if type(data) is int:
             if type(requires_grad) is int:
-                sizes = (data, requires_grad, *(() if dtype is None else (dtype,)), *sizes)
-                self._data = np.zeros(sizes, np.float32)
+                self._data = np.zeros((data, requires_grad, *(() if dtype is None else (dtype,)), *sizes), np.float32)
                 return
             self._count = data
         self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
-
-    def _as_row(self) -> None:
-        """What PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
-        count, self._count = self._count, None
-        if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
-            self._data = np.zeros(count, np.float32)
 
     # What it is -----------------------------------------------------------------------------------------------------
 
@@ -370,8 +360,7 @@ class Tensor(Surface):
     def assign(self, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
         if self.node is not None:
-            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; "
-                               "assign to a leaf, or to a clone()")
+            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; assign to a leaf or a clone()")
         value = value._data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")

@@ -118,10 +118,26 @@ def test_replacing_a_submodule_or_buffer_by_something_else_is_an_error():
 @pytest.mark.parametrize("held", [[nn.ReLU()], {"a": nn.ReLU()}, [1, nn.Parameter([0.0])]])
 def test_modules_in_a_plain_list_or_dict_are_an_error(held):
     m = nn.Module()
+    m.layers = held
     with pytest.raises(TypeError, match=r"Module.layers cannot be a plain (list|dict).*ModuleList"):
-        m.layers = held
+        m.parameters().__next__()
     m.layers, m.sizes = (nn.Linear(1, 1),), [1, 2]
     assert list(m.parameters()) == []
+
+
+def test_a_list_beside_registered_modules():
+    class Heads(nn.Module):
+        def __init__(self):
+            self.heads = [nn.Linear(2, 1) for _ in range(3)]
+            for i, head in enumerate(self.heads):
+                self.add_module(f"head_{i}", head)
+            self.all = [*self.heads, {"scale": self.heads[0].weight}]
+
+    m = Heads()
+    assert len(list(m.parameters())) == 6 and list(m.state_dict())[0] == "head_0.weight"
+    m.heads.append(nn.Linear(2, 1))
+    with pytest.raises(TypeError, match="Heads.heads cannot be a plain list"):
+        m.train()
 
 
 @pytest.mark.parametrize("fill", [
