@@ -4,7 +4,7 @@
 """
 
 # isort: off
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import signature
 from typing import Any
 
@@ -115,10 +115,11 @@ __all__ = [
 def _constructor(init: Any, name: str) -> Any:
     """`init`, which reports raw errors in the name of the layer, and takes PyTorch's further options."""
     init = named(init, name)
+    parameters_of = lru_cache(signature)  # asked for only when a layer is made, and that may be in a loop
 
     @wraps(init)
     def construct(self: Any, *args: Any, **options: Any) -> None:
-        parameters = signature(init).parameters
+        parameters = parameters_of(init).parameters
         dtype = options.pop("dtype", None) if "dtype" not in parameters else None
         if isinstance(self, _InPlace):
             if len(args) == len(parameters) and isinstance(args[-1], bool):

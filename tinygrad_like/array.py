@@ -33,8 +33,7 @@ class Array(np.ndarray):
         if not callable(found) or not name.endswith("_"):
             return found
 
-        @functools.wraps(found)
-        def change(*inputs: Any, **options: Any) -> Array:
+        def change(*inputs: Any, **options: Any) -> Array:  # without its name and docstring: that would take longer
             found(*inputs, **options)
             return self
 

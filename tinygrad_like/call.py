@@ -15,7 +15,7 @@ from . import habits, ops
 from .anomaly import check_finite
 from .array import Array
 from .autograd import Node, freed, mode, tick, walk
-from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, result_dtype
+from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, checked, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
@@ -79,6 +79,9 @@ class Op:
             if type(value) not in SETTINGS and isinstance(value, Tensor):
                 return self(*inputs, **self._plain(options))
         if any([type(x) is Array for x in inputs]):  # what `.data` gave, as in `torch.exp(x.data)`
+            if mode.tape is None and any([isinstance(x, Tensor) for x in inputs]):
+                return self(*[wrap(np.array(checked(x, self.name))) if type(x) is Array else x for x in inputs],
+                            **options)
             y = self.general([np.asarray(x) if type(x) is Array else x for x in inputs], options)
             return y.view(Array) if type(y) is np.ndarray else y
         arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]

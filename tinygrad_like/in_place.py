@@ -11,6 +11,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import creation, ops, random
+from .array import Array
 from .autograd import Node, mode, tick
 from .dtypes import FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
@@ -38,20 +39,35 @@ def _shown_elsewhere(x: Tensor, before: Tensor) -> bool:
     return left is not None
 
 
-_ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
+# What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
+_AT_ONCE: dict[str, Callable] = {
+    "add": lambda x, b, alpha=1: np.add(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
+    "sub": lambda x, b, alpha=1: np.subtract(x, b if alpha == 1 else np.multiply(b, alpha), out=x),
+    "mul": lambda x, b: np.multiply(x, b, out=x), "div": lambda x, b: np.true_divide(x, b, out=x),
+    "addcmul": lambda x, a, b, value=1: np.add(x, np.multiply(a, b) * value, out=x),
+    "addcdiv": lambda x, a, b, value=1: np.add(x, np.true_divide(a, b) * value, out=x),
+    "copy_": lambda x, src, non_blocking=False: np.copyto(x, src)}
 
 
-def _at_once(ufunc: Callable, x: Tensor, other: Any) -> bool:
-    """Have NumPy write ufunc(x, other) to x, if both are of one dtype and there is nothing to record: what `_become`
-    does, without an array in between. Returns whether that was done."""
-    y = other._data if isinstance(other, tensor.Tensor) else other
-    recorded = mode.usual and (x.requires_grad or getattr(other, "requires_grad", False))
-    if mode.usual is None or recorded or x.node is not None or x.dtype not in (FLOAT32, FLOAT64):
+def _at_once(change: Callable, x: Tensor, inputs: tuple, options: dict) -> bool:
+    """Have NumPy change x, if all are of one dtype and there is nothing to record: what `_become` does, without an
+    array in between. Returns whether that was done."""
+    usual = mode.usual
+    if usual is None or x.node is not None or x.dtype not in (FLOAT32, FLOAT64) or usual and x.requires_grad:
         return False
-    if type(y) not in (float, int) and (y is other or y.dtype is not x.dtype) or not x._data.flags.writeable:
+    arrays = []
+    for y in inputs:
+        if isinstance(y, tensor.Tensor):
+            if usual and y.requires_grad:
+                return False
+            y = y._data
+        if type(y) not in (float, int) and getattr(y, "dtype", None) is not x.dtype:
+            return False
+        arrays.append(np.asarray(y) if type(y) is Array else y)
+    if not x._data.flags.writeable:
         return False
     try:
-        ufunc(x._data, y, out=x._data)
+        change(x._data, *arrays, **options)
     except Exception:  # which `_become` explains
         return False
     x.touch()
@@ -59,10 +75,10 @@ def _at_once(ufunc: Callable, x: Tensor, other: Any) -> bool:
 
 
 def in_place(name: str, symbol: str = "") -> Callable:
-    who, ufunc = symbol or f"{name}_", _ARITHMETIC.get(name)
+    who, at_once = symbol or f"{name}_", _AT_ONCE.get(name)
 
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
-        if ufunc is not None and len(inputs) == 1 and not options and _at_once(ufunc, self, inputs[0]):
+        if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
         return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
@@ -75,7 +91,11 @@ def _filled(name: str, values: Callable) -> Callable:
     def of_row(*inputs: Any) -> bool:
         return name == "fill_" and type(inputs[0]) is float or name not in ("zero_", "fill_", "copy_", "fill_diagonal_")
 
+    at_once = _AT_ONCE.get(name)
+
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        if at_once is not None and _at_once(at_once, self, inputs, options):
+            return self
         if self._count is not None and of_row(*inputs):
             self._as_row()
 

@@ -35,7 +35,7 @@ class Tensor(Surface):
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
     int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
-    `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in `uniform_()`.
+    `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in uniform_.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
@@ -360,7 +360,7 @@ class Tensor(Surface):
     def assign(self, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
         if self.node is not None:
-            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; assign to a leaf or a clone()")
+            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; assign to a leaf, a clone")
         value = value._data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")

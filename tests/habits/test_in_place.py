@@ -11,6 +11,7 @@ import nn
 import nn.functional as F
 import tinygrad_like as tg
 from tinygrad_like import Tensor, gradcheck, gradgradcheck, in_place, no_grad
+from tinygrad_like.autograd import setting
 
 
 def leaf(*values):
@@ -399,3 +400,26 @@ def test_changed_views_and_what_they_show_keep_nothing_alive():
         assert "_viewed" not in vars(copy.deepcopy(x[1]))
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("change", [
+    lambda x, a, b: x.add_(a, alpha=-0.3), lambda x, a, b: x.sub_(a, alpha=2), lambda x, a, b: x.mul_(a[0]),
+    lambda x, a, b: x.addcmul_(a, b, value=0.7), lambda x, a, b: x.addcdiv_(a, b, value=-0.1),
+    lambda x, a, b: x.copy_(a[0]), lambda x, a, b: x.add_(a.data), lambda x, a, b: x.data.add_(a.data, alpha=3),
+    lambda x, a, b: x.data.copy_(b.data), lambda x, a, b: x.copy_(a.data)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_at_once_has_the_bits_of_the_ops(change, dtype):
+    rng = np.random.default_rng(0)
+    start, a, b = (rng.uniform(0.5, 2, (3, 4)).astype(dtype) for _ in range(3))
+    a, b, x, view = Tensor(a), Tensor(b), Tensor(start), None
+    view = x[1]
+    change(x, a, b)
+    with setting("usual", None):  # as if somebody watched: then each op is called
+        y = Tensor(start)
+        change(y, a, b)
+    np.testing.assert_array_equal(x.numpy(), y.numpy())
+    np.testing.assert_array_equal(view.numpy(), x.numpy()[1])
+    assert x.dtype == dtype
+    with pytest.raises((ValueError, TypeError)):
+        change(x, Tensor(np.ones((5, 7), dtype)), Tensor(np.ones((5, 7), dtype)))
+    np.testing.assert_array_equal(x.numpy(), y.numpy())  # as it was
