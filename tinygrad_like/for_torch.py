@@ -174,6 +174,11 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return tensor.wrap(drawn(lambda: rng.poisson(input._data).astype(input.dtype)))
 
 
+def polygamma(n: int, input: Any) -> Any:
+    """The derivative of order n of digamma."""
+    return ops.polygamma(input, n=n)
+
+
 def _nothing(*args: Any, **options: Any) -> None:
     """A setting of PyTorch's that has no meaning here."""
 
@@ -194,8 +199,9 @@ names._NAMES.update({
     "promote_types": np.promote_types, "can_cast": np.can_cast, "broadcast_shapes": np.broadcast_shapes,
     "default_generator": generator, "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
-    "take": ops.take_flat, "special": SimpleNamespace(expit=ops.sigmoid, **{name: getattr(ops, name) for name in (
-        "entr erf erfc exp2 expm1 log1p log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
+    "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
+        expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma, **{name: getattr(ops, name) for name in (
+        "digamma entr erf erfc exp2 expm1 log1p log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
 for _name in "logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type".split():

@@ -97,7 +97,7 @@ def _filled(name: str, values: Callable) -> Callable:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
         if self._count is not None and of_row(*inputs):
-            self._as_row()
+            self._as_row()  # type: ignore[attr-defined]
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)

@@ -178,6 +178,7 @@ class Surface(ForNumPy):
     def diagflat(self, offset: Any = ..., **by_other_names: Any) -> Tensor: r"""A matrix with all numbers of x on the diagonal `offset` above the main one. Example: `Tensor([1, 2]).diagflat()  # (2,) -> (2, 2)`"""
     def diagonal(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., **by_other_names: Any) -> Tensor: r"""The elements x[i, i + offset] of the matrices in two axes, as a last axis. Example: `Tensor([[1, 2], [3, 4]]).diagonal()  # (2, 2) -> (2,)`"""
     def diff(self, n: Any = ..., axis: Axis = ..., prepend: Any = ..., append: Any = ..., **by_other_names: Any) -> Tensor: r"""The differences of neighbours along the axis, n times; prepend and append: what comes before and behind. Example: `Tensor([1, 4, 9]).diff()  # (3,) -> (2,)`"""
+    def digamma(self) -> Tensor: r"""The derivative of lgamma: gamma'(x) / gamma(x). Example: `Tensor([1.0, 2.0]).digamma()  # (2,) -> (2,)`"""
     def dim(self) -> builtins.int: r"""The number of axes. Example: `Tensor([[1, 2, 3]]).dim()`"""
     def dist(self, b: Any, p: Number = ..., **by_other_names: Any) -> Tensor: r"""The p-norm of a - b, over all axes. Example: `Tensor([1.0, 2.0, 3.0]).dist(Tensor([1.0, 2.0, 5.0]))  # (3,) -> ()`"""
     def div(self, other: Value, rounding_mode: Any = ..., **by_other_names: Any) -> Tensor: r"""a / b. Example: `Tensor([7.0, -7.0]).div(2, rounding_mode="floor")  # (2,) -> (2,)`"""
@@ -300,6 +301,7 @@ class Surface(ForNumPy):
     def lerp_(self, end: Any, weight: Any, **by_other_names: Any) -> Self: r"""`lerp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 10.0]).lerp_(Tensor([1.0, 20.0]), 0.5)  # (2,), (2,) -> (2,)`"""
     def less(self, other: Value, **by_other_names: Any) -> Tensor: r"""a < b. Example: `Tensor([1, 2]).lt(2)  # (2,) -> (2,)`"""
     def less_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a <= b. Example: `Tensor([1, 2]).le(1)  # (2,) -> (2,)`"""
+    def lgamma(self) -> Tensor: r"""log |gamma(x)|, where gamma(n) = (n - 1)!. Infinity at 0, -1, -2 ... Example: `Tensor([3.0, 4.0]).lgamma()  # (2,) -> (2,)`"""
     def linear(self, weight: Any, bias: Any = ..., **by_other_names: Any) -> Tensor: r"""y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out). Example: `Tensor([1.0, 2.0]).linear(Tensor([[1.0, 1.0], [0.0, 3.0]]), Tensor([0.5, 0.0]))  # (2,), (2, 2), (2,) -> (2,)`"""
     @staticmethod
     def linspace(start: Number, stop: Number, steps: builtins.int, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""`steps` values from start to stop, both included. Example: `Tensor.linspace(0, 1, 5)`"""

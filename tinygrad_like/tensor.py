@@ -359,8 +359,8 @@ class Tensor(Surface):
 
     def assign(self, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
-        if self.node is not None:
-            raise RuntimeError(f"assign: this Tensor was computed by {self.node.op.name}; assign to a leaf, a clone")
+        if (node := self.node) is not None:
+            raise RuntimeError(f"assign: this Tensor was computed by {node.op.name}; assign to a leaf, or to a clone()")
         value = value._data if isinstance(value, Tensor) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"assign: value has shape {value.shape} but the Tensor has shape {self.shape}")

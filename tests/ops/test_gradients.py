@@ -346,6 +346,10 @@ CASES = {
     "where finite": (lambda x: ops.where(ops.isfinite(x + LIMITS), x * x, 3 * x)
                      + ops.where(ops.isinf(x + LIMITS), 0.0, x), real(3, 4)),
     "ctc": (lambda x: ops.ctc(x, Tensor([[1, 1, 2], [2, 0, 0]]), Tensor([5, 4]), Tensor([3, 1])), real(5, 2, 3)),
+    "lgamma": (ops.lgamma, positive(3, 4)),
+    "digamma": (ops.digamma, positive(3, 4)),
+    "polygamma": (lambda x: ops.polygamma(x, n=2), positive(3, 4)),
+    "lgamma below 0": (ops.lgamma, np.array([-0.4, -1.6, -3.3])),
 }
 CASES |= {
     # pooling

@@ -62,6 +62,7 @@ from .elements import (
     fmax, fmin, frac, deg2rad, rad2deg, heaviside, logaddexp2, logit, nan_to_num, remainder, sinc, xlogy, xlog1py, entr,
     float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, ndtr, ldexp,
 )
+from .gamma import polygamma, lgamma, digamma
 from .arrange import (
     atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors,
     cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit,

@@ -1,22 +1,18 @@
-"""Probability distributions with PyTorch's names: `Normal(mean, std).log_prob(x)`.
-
-The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients flow to them from `log_prob`,
-`entropy`, `kl_divergence` and `rsample`, not from `sample`. A sample has shape (*sample_shape, *batch_shape,
-*event_shape). Constructors raise ValueError for parameters that define no distribution.
-"""
+"""What distributions share, those of which all are made, and how far one is from another."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from . import ops, random
-from .autograd import no_grad
-from .methods import plain_shape
-from .tensor import Tensor, wrap
+from .. import ops, random
+from ..autograd import mode, no_grad
+from ..methods import plain_shape
+from ..tensor import Tensor, wrap
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -27,6 +23,21 @@ class Distribution:
     batch_shape: tuple[int, ...] = ()
     event_shape: tuple[int, ...] = ()
     has_rsample = False
+    _validates = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Every constructor takes PyTorch's `validate_args`; False saves the look at the parameters' values."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            init = cls.__init__
+
+            @wraps(init)
+            def construct(self: Any, *args: Any, validate_args: bool | None = None, **options: Any) -> None:
+                if validate_args is not None:
+                    self._validates = validate_args
+                init(self, *args, **options)
+
+            cls.__init__ = construct  # type: ignore[method-assign]
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """A sample as a differentiable function of the parameters and of noise (Kingma and Welling 2014)."""
@@ -81,7 +92,8 @@ class Distribution:
             setattr(self, name, x if x.shape == self.batch_shape else x.expand(*self.batch_shape))
 
     def _require(self, condition: Any, rule: str) -> None:
-        if not np.all(condition):
+        """Raise ValueError unless a condition on numbers holds everywhere; what is captured does not ask."""
+        if self._validates and mode.tape is None and not np.all(condition):
             raise ValueError(f"{type(self).__name__}: {rule}")
 
     def __repr__(self) -> str:
@@ -97,7 +109,7 @@ class Normal(Distribution):
 
     def __init__(self, loc: Any, scale: Any):
         self._take(loc=loc, scale=scale)
-        self._require(self.scale.data > 0, "scale must be positive")
+        self._require(self.scale._data > 0, "scale must be positive")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + self.scale * Tensor.randn(*self._sizes(sample_shape), dtype=self.loc.dtype)
@@ -129,7 +141,7 @@ class Uniform(Distribution):
 
     def __init__(self, low: Any, high: Any):
         self._take(low=low, high=high)
-        self._require(self.low.data < self.high.data, "low must be below high")
+        self._require(self.low._data < self.high._data, "low must be below high")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         u = Tensor.rand(*self._sizes(sample_shape), dtype=self.low.dtype)
@@ -176,7 +188,7 @@ class Bernoulli(Distribution):
         _one_of("Bernoulli", probs, logits)
         if probs is not None:
             self._take(probs=probs)
-            self._require((self.probs.data >= 0) & (self.probs.data <= 1), "probs must lie in [0, 1]")
+            self._require((self.probs._data >= 0) & (self.probs._data <= 1), "probs must lie in [0, 1]")
             p = _within(self.probs)
             self.logits = p.log() - (1 - p).log()
         else:
@@ -214,14 +226,17 @@ class Categorical(Distribution):
         x = x if isinstance(x, Tensor) else Tensor(x)
         self._require(x.ndim and x.shape[-1], f"needs an axis of categories, got shape {x.shape}")
         if probs is not None:
-            self._require(x.data >= 0, "probs must not be negative")
-            self._require(x.data.sum(-1) > 0, "probs must not all be 0")
+            self._require(x._data >= 0, "probs must not be negative")
+            self._require(x._data.sum(-1) > 0, "probs must not all be 0")
             self.probs = x / x.sum(axis=-1, keepdim=True)
             self.logits = _within(self.probs).log()
         else:
             self.logits = x.log_softmax(-1)
             self.probs = x.softmax(-1)
         self.batch_shape = x.shape[:-1]
+
+    def _expanded(self, batch_shape: tuple[int, ...]) -> Categorical:
+        return Categorical(logits=self.logits.expand(*batch_shape, self.logits.shape[-1]))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sums = np.cumsum(self.probs.data.astype(np.float64), axis=-1)
@@ -261,7 +276,7 @@ class MultivariateNormal(Distribution):
         if scale_tril is None:
             matrix = ops.linalg.cholesky(matrix if precision_matrix is None else ops.linalg.inv(matrix))
         self.scale_tril = matrix
-        self._require(np.diagonal(matrix.data, axis1=-2, axis2=-1) > 0, "the diagonal of scale_tril must be positive")
+        self._require(np.diagonal(matrix._data, axis1=-2, axis2=-1) > 0, "the diagonal of scale_tril must be positive")
 
     @property
     def covariance_matrix(self) -> Tensor:
@@ -364,13 +379,13 @@ def _independent(p: Independent, q: Independent) -> Tensor:
     return p._summed(kl_divergence(p.base_dist, q.base_dist))
 
 
-_KL: dict[type, Callable] = {Normal: _normal, Bernoulli: _bernoulli, Categorical: _categorical, Uniform: _uniform,
-                             MultivariateNormal: _multivariate, Independent: _independent}
+KL: dict[type, Callable] = {Normal: _normal, Bernoulli: _bernoulli, Categorical: _categorical, Uniform: _uniform,
+                            MultivariateNormal: _multivariate, Independent: _independent}
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """E_p[log p - log q] of two distributions of one kind. Raises NotImplementedError for others."""
-    if type(p) is not type(q) or type(p) not in _KL:
+    if type(p) is not type(q) or type(p) not in KL:
         raise NotImplementedError(f"kl_divergence: no formula for {type(p).__name__} and {type(q).__name__}; average "
                                   "p.log_prob(x) - q.log_prob(x) over samples x of p")
-    return _KL[type(p)](p, q)
+    return KL[type(p)](p, q)

@@ -1,0 +1,30 @@
+"""Probability distributions with PyTorch's names: `Normal(mean, std).log_prob(x)`.
+
+The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients flow to them from `log_prob`,
+`entropy`, `kl_divergence` and `rsample`, not from `sample`. A sample has shape (*sample_shape, *batch_shape,
+*event_shape). Constructors raise ValueError for parameters that define no distribution.
+"""
+
+import sys
+
+from .base import (
+    Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform, kl_divergence)
+from .positive import (
+    Beta, Binomial, Cauchy, Dirichlet, Exponential, Gamma, Geometric, Gumbel, HalfNormal, Laplace, OneHotCategorical,
+    OneHotCategoricalStraightThrough, Poisson, StudentT)
+from .transformed import (
+    AffineTransform, ComposeTransform, ExpTransform, LogNormal, MixtureSameFamily, SigmoidTransform, TanhTransform,
+    Transform, TransformedDistribution)
+
+__all__ = [
+    "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "ComposeTransform", "Dirichlet",
+    "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent",
+    "Laplace", "LogNormal", "MixtureSameFamily", "MultivariateNormal", "Normal", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Poisson", "SigmoidTransform", "StudentT", "TanhTransform", "Transform",
+    "TransformedDistribution", "Uniform", "kl_divergence",
+]
+# PyTorch has each in a module of its own: `from torch.distributions.normal import Normal`.
+for _name in ("bernoulli beta binomial categorical cauchy dirichlet distribution exponential gamma geometric gumbel "
+              "half_normal independent kl laplace log_normal mixture_same_family multivariate_normal normal "
+              "one_hot_categorical poisson studentT transformed_distribution transforms uniform").split():
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]
