@@ -92,4 +92,4 @@ for _name, _op in list(vars(linalg).items()):
         setattr(linalg, _name, _named(_op))
 
 for _op in _declared:
-    _op.hasten()
+    _op.ours = True
