@@ -7,11 +7,8 @@ from typing import Any
 
 from tinygrad_like import Tensor
 
-from .fusion import applied, plain
-from .linear import Identity
+from .fusion import applied
 from .module import Module, Parameter, described
-
-_identity = Identity.forward
 
 
 class _List(Module):
@@ -96,9 +93,8 @@ class Sequential(_List):
         super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], Mapping) else modules)
 
     def forward(self, x: Any) -> Tensor:
-        # The attributes are the layers, see module.py. An Identity, such as fold_batch_norm leaves, is skipped.
-        return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)
-                        and not (type(layer) is Identity and Identity.forward is _identity and plain(layer))], x,
+        # The attributes are the layers, see module.py.
+        return applied([layer for layer in self.__dict__.values() if isinstance(layer, Module)], x,
                        lambda layer: next(name for name, m in self._children() if m is layer))
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tinygrad_like import Tensor, ops
 
 from . import init
-from .fusion import chains, fuses, max_products, plain, with_relu
 from .module import Configured, Module, Parameter, check_positive
 
 
@@ -42,35 +40,6 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-_forward = Linear.forward
-
-
-def intact() -> bool:
-    """Whether Linear still has the forward defined here."""
-    return Linear.forward is _forward
-
-
-def _with_relu(layer: Any, x: Tensor) -> Tensor:
-    return ops.linear_relu(x, layer.weight, layer.bias) if intact() else ops.relu(layer(x))
-
-
-def _chain(layers: Sequence[Any], i: int, x: Tensor) -> tuple[Tensor, int]:
-    """As many Linears, each with its ReLU, as follow each other; and one more without."""
-    if not intact():
-        return x, i
-    params: tuple = ()
-    most, end = 2 * max_products(), len(layers) - 1
-    while i < end and len(params) < most and type(layers[i]) is Linear and fuses(layers[i], layers[i + 1]):
-        params += layers[i].weight, layers[i].bias
-        i += 2
-    if 0 < len(params) < most and i <= end and type(layers[i]) is Linear and plain(layers[i]):
-        return ops.linear_relu(x, *params, layers[i].weight, layers[i].bias, last=False), i + 1
-    return ops.linear_relu(x, *params) if params else x, i
-
-
-with_relu[Linear], chains[Linear] = _with_relu, _chain
 
 
 class SparseLinear(Module):

@@ -16,7 +16,7 @@ from tinygrad_like.noting import noted, refuse
 from tinygrad_like.ops import normalization
 
 from . import init
-from .fusion import activated_chain, chains, fuses, with_relu
+from .fusion import fuses, with_relu
 from .linear import Identity
 from .module import Module, Parameter, check_positive, described
 
@@ -293,7 +293,6 @@ class BatchNorm2d(BatchNorm):
 
 
 with_relu[BatchNorm1d] = with_relu[BatchNorm2d] = BatchNorm.rectified
-chains[BatchNorm1d] = chains[BatchNorm2d] = activated_chain
 
 
 def activated_sum(norm: Module, activation: Module, x: Tensor, skip: Tensor) -> Tensor:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor
 
 from .activation import ReLU, make_activation
 from .dropout import Dropout
-from .fusion import activated, chains, fuses, max_products, plain
-from .linear import Linear, intact
+from .linear import Linear
 from .module import Module, Parameter
 from .norm import Norm, make_norm
 
@@ -90,46 +88,13 @@ class Res(Module):
         return y.item() == 0 != y.sum().gradient(x)[0].item()
 
     def forward(self, z: Tensor) -> Tensor:
-        params = self._params()
-        if params:
-            return ops.res_relu(z, *params)
         update = z if self.norm is None else self.norm(z)
-        update = activated(self.mm1, self.activation, activated(self.mm2, self.activation, update))
+        update = self.activation(self.mm1(self.activation(self.mm2(update))))
         if self.dropout is not None:
             update = self.dropout(update)
         if self.gain is not None:
             update = update * self.gain
         return z + (update if self.scale == 1 else update * self.scale)
 
-    def _params(self) -> tuple:
-        """What `ops.res_relu` takes for this block; empty if it computes something else, or a hook watches."""
-        inner, outer = self.mm2, self.mm1
-        if (type(inner) is Linear is type(outer) and self.scale == 1 and self.norm is None is self.gain
-                and self.dropout is None and intact() and fuses(inner, self.activation)
-                and fuses(outer, self.activation)):
-            return inner.weight, inner.bias, outer.weight, outer.bias
-        return ()
-
     def extra_repr(self) -> str:
         return "" if self.scale == 1 else f"scale={self.scale:g}"
-
-
-_forward = Res.forward
-
-
-def _chain(layers: Sequence[Any], i: int, z: Tensor) -> tuple[Tensor, int]:
-    """As many blocks as follow each other."""
-    if Res.forward is not _forward:
-        return z, i
-    params: tuple = ()
-    end = i
-    while 2 * (end - i) < max_products() and end < len(layers) and type(layers[end]) is Res and plain(layers[end]):
-        block = layers[end]._params()
-        if not block:
-            break
-        params += block
-        end += 1
-    return ops.res_relu(z, *params) if params else z, end
-
-
-chains[Res] = _chain

@@ -105,8 +105,6 @@ OPS |= {
     "outer": (ops.outer, (ROW, ROW)),
     "linear": (ops.linear, (X, positive(5, 4), positive(5))),
     "linear, batched": (ops.linear, (BATCH, positive(5, 4))),
-    "linear_relu": (ops.linear_relu, (X, positive(5, 4), positive(5), positive(2, 5), positive(2))),
-    "res_relu": (ops.res_relu, (X, positive(5, 4), positive(5), positive(4, 5), positive(4))),
     "einsum": (lambda a, b: ops.einsum("bij,ik->bkj", a, b), (BATCH, positive(3, 5))),
     "einsum, a permutation": (lambda a: ops.einsum("ij->ji", a), (X,)),
     "layer_norm": (ops.layer_norm, (X, ROW, ROW + 1)),

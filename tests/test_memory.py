@@ -250,7 +250,7 @@ class Everything:
         x = ops.embedding(Tensor([[1, 2, 3, 1], [0, 5, 15, 2]]), table) + rows[:4]
         h = x + ops.self_attention(ops.linear(ops.layer_norm(x, scale, shift), qkv, bias), num_heads=2)
         h.register_hook(hook)
-        k = h + ops.linear_relu(h, w, offset, w, offset) + (h @ w) * scale
+        k = h + ops.linear(ops.linear(h, w, offset).relu(), w, offset).relu() + (h @ w) * scale
         images = ops.conv2d(k.reshape(2, 1, 16, 16), kernel, padding=1)
         parts = images[:, :2] * images[:, 2:] + checkpoint(lambda h: h.tanh() * scale, h).sum()
         return parts.mean() + (k.T * k.T).mean() + ops.linear(ops.linear(x, w), table).tanh().mean() + seed.sum()

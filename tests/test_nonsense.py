@@ -98,8 +98,6 @@ FUNCTIONS = {
     "sync_batch_norm": lambda t, j, n, c, h, k, i: [t(n, c, h), t(c), t(c)],
     "instance_norm": lambda t, j, n, c, h, k, i: [t(n, c, h, h), t(c), t(c)],
     "linear": lambda t, j, n, c, h, k, i: [t(n, h, c), t(k, c), t(k)],
-    "linear_relu": lambda t, j, n, c, h, k, i: [t(n, c), t(k, c), t(k), t(i, k), None],
-    "res_relu": lambda t, j, n, c, h, k, i: [t(n, c), t(k, c), t(k), t(c, k), t(c)],
     "matmul batched_matmul dot": lambda t, j, n, c, h, k, i: [t(n, h, c), t(c, k) if i > 2 else t(n, c, k)],
     "outer": lambda t, j, n, c, h, k, i: [t(n), t(c)],
     "einsum": lambda t, j, n, c, h, k, i: ["nc,ck->nk", t(n, c), t(c, k)],

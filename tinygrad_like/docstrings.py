@@ -33,13 +33,15 @@ def attach() -> None:
         if inspect.isfunction(method) and not method.__doc__:
             method.__doc__ = of_ops.get(name)
     in_place = {name: f for name, f in vars(InPlace).items() if name[-1] == "_" and f.__doc__}
+    # As inspect.getattr_static finds them, sooner.
+    members = {name: member for cls in reversed(Tensor.__mro__) for name, member in vars(cls).items()}
     for name, sentence, example, result, shapes in entries():
         shown = f"\n\n>>> {example}{f'  # {shapes}' if shapes else ''}\n{result}".removesuffix("\nNone")
         place, _, function = name.rpartition(".")
         if place:
             _add(getattr(ops.linalg if place == "linalg" else ops, function), sentence, shown)
             continue
-        member = inspect.getattr_static(Tensor, name)
+        member = members[name]
         member = getattr(member, "__func__", member)
         if callable(member) or isinstance(member, property):
             _add(member, sentence, shown)

@@ -52,8 +52,7 @@ class Primitive(Op):
         self.arity = None if self.variadic else len(positional)
         if "out" in self.inputs or "out" in self.options:
             raise TypeError(f"{self.name}: 'out' names the output in VJP rules; call the parameter something else")
-        self.rules, self.joint = {}, None
-        self.array_rules = {}
+        self.rules, self.joint, self.ours = {}, None, False
         self.kept, self.out, self.differentiable, self.fresh, self.saves = [], None, False, False, False
         declared.add(self)
 
@@ -74,14 +73,16 @@ class Primitive(Op):
             if name not in self.inputs:
                 raise TypeError(f"{self.name}.vjp: {name!r} is no input of {self!r}")
             self.rules[self.inputs.index(name)] = rule, self._uses(rule)
-        self.array_rules = dict(self.rules)
         self._redeclared()
         self.fresh = all(getattr(rule, "fresh", False) for rule, _ in self.rules.values())
 
-    def hasten(self) -> None:
-        """Have the rules, where they run on arrays, call the forwards of the ops they name (see `on_arrays`)."""
-        self.array_rules = {i: (on_arrays(rule), uses) for i, (rule, uses) in self.rules.items()}
-        self.__class__ = self.family
+    @cached_property
+    def array_rules(self) -> dict[int, tuple[Callable, list[int]]]:  # type: ignore[override]
+        """The rules; those of our own ops call the forwards of the ops they name (see `on_arrays`)."""
+        return {i: (self.of_arrays(rule), uses) for i, (rule, uses) in self.rules.items()} if self.ours else self.rules
+
+    def of_arrays(self, rule: Any) -> Any:
+        return on_arrays(rule)
 
     def joint_vjp(self, rule: Callable) -> Callable:
         """Declare one rule for all inputs: `rule(g, ...) -> cotangents`; it may name `wanted`, a bool per input."""
@@ -96,7 +97,8 @@ class Primitive(Op):
         self.out = self.kept.index("out") if "out" in self.kept else None
         self.saves = not {*self.options, *[f"{n}_shape" for n in self.inputs]}.issuperset(self.kept)
         self.__class__ = self.family
-        vars(self).pop("keep", None)
+        for name in ("keep", "array_rules"):
+            vars(self).pop(name, None)
 
     @cached_property
     def keep(self) -> Callable:  # type: ignore[override]

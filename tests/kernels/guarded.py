@@ -342,18 +342,9 @@ def product_into():
 
 
 def linear():
-    rows, widths = size(pick(9, 65)), [size() for _ in range(pick(2, 3, 4))]
-    x = values(*pick((rows,), (2, rows)), widths[0])
-    arrays = [a for i, o in zip(widths, widths[1:], strict=False) for a in (values(o, i) / i**0.5, values(o))]
-    kind = pick("linear", "linear_relu", "open", "res_relu")
-    if kind == "linear":
-        return kind, differentiated(ops.linear), [x, *arrays[: pick(1, 2)]]
-    if kind == "res_relu":
-        hidden = [size() for _ in range(pick(1, 2))]
-        n = widths[0]
-        blocks = [(values(h, n) / n**0.5, values(h), values(n, h) / h**0.5, values(n)) for h in hidden]
-        return kind, differentiated(ops.res_relu), [x, *sum(map(list, blocks), [])]
-    return kind, differentiated(lambda *xs: ops.linear_relu(*xs, last=kind != "open")), [x, *arrays]
+    rows, i, o = size(pick(9, 65)), size(), size()
+    x = values(*pick((rows,), (2, rows)), i)
+    return "linear", differentiated(ops.linear), [x, values(o, i) / i**0.5, values(o)][: pick(2, 3)]
 
 
 def convolution():

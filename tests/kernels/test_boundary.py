@@ -118,6 +118,7 @@ def test_read_only_arrays_need_no_kernels_of_their_own(python):
 # Wrong arrays are refused, where otherwise memory would be read or written that is not theirs -------------------------
 
 M, K, N = 20, 30, 40
+R = 50  # rows for which the cotangents of a layer come from kernels
 
 
 @pytest.mark.parametrize("change", [
@@ -128,8 +129,7 @@ M, K, N = 20, 30, 40
     lambda p: p | {"out": p["out"][:-1]}, lambda p: p | {"a": np.stack([p["a"]] * 2)},
     lambda p: p | {"start": random(N - 1)},
     lambda p: p | {"start": random(1)},
-    lambda p: p | {"start": random(N).astype(np.float64)}, lambda p: p | {"more": (random(M, N), random(M, N - 1))},
-    lambda p: p | {"more": (random(M), random(M, N))}, lambda p: p | {"more": (random(M, N), frozen(random(M, N)))},
+    lambda p: p | {"start": random(N).astype(np.float64)},
 ])  # fmt: skip
 def test_a_product_of_wrong_arrays(change):
     parts = {"a": random(M, K), "b": random(K, N), "out": np.zeros((M, N), np.float32), "start": random(N)}
@@ -139,18 +139,16 @@ def test_a_product_of_wrong_arrays(change):
 
 
 @pytest.mark.parametrize("change", [
-    lambda p: p | {"g": random(M, N).T}, lambda p: p | {"g": random(M, N + 1)}, lambda p: p | {"y": random(M, N - 1)},
-    lambda p: p | {"x": random(M - 1, K)},
-    lambda p: p | {"weight": random(N, K - 1)}, lambda p: p | {"skip": random(M, K - 1)},
-    lambda p: p | {"weight": random(N, K).astype(np.float64)},
-    lambda p: p | {"x": random(M, K).astype(np.float64)}, lambda p: p | {"out": frozen(random(M, K))},
-    lambda p: p | {"y": random(M, N).astype(np.float64)},
+    lambda p: p | {"g": random(R, N).T}, lambda p: p | {"g": random(R, N + 1)},
+    lambda p: p | {"x": random(R - 1, K)},
+    lambda p: p | {"weight": random(N, K - 1)}, lambda p: p | {"weight": random(N, K).astype(np.float64)},
+    lambda p: p | {"x": random(R, K).astype(np.float64)},
 ])  # fmt: skip
 def test_a_layers_gradients_of_wrong_arrays(change):
-    parts = {"g": random(M, N), "y": random(M, N), "x": random(M, K), "weight": random(N, K), "wanted": (1, 1, 1)}
-    gemm.affine_vjp(**parts)
+    parts = {"g": random(R, N), "x": random(R, K), "weight": random(N, K), "wanted": (1, 1, 1)}
+    gemm.linear_vjp(**parts)
     with pytest.raises(ValueError, match="arrays do not fit, or are not aligned float32: "):
-        gemm.affine_vjp(**change(parts))
+        gemm.linear_vjp(**change(parts))
 
 
 def test_what_is_read_may_be_misaligned():
@@ -164,8 +162,8 @@ def test_what_is_read_may_be_misaligned():
 
 def test_products_of_memory_maps():
     a, b, bias = random(M, K), random(N, K), random(N)
-    y = ops.linear_relu(mapped(a), mapped(b), mapped(bias), mapped(b.T), None)
-    np.testing.assert_array_equal(y, ops.linear_relu(a, b, bias, b.T.copy(), None))
+    y = ops.linear(ops.linear(mapped(a), mapped(b), mapped(bias)), mapped(b.T), None)
+    np.testing.assert_array_equal(y, ops.linear(ops.linear(a, b, bias), b.T.copy(), None))
 
 
 @pytest.mark.parametrize("change", [

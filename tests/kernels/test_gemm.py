@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from tinygrad_like.autograd import setting
 from tinygrad_like.kernels import gemm, program, simd, tiles, views
 
 ROOT = Path(__file__).parents[2]
@@ -172,7 +173,7 @@ def test_offset_tables_make_the_product_a_convolution():
         for i in range(0, len(out), rows):
             offsets = a.ctypes.data, r.ctypes.data + 8 * i, c.ctypes.data
             target = out.ctypes.data + 4 * n * i
-            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n, 0)
+            tile(k, *offsets, b.ctypes.data, 4 * n, start.ctypes.data, 0, target, 4 * n, len(out) - i, n)
 
     size, kernel, channels, n = 9, 3, 2, simd.COLUMNS
     image, weights = random(channels, size, size), random(channels * kernel * kernel, n, seed=1)
@@ -275,28 +276,6 @@ print(json.dumps([floats(2), len(floats.stats.cache_hits)]))
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == [2000, 0]
 
 
-def test_rectified_product_is_the_positive_part():
-    """Also where k takes several blocks: only the whole sum is cut off at 0. NaN stays NaN."""
-    rng = np.random.default_rng(2)
-    for m, k, n in (1, 1, 1), (7, 5, 33), (20, 1300, 40), (130, 600, 70):
-        a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
-        bias, out = rng.standard_normal(n, np.float32), np.empty((m, n), np.float32)
-        exact = np.maximum(a.astype(float) @ b + bias, 0)
-        gemm.product(a, b, out, bias, rectify=True)
-        np.testing.assert_allclose(out, exact, atol=1e-5 * np.sqrt(k) * 4)
-    a[3, 4] = np.nan
-    assert np.isnan(gemm.product(a, b, out, bias, rectify=True)[3]).all()
-
-
-def test_the_sum_with_a_skip_is_made_as_well():
-    for m, k, n in (0, 3, 4), (1, 1, 1), (7, 5, 33), (130, 600, 70), (300, 200, 250):
-        x, weight, skip = random(m, k), random(k, n, seed=1), random(m, n, seed=2)
-        out, total = np.empty((m, n), np.float32), np.full((m, n), np.nan, np.float32)
-        gemm.product(x, weight, out, rectify=True, more=(skip, total))
-        np.testing.assert_allclose(out, np.maximum(x @ weight, 0), atol=1e-4)
-        np.testing.assert_array_equal(total, skip + out)
-
-
 def test_an_operand_may_be_given_as_its_transpose():
     for batch, m, k, n in ((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1):
         a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
@@ -306,61 +285,49 @@ def test_an_operand_may_be_given_as_its_transpose():
 def test_calls_in_a_row_may_use_each_others_results():
     for n in 5, 200:
         x, w = random(n, n), 0.1 * random(n, n, seed=1)
-        y, z, total = (np.full((n, n), np.nan, np.float32) for _ in range(3))
+        y, z = (np.full((n, n), np.nan, np.float32) for _ in range(2))
         with program.together():
             gemm.product(x, w, y)
-            gemm.product(y, w, z, turned=True, rectify=True, more=(x, total))
+            gemm.product(y, w, z, turned=True)
             assert np.isnan(y).all()  # nothing is done before the end
         check(y, x, w)
-        expected = np.maximum(y.astype(float) @ w.T, 0)
-        np.testing.assert_allclose(z, expected, atol=1e-5)
-        np.testing.assert_allclose(total, x + expected, atol=1e-5)
+        check(z, y, w.T)
+        many = np.tile(y, (40, 1))
         with program.together():
-            g, dw, _ = gemm.affine_vjp(y, None, x, w, (True, True, False))
-            same, _, db = gemm.affine_vjp(y, z, x, w, (True, False, True), g, g)  # added to g, in its place
-        assert same is g
-        gated = np.where(z > 0, y, 0).astype(float)
-        np.testing.assert_allclose(g, (y.astype(float) + gated) @ w, atol=1e-4)
-        check(dw, y.T, x)
-        np.testing.assert_allclose(db, gated.sum(0), atol=1e-4)
+            dx, dw, db = gemm.linear_vjp(many, np.tile(x, (40, 1)), w, (True, True, True))
+        check(dx, many, w)
+        check(dw, many.T, np.tile(x, (40, 1)))
+        np.testing.assert_allclose(db, many.sum(0, dtype=float), rtol=1e-5, atol=1e-3)
     with program.together():
         pass
 
 
-def check_linear_vjp(g, y, x, weight, wanted, start):
-    found = gemm.affine_vjp(g, y, x, weight, wanted, start)
-    start = 0.0 if start is None else start
+def check_linear_vjp(g, x, weight, wanted):
+    with setting("compiled", True):  # also where NumPy is faster
+        found = gemm.linear_vjp(g, x, weight, wanted)
     assert [c is not None for c in found] == wanted
-    kept = g if y is None else np.where(y > 0, g, 0)
-    dx, dw, db = gemm.affine_vjp_reference(g.astype(float), y, x.astype(float), weight.astype(float), start)
+    dx, dw, db = gemm.linear_vjp_reference(g.astype(float), x.astype(float), weight.astype(float))
     if wanted[0]:
         np.testing.assert_array_equal(found[0].shape, dx.shape)
-        check(found[0], kept, weight, start)
+        check(found[0], g, weight)
     if wanted[1]:
         np.testing.assert_array_equal(found[1].shape, dw.shape)
-        check(found[1], kept.T, x)
+        check(found[1], g.T, x)
     if wanted[2]:
-        check(found[2][None], np.ones((1, len(g)), np.float32), kept)
+        check(found[2][None], np.ones((1, len(g)), np.float32), g)
         np.testing.assert_allclose(found[2], db, atol=1e-6 * (len(g) + 2))
 
 
 @settings(max_examples=150, deadline=None)
-@given(operands(), st.booleans(), st.booleans(), st.lists(st.booleans(), min_size=3, max_size=3))
-def test_linear_vjp_of_any_sizes_and_strides(pair, rectified, added, wanted):
+@given(operands(), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_linear_vjp_of_any_sizes_and_strides(pair, wanted):
     weight, x = pair[0], pair[1].T[: pair[0].shape[0]]  # (out, in) and (m, in), with m <= out
-    g, y = guarded((x.shape[0], weight.shape[0]))[0], guarded((x.shape[0], weight.shape[0]))[0]
-    g[...], y[...] = random(*g.shape, seed=3), np.maximum(random(*g.shape, seed=4), 0)
-    start = random(*x.shape, seed=5) if added else None
-    check_linear_vjp(g, y if rectified else None, x, weight, wanted, start)
+    g = guarded((x.shape[0], weight.shape[0]))[0]
+    g[...] = random(*g.shape, seed=3)
+    check_linear_vjp(g, x, weight, wanted)
 
 
 @pytest.mark.parametrize("m, features, out", [(128, 256, 256), (1, 700, 300), (300, 1, 700), (700, 300, 1), (1, 1, 1),
                                               (600, 40, 1100), (1100, 530, 40), (0, 5, 6), (5, 0, 6), (5, 6, 0)])
-@pytest.mark.parametrize("rectified", [False, True])
-def test_linear_vjp_on_all_threads(m, features, out, rectified):
-    g, y = random(m, out), np.maximum(random(m, out, seed=1), 0)
-    x, weight, start = random(m, features, seed=2), random(out, features, seed=3), random(m, features, seed=4)
-    check_linear_vjp(g, y if rectified else None, x, weight, [True, True, True], start)
-    found = [gemm.affine_vjp(g, gate, x, weight, [True, True, True]) for gate in (np.full_like(y, np.nan), None)]
-    for got, open_ in zip(*found, strict=True):  # a NaN in a ReLU lets g through
-        np.testing.assert_allclose(got, open_, rtol=1e-5, atol=1e-5)
+def test_linear_vjp_on_all_threads(m, features, out):
+    check_linear_vjp(random(m, out), random(m, features, seed=2), random(out, features, seed=3), [True, True, True])

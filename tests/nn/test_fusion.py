@@ -1,4 +1,4 @@
-"""Layers in a row run as one op, compute what they compute one by one, and do so only where nothing can tell."""
+"""A BatchNorm and the ReLU after it run as one op, compute what both compute, and do so only where nothing can tell."""
 
 import contextlib
 import tracemalloc
@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import nn
-from nn import fusion
-from tinygrad_like import Tensor, detect_anomaly, no_grad, ops
+from tinygrad_like import Tensor, no_grad, ops
 
 X = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
 
@@ -19,10 +18,8 @@ class Louder(nn.ReLU):
 
 
 def row(*kinds):
-    make = {"L": lambda: nn.Linear(4, 4), "l": lambda: nn.Linear(4, 4, bias=False), "R": nn.ReLU, "T": nn.Tanh,
-            "I": nn.Identity, "B": lambda: nn.BatchNorm1d(4), "2": Louder, "S": lambda: nn.Res(4),
-            "s": lambda: nn.Res(4, scale=0.5), "t": lambda: nn.Res(4, activation=nn.Tanh),
-            "(": lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU())}
+    make = {"L": lambda: nn.Linear(4, 4), "R": nn.ReLU, "T": nn.Tanh, "I": nn.Identity, "B": lambda: nn.BatchNorm1d(4),
+            "2": Louder, "S": lambda: nn.Res(4), "(": lambda: nn.Sequential(nn.BatchNorm1d(4), nn.ReLU())}
     return nn.Sequential(*[make[k]() for k in kinds])
 
 
@@ -37,39 +34,23 @@ def ops_of(y):
 
 def one_by_one(model, x):
     for layer in model:
-        if isinstance(layer, nn.Sequential):
-            x = one_by_one(layer, x)
-        elif isinstance(layer, nn.Res):
-            y = layer.activation(layer.mm1(layer.activation(layer.mm2(x))))
-            x = x + (y if layer.scale == 1 else y * layer.scale)
-        else:
-            x = layer(x)
+        x = one_by_one(layer, x) if isinstance(layer, nn.Sequential) else layer(x)
     return x
 
 
 @pytest.mark.parametrize(("kinds", "names"), [
-    ("LRLRL", ["linear_relu"]),
-    ("lRLRlR", ["linear_relu"]),
-    ("RLRL", ["relu", "linear_relu"]),
-    ("LTLR", ["linear", "tanh", "linear_relu"]),
-    ("LL", ["linear", "linear"]),
-    ("LRLL", ["linear_relu", "linear"]),
-    ("LRLT", ["linear_relu", "tanh"]),
-    ("LIRLR", ["linear_relu"]),
-    ("L2LR", ["linear", "relu", "mul", "linear_relu"]),
-    ("LBRLR", ["linear", "batch_norm_relu", "linear_relu"]),
+    ("LRL", ["linear", "relu", "linear"]),
+    ("LBRLR", ["linear", "batch_norm_relu", "linear", "relu"]),
     ("LBR", ["linear", "batch_norm_relu"]),
+    ("BRBR", ["batch_norm_relu", "batch_norm_relu"]),
     ("B", ["batch_norm"]),
-    ("(LRL", ["linear_relu", "linear_relu"]),
-    ("SSS", ["res_relu"]),
-    ("S", ["res_relu"]),
-    ("LSSLR", ["linear", "res_relu", "linear_relu"]),
-    ("SSsS", ["res_relu", "add", "res_relu"]),
-    ("StS", ["res_relu", "add", "res_relu"]),
-    ("LR" * 20, ["linear_relu", "linear_relu"]),
-    ("S" * 9, ["res_relu", "res_relu"]),
+    ("BT", ["batch_norm", "tanh"]),
+    ("BIR", ["batch_norm", "relu"]),
+    ("B2", ["batch_norm", "relu", "mul"]),
+    ("(RL", ["batch_norm_relu", "relu", "linear"]),
+    ("SS", ["add", "add"]),
 ])
-def test_a_row_is_as_few_ops_as_can_be_and_computes_the_same(kinds, names):
+def test_what_is_one_op_and_that_it_computes_the_same(kinds, names):
     model = row(*kinds)
     fused, apart = (Tensor(X, requires_grad=True) for _ in range(2))
     y = model(fused)
@@ -83,47 +64,28 @@ def test_a_row_is_as_few_ops_as_can_be_and_computes_the_same(kinds, names):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("kinds", "hooked", "names"), [
-    ("LRLRLR", lambda m: m[2], ["linear_relu", "linear", "relu", "linear_relu"]),
-    ("LRLRLR", lambda m: m[3], ["linear_relu", "relu", "linear_relu"]),
-    ("LRL", lambda m: m[2], ["linear_relu", "linear"]),
-    ("SSSS", lambda m: m[1], ["res_relu", "res_relu", "res_relu"]),
-    ("SSS", lambda m: m[1].mm2, ["res_relu", "add", "res_relu"]),
-    ("SSS", lambda m: m[2].activation, ["res_relu", "add"]),
-])
-def test_a_hook_sees_its_module(kinds, hooked, names):
-    model, seen = row(*kinds), []
+@pytest.mark.parametrize("hooked", [0, 1])
+def test_a_hook_sees_its_module(hooked):
+    model, seen = row(*"BR"), []
     x = Tensor(X, requires_grad=True)
     expected = model(x)
-    handle = hooked(model).register_forward_hook(lambda module, args, out: seen.append(out.shape))
+    handle = model[hooked].register_forward_hook(lambda module, args, out: seen.append(out.shape))
     y = model(x)
-    assert set(seen) == {(5, 4)} and ops_of(y) == names
+    assert seen == [(5, 4)] and ops_of(y) == ["batch_norm", "relu"]
     np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     handle.remove()
-    assert ops_of(model(x)) == ops_of(expected)
+    assert ops_of(model(x)) == ops_of(expected) == ["batch_norm_relu"]
 
 
-@pytest.mark.parametrize(("kinds", "changed", "names"), [
-    ("LRLRLR", lambda m: m[2], ["linear_relu", "linear", "mul", "relu", "linear_relu"]),
-    ("LRLRLR", lambda m: m[3], ["linear_relu", "relu", "mul", "linear_relu"]),
-    ("LRL", lambda m: m[2], ["linear_relu", "linear", "mul"]),
-    ("SSSS", lambda m: m[1], ["res_relu", "res_relu", "mul", "res_relu"]),
-    ("SSS", lambda m: m[1].mm2, ["res_relu", "add", "res_relu"]),
-    ("SSS", lambda m: m[2].activation, ["res_relu", "add"]),
-    ("BR", lambda m: m[0], ["batch_norm", "mul", "relu"]),
-    ("BR", lambda m: m[1], ["batch_norm", "relu", "mul"]),
-    ("LIR", lambda m: m[1], ["linear", "mul", "relu"]),
-])
-def test_a_forward_of_the_layers_own_is_called(kinds, changed, names, monkeypatch):
+@pytest.mark.parametrize(("changed", "names"), [(0, ["batch_norm", "mul", "relu"]), (1, ["batch_norm", "relu", "mul"])])
+def test_a_forward_of_the_layers_own_is_called(changed, names, monkeypatch):
     """On the layer, on its type, or around every call."""
-    model, x = row(*kinds), Tensor(X, requires_grad=True)
-    expected = ops_of(model(x))
-    layer, forward = changed(model), changed(model).forward
+    model, x = row(*"BR"), Tensor(X, requires_grad=True)
+    layer, forward = model[changed], model[changed].forward
     layer.forward = lambda x: forward(x) * 2
-    y = model(x)
-    assert len(expected) < len(names) == len(ops_of(y)) and ops_of(y) == names
+    assert ops_of(model(x)) == names
     del layer.forward
-    assert ops_of(model(x)) == expected
+    assert ops_of(model(x)) == ["batch_norm_relu"]
 
     kind, seen = type(layer), []
     for owner, name in ((kind, "forward"), (nn.Module, "__call__")):
@@ -134,15 +96,7 @@ def test_a_forward_of_the_layers_own_is_called(kinds, changed, names, monkeypatc
             model(x)
         assert layer in seen
         seen.clear()
-    assert ops_of(model(x)) == expected
-
-
-def test_in_anomaly_mode_every_block_is_an_op_of_its_own():
-    model = row(*"SSSLRLR")
-    x = Tensor(X, requires_grad=True)
-    assert ops_of(model(x)) == ["res_relu", "linear_relu"]
-    with detect_anomaly():
-        assert ops_of(model(x)) == ["res_relu"] * 3 + ["linear_relu"] * 2
+    assert ops_of(model(x)) == ["batch_norm_relu"]
 
 
 def test_without_recording_no_layer_outlives_the_next():
@@ -154,41 +108,4 @@ def test_without_recording_no_layer_outlives_the_next():
             model(x)
         arrays = tracemalloc.get_traced_memory()[1] / x.data.nbytes
         tracemalloc.stop()
-        assert arrays > 10 if kept else arrays < 3
-
-
-def test_frozen_layers_of_a_row_get_no_gradient():
-    model = row(*"LRLRSS")
-    for p in [*model[0].parameters(), *model[4].parameters(), model[5].mm1.bias]:
-        p.requires_grad = False
-    model(Tensor(X)).sum().backward()
-    got = [name for name, p in model.named_parameters() if p.grad is not None]
-    assert got == ["2.weight", "2.bias", "5.mm2.weight", "5.mm2.bias", "5.mm1.weight"]
-
-
-def test_the_cotangent_of_a_row_is_left_as_it_is():
-    """Within a row cotangents are written over one another, but what comes from outside goes to others too."""
-    x, skip, g = Tensor(X, requires_grad=True), Tensor(X, requires_grad=True), np.ones((5, 4), np.float32)
-    (row(*"SSS")(x) + skip).backward(Tensor(g))
-    np.testing.assert_array_equal(skip.grad.numpy(), g)
-    assert (x.grad.numpy() != g).any()
-
-
-@pytest.mark.parametrize(("kinds", "changed", "said"), [
-    ("LRLR", lambda model, y: y.detach(), "its output of linear_relu"),
-    ("LRLR", lambda model, y: model[0].weight, "an input of linear_relu"),
-    ("SS", lambda model, y: model[1].mm1.weight, "an input of res_relu"),
-])
-def test_a_change_in_place_is_noticed(kinds, changed, said):
-    model = row(*kinds)
-    y = model(Tensor(X, requires_grad=True))
-    changed(model, y).detach().assign(changed(model, y).detach().numpy() * 0)
-    with pytest.raises(RuntimeError, match=f"backward: {said}"):
-        y.sum().backward()
-
-
-def test_an_op_spans_no_more_layers_than_it_may(monkeypatch):
-    monkeypatch.setattr(fusion, "_MAX_PRODUCTS", 4)
-    x = Tensor(X, requires_grad=True)
-    assert ops_of(row(*"LR" * 9)(x)) == ["linear_relu"] * 3
-    assert ops_of(row(*"S" * 5)(x)) == ["res_relu"] * 3
+        assert arrays > 10 if kept else arrays < 3.1

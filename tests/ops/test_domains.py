@@ -127,14 +127,6 @@ def test_logsumexp_of_infinities(dtype, copies):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_nan_passes_through_relu_in_fused_layers(rows, dtype):
     rng = np.random.default_rng(0)
-    x, weight, bias = (rng.standard_normal(s).astype(dtype) for s in ((rows, 40), (30, 40), (30,)))
-    bias[3] = NAN  # makes one feature NaN, in every row
-    fused = value_and_gradients(ops.linear_relu, x, weight, bias)
-    composed = value_and_gradients(lambda *inputs: ops.relu(ops.linear(*inputs)), x, weight, bias)
-    for a, b in zip(fused, composed, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
-    assert fused[3][3] == rows
-
     x = rng.standard_normal((rows, 40, 3, 3)).astype(dtype)
     skip = x.copy()
     skip[1, 2, 0, 0] = NAN

@@ -16,8 +16,7 @@ import importlib.util
 import inspect
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
-from functools import lru_cache, wraps
+from functools import wraps
 
 import numpy as np
 
@@ -58,7 +57,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "drop": ("dropout", 256),
     **dict.fromkeys(("accumulate", "copied"), ("elementwise", 8192)),
     "affine": ("gemm", 0),
-    "affine_vjp": ("gemm", 0),
     "linear_vjp": ("gemm", 0),
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
@@ -129,16 +127,6 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
         return definition(a, b)
 
     return choose
-
-
-def together(x):
-    """`program.together`; if x is float64, for which there are no kernels, an empty `with` block."""
-    return _program().together() if x.dtype is FLOAT32 else nullcontext()
-
-
-@lru_cache
-def _program():
-    return importlib.import_module(".program", __name__)
 
 
 def __getattr__(name: str):

@@ -193,7 +193,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
                     for k in range(min(left, ROWS)):
                         start[k, :] = bias[channel + k]
                 _multiply(plan.direct, left, columns, (
-                    taps, *a, *b, start.ctypes.data, 4 * COLUMNS, there, there_row, left, columns, 0))
+                    taps, *a, *b, start.ctypes.data, 4 * COLUMNS, there, there_row, left, columns))
                 if not plan.compact:
                     _unpack(plan, scratch_at, min(left, ROWS), first, last, target)
 
@@ -271,7 +271,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                     continue
                 for i in range(0, rows, COLUMNS):
                     b, there = turned_at + 4 * depth * i, target + 4 * i
-                    tile = (depth, *a, b, 4 * COLUMNS, there, 4 * rows, there, 4 * rows, taps - k, rows - i, 0)
+                    tile = (depth, *a, b, 4 * COLUMNS, there, 4 * rows, there, 4 * rows, taps - k, rows - i)
                     if rows - i <= FLOATS:
                         _narrow_tile(*tile)
                     else:

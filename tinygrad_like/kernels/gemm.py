@@ -18,13 +18,11 @@ from ..autograd import mode
 from ..dtypes import FLOAT32
 from ..memory import empty
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
-from .panels import copy_open, fetch_columns, pack_rows, pitch_of
+from .panels import fetch_columns, pack_rows, pitch_of
 from .program import (
-    OPTIONAL,
     READ,
     STRIDED,
     STRIDED_OPTIONAL,
-    STRIDED_OPTIONAL_WRITE,
     STRIDED_WRITE,
     WRITE,
     beside,
@@ -34,7 +32,7 @@ from .program import (
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .threads import take
 from .tiles import make_tile
-from .views import data_of, floats_at, is_contiguous, is_row_by_row, ndim_of
+from .views import is_row_by_row, ndim_of
 
 _ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
@@ -87,11 +85,10 @@ def batched_matmul_vjp(
     calls: list[tuple] = []
     if wanted[1]:
         db = empty((*g.shape[:-2], *b.shape[-2:]))
-        calls.append((_matrix_product, a, g, db, None, None, None, None, True, False, False, not wanted[0],
-                      counters[1]))
+        calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1]))
     if wanted[0]:
         da = empty((*g.shape[:-2], *a.shape[-2:]))
-        calls.append((_matrix_product, g, b, da, None, None, None, None, False, True, False, True, counters[0]))
+        calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0]))
     beside(*calls)
     return [da.reshape(shape) if one and da is not None else da, db]
 
@@ -155,68 +152,53 @@ def product(
     out: np.ndarray,
     start: np.ndarray | None = None,
     turned: bool = False,
-    rectify: bool = False,
-    more: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """out = start + a @ b, or its positive part if told to rectify; given more = (skip, total), total = skip + out too.
+    """out = start + a @ b.
 
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
-    which broadcasts to out: a bias (n,), or out itself to accumulate. So do those of skip and total, of out's shape.
-    Turned: b is given as its transpose, (..., n, k).
+    which broadcasts to out: a bias (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
     """
-    skip, total = more or (None, None)
-    _matrix_product(a, b, out, start, None, skip, total, False, turned, rectify, True, counters[0])
+    _matrix_product(a, b, out, start, False, turned, True, counters[0])
     return out
 
 
-def affine(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, rectify: bool = False, skip: np.ndarray | None = None,
-    total: np.ndarray | None = None
-) -> np.ndarray:
-    """y = x @ weight.T + bias, or its positive part if told to rectify; and total = skip + y, if they are given."""
-    y = empty((len(x), len(weight)))
-    _matrix_product(x, weight, y, bias, None, skip, total, False, True, rectify, True, counters[0])
-    return y
+def affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    """y = x @ weight.T + bias"""
+    return product(x, weight, empty((len(x), len(weight))), bias, True)
 
 
-def affine_vjp_reference(g, y, x, weight, start=0.0):
-    """What `affine_vjp` computes."""
-    kept = g if y is None else np.where(y <= 0, 0, g)
-    return start + kept @ weight, kept.T @ x, kept.sum(0)
+def linear_vjp_reference(g, x, weight):
+    """What `linear_vjp` computes."""
+    return g @ weight, g.T @ x, g.sum(0)
 
 
-def affine_vjp(
-    g: np.ndarray, y: np.ndarray | None, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool],
-    skip: np.ndarray | None = None, out: np.ndarray | None = None
-) -> list[np.ndarray | None]:
-    """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; or in its positive part.
+def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool]) -> list[np.ndarray | None]:
+    """Cotangents of x, weight and bias in y = x @ weight.T + bias, from that of y, g; small products are NumPy's.
 
-    x (m, in) and weight (out, in); g (m, out); y (m, out) the positive part: of g, what meets a y <= 0 does not count.
-    y None: no positive part was taken. wanted: which of the three to compute; the others are None. skip: what the
-    cotangent of x is added to. out: where to write it, if it has as many numbers; it may be skip.
-
-    g is gated while it is packed, so that no gated g is written.
+    x (m, in) and weight (out, in); g (m, out). wanted: which of the three to compute; the others are None.
     """
+    if len(g) <= _SHORT and g.size * weight.shape[1] < _LEAST and not mode.compiled:
+        return NotImplemented
     dx = dw = db = None
     calls: list[tuple] = []
     if wanted[2]:
         db = np.empty(len(weight), np.float32)
-        calls.append((_column_sums, g, y, db))
+        calls.append((_column_sums, g, db))
     if wanted[1]:
         dw = empty(weight.shape)
-        calls.append((_matrix_product, g, x, dw, None, y, None, None, True, False, False, not wanted[0], counters[1]))
+        calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))
     if wanted[0]:
-        dx = empty(x.shape) if out is None or out.shape != x.shape else out
-        calls.append((_matrix_product, g, weight, dx, skip, y, None, None, False, False, False, True, counters[0]))
+        dx = empty(x.shape)
+        calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0]))
     beside(*calls)
     return [dx, dw, db]
 
 
-def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Cotangents of x, weight and bias in y = x @ weight.T + bias; small products are left to NumPy."""
-    if len(g) <= _SHORT and g.size * weight.shape[1] < _LEAST and not mode.compiled:
-        return NotImplemented
-    return affine_vjp(g, None, x, weight, wanted)
+def column_sums(x: np.ndarray) -> np.ndarray:
+    """The sum of the rows of a matrix."""
+    out = np.empty(x.shape[1], np.float32)
+    _column_sums(x, out)
+    return out
 
 
 class _Scratch(NamedTuple):
@@ -246,23 +228,19 @@ def _step(n, largest, multiple):
 
 
 @inner
-def _packs_rows(a, n, gate):
+def _packs_rows(a, n):
     """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
-    return gate != 0 or (abs(a.column) > 64 and n > _FEW_COLUMNS)
+    return abs(a.column) > 64 and n > _FEW_COLUMNS
 
 
 @inner
-def _hold_rows(a, rows, k, packs, gate, scratch):
+def _hold_rows(a, rows, k, packs, scratch):
     """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.a)
-    copies = gate and a.column == 4
-    packs = packs and not copies
-    held = Matrix(panels, 4 * c.size, 4) if copies else Matrix(panels, 4, 4 * ROWS) if packs else a
+    held = Matrix(panels, 4, 4 * ROWS) if packs else a
     if _other(scratch.held, 0, a.address, rows, k):
-        if copies:
-            copy_open(a, rows, k, panels, held.row, gate)
-        elif packs:
-            pack_rows(a, rows, k, panels, gate)
+        if packs:
+            pack_rows(a, rows, k, panels)
         for i in range(rows):
             r[i] = i // ROWS * pitch_of(k) + i % ROWS * 4 if packs else i * held.row
         r[rows : rows + ROWS] = r[rows - 1]
@@ -272,13 +250,13 @@ def _hold_rows(a, rows, k, packs, gate, scratch):
 
 
 @inner
-def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
+def _block(m, i0, i1, n, k, a, b, start, out, packs, scratch):
     """out = start + a @ b on one core, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
     r, c, b_panel = scratch.r, scratch.c, aligned(scratch.b)
     for k0 in range(0, max(k, 1), c.size):  # once even if k is 0: the sum of nothing is start
         depth = min(c.size, k - k0)
-        begin, last = start if k0 == 0 else out, rectify if k0 + depth >= k else 0
-        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, gate, scratch)
+        begin = start if k0 == 0 else out
+        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
         for n0 in range(0, n, COLUMNS):
             columns, panel = n - n0, part_of(b, k0, n0)
             if i1 - i0 > _FEW_ROWS or columns < COLUMNS or b.column != 4:
@@ -293,7 +271,7 @@ def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
                 offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
                 rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
                 left = i1 - i
-                tile = (depth, *offsets, *rows_in_memory, left, columns, last)
+                tile = (depth, *offsets, *rows_in_memory, left, columns)
                 if columns <= FLOATS:
                     _narrow_tile(*tile)
                     i += ROWS
@@ -306,15 +284,6 @@ def _block(m, i0, i1, n, k, a, b, start, out, rectify, packs, gate, scratch):
                 else:
                     _wide_tile(*tile)
                     i += ROWS
-
-
-@inner
-def _add(m, n, x, y, out):
-    """out = x + y, matrices of (m, n) whose rows are rows in memory."""
-    for i in range(m):
-        x_i, y_i, out_i = floats_at(place(x, i, 0), n), floats_at(place(y, i, 0), n), floats_at(place(out, i, 0), n)
-        for j in range(n):
-            out_i[j] = x_i[j] + y_i[j]
 
 
 @inner
@@ -356,7 +325,7 @@ def _scratch(m, k, packs):
 
 
 @inner
-def _work(a, b, out, start, gate, skip, total, a_turned, b_turned, rectify, alone, counts):
+def _work(a, b, out, start, a_turned, b_turned, alone, counts):
     """Nanoseconds of a product; -1 if its arrays do not fit one another."""
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     if not (ndim_of(out) >= 2 and is_row_by_row(out)
@@ -365,31 +334,21 @@ def _work(a, b, out, start, gate, skip, total, a_turned, b_turned, rectify, alon
         return -1
     if start and not (fits(start, m, n, out, True) and is_row_by_row(start) and length_of(start, 1) == n):
         return -1
-    if gate and not (ndim_of(a) == ndim_of(gate) == 2 and is_contiguous(a) and is_contiguous(gate)
-                     and length_of(gate, 1) == length_of(a, 1) and length_of(gate, 2) == length_of(a, 2)):
-        return -1
-    for x in skip, total:
-        if x and not (fits(x, m, n, out) and is_row_by_row(x) and ndim_of(x) == ndim_of(out)):
-            return -1
     for axis in range(3, ndim_of(out) + 1):
-        if total and length_of(total, axis) != length_of(out, axis):
-            return -1
         batch *= length_of(out, axis)
     return int(batch * m * n * k * _COST)
 
 
-@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, gate=STRIDED_OPTIONAL, skip=STRIDED_OPTIONAL,
-        total=STRIDED_OPTIONAL_WRITE, work=_work, tasks=1)
-def _matrix_product(a, b, out, start, gate, skip, total, a_turned, b_turned, rectify, alone, counts, task, tasks):
+@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, work=_work, tasks=1)
+def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, tasks):
     """One task's share of out = start + a @ b, in pieces that it takes by the counts; a and b may be transposes.
 
-    gate: of a, what meets a number <= 0 there does not count. alone: no other product follows that evens out the end.
+    alone: no other product follows that evens out the end.
     """
-    gate = data_of(gate) - data_of(a) if gate else 0
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= length_of(out, axis)
-    packs = _packs_rows(matrix_of(a, 0, out, a_turned), n, gate)
+    packs = _packs_rows(matrix_of(a, 0, out, a_turned), n)
     by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, k_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
@@ -411,23 +370,18 @@ def _matrix_product(a, b, out, start, gate, skip, total, a_turned, b_turned, rec
             target = part_of(matrix_of(out, index, out), m0, n0)
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
-            _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, rectify, packs, gate, scratch)
-            if skip:  # while this part of out is near
-                skipped = part_of(matrix_of(skip, index, out), m0 + i0, n0)
-                sums = part_of(matrix_of(total, index, out), m0 + i0, n0)
-                _add(i1 - i0, n1 - n0, skipped, part_of(target, i0, 0), sums)
+            _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
         number = take(counts, task, tasks, pieces)
 
 
 @inner
-def _sums_work(g, y, out):
-    n = max(out.size, 1)
-    return int(g.size * 0.1) if g.size % n == 0 and (y.size == 0 or y.size == g.size) else -1
+def _sums_work(g, out):
+    return int(g.size * 0.1) if g.size % max(out.size, 1) == 0 else -1
 
 
-@kernel(g=READ, y=OPTIONAL, out=WRITE, work=_sums_work, tasks=1)
-def _column_sums(g, y, out, task, tasks):
-    """out[j] = sum_i g[i, j], or, if there is a y, the sum of those without y[i, j] <= 0."""
+@kernel(g=READ, out=WRITE, work=_sums_work, tasks=1)
+def _column_sums(g, out, task, tasks):
+    """out[j] = sum_i g[i, j]"""
     n, first, last = out.size, task * out.size // tasks, (task + 1) * out.size // tasks
     m = g.size // n if n else 0
     whole, partial = np.zeros(last - first), np.empty(last - first, np.float32)
@@ -435,13 +389,8 @@ def _column_sums(g, y, out, task, tasks):
         partial[:] = 0
         for i in range(i0, min(i0 + _SUMMED, m)):
             g_i = g[i * n + first : i * n + last]
-            if y.size:
-                y_i = y[i * n + first : i * n + last]
-                for j in range(partial.size):
-                    partial[j] += np.float32(0) if y_i[j] <= np.float32(0) else g_i[j]
-            else:
-                for j in range(partial.size):
-                    partial[j] += g_i[j]
+            for j in range(partial.size):
+                partial[j] += g_i[j]
         for j in range(partial.size):
             whole[j] += partial[j]
     for j in range(partial.size):

@@ -1,18 +1,14 @@
-"""How the rows of a product's left operand are packed, so that tiles read what lies together; and gated on the way.
-
-A gate is the way in memory from a number of A to the one it depends on: A counts where that is positive.
-"""
+"""How the rows of a product's left operand are packed, so that tiles read what lies together."""
 
 from .matrix import place
-from .simd import COLUMNS, FLOATS, ROWS, inner
-from .tiles import copy_float, fetch, make_copy, make_gated_copy, make_strip_copy
+from .simd import COLUMNS, ROWS, inner
+from .tiles import copy_float, fetch, make_copy, make_strip_copy
 
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
 
 _copy_rows = make_copy(ROWS)
-_copy_gated_rows, _copy_gated = make_gated_copy(ROWS), make_gated_copy(FLOATS)
-_copy_strip, _copy_gated_strip = (make_strip_copy(ROWS, _STRIP // ROWS, gated) for gated in (False, True))
+_copy_strip = make_strip_copy(ROWS, _STRIP // ROWS)
 
 
 @inner
@@ -34,12 +30,10 @@ def pitch_of(k):
 
 
 @inner
-def _pack_line(line, step, rows, target, pitch, gate):
+def _pack_line(line, step, rows, target, pitch):
     """One k of some panels of A: rows numbers, `step` bytes apart, to ROWS of each panel, `pitch` bytes apart."""
     for i in range(0, rows, ROWS):
-        if gate:
-            _copy_gated_rows(line, line + gate, target, rows - i)
-        elif step == 4:
+        if step == 4:
             _copy_rows(line, target, rows - i)
         else:
             for within in range(min(rows - i, ROWS)):
@@ -48,29 +42,14 @@ def _pack_line(line, step, rows, target, pitch, gate):
 
 
 @inner
-def pack_rows(a, rows, k, panels, gate):
-    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows; with a gate, where a number is positive so far behind it.
-
-    If there is a gate, the numbers of a column lie together.
-    """
+def pack_rows(a, rows, k, panels):
+    """panels[i // ROWS, j, i % ROWS] = a[i, j] for i < rows."""
     pitch = pitch_of(k)
     for i in range(0, rows, _STRIP):
         whole = a.row == 4 and rows - i >= _STRIP
         for j in range(k):
             line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
-            if whole and gate:
-                _copy_gated_strip(line, gate, target, pitch, _AHEAD * a.column)
-            elif whole:
-                _copy_strip(line, gate, target, pitch, _AHEAD * a.column)
+            if whole:
+                _copy_strip(line, target, pitch, _AHEAD * a.column)
             else:
-                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch, gate)
-
-
-@inner
-def copy_open(a, rows, k, target, pitch, gate):
-    """target[i, j] = a[i, j] where the gate is open, else 0, for i < rows, j < k; the rows of A and target are rows in
-    memory, those of target `pitch` bytes apart, a whole number of vectors."""
-    for i in range(rows):
-        for j in range(0, k, FLOATS):
-            source = place(a, i, j)
-            _copy_gated(source, source + gate, target + i * pitch + 4 * j, k - j)
+                _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch)

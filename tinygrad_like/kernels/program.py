@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 READ, WRITE = Array(), Array(writes=True)
 OPTIONAL, OPTIONAL_WRITE = READ._replace(optional=True), WRITE._replace(optional=True)
 STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
-STRIDED_OPTIONAL, STRIDED_OPTIONAL_WRITE = OPTIONAL._replace(axes=0), OPTIONAL_WRITE._replace(axes=0)
+STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
 TABLE = "table"  # a Table

@@ -91,7 +91,7 @@ def multiply(a, b, start, out, rows, columns, depth):
         panel = b.address + j // COLUMNS * b.pitch
         for i in range(0, rows, ROWS):
             tile = (depth, a.address, r + 8 * i, c, panel, LINE, start.address + i * start.row + 4 * j, start.row,
-                    out.address + i * out.row + 4 * j, out.row, rows - i, columns - j, 0)
+                    out.address + i * out.row + 4 * j, out.row, rows - i, columns - j)
             if columns - j <= FLOATS:
                 _narrow_tile(*tile)
             else:

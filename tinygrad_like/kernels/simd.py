@@ -86,12 +86,6 @@ def load(b, address, kind, mask=None):
     return b.call(masked, [pointer, ir.Constant(I32, 4), mask, ir.Constant(kind, [0.0] * kind.count)])
 
 
-def load_open(b, address, gate, kind, mask=None):
-    """`load`, but 0 where what lies at the gate, if there is one, is <= 0."""
-    x, zero = load(b, address, kind, mask), ir.Constant(kind, [0.0] * kind.count)
-    return x if gate is None else b.select(b.fcmp_ordered("<=", load(b, gate, kind, mask), zero), zero, x)
-
-
 def store(b, value, address, mask=None):
     """Store a value; lanes outside the mask are not touched."""
     pointer = b.inttoptr(address, POINTER)

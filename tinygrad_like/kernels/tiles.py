@@ -36,7 +36,6 @@ from .simd import (
     integer,
     lanes_before,
     load,
-    load_open,
     minimum,
     multiply_add,
     prefetch,
@@ -49,10 +48,9 @@ from .simd import (
 def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     """The micro-kernel for tiles of rows x (vectors * FLOATS) outputs.
 
-    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify)``, with
-    A[i, j] = a[r[i] + c[j]], is
+    ``tile(k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left)``, with A[i, j] = a[r[i] + c[j]], is
 
-        out[:, :] = start + A[:, :k] @ B[:k],        and its positive part, max(., 0), if rectify is not 0
+        out[:, :] = start + A[:, :k] @ B[:k]
 
     r and c are addresses of int64 tables, of `rows` and `k` entries. Row j of B is at b + j * b_k, row i of start and
     out at start + i * start_i and out + i * out_i: so a start_i of 0 begins every row with the same vector, such as a
@@ -65,14 +63,14 @@ def make_tile(rows: int, vectors: int, scattered: bool = False) -> Callable:
     """
 
     @intrinsic
-    def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left, rectify):
-        return procedure(partial(_emit_tile, rows, vectors, scattered), 13)
+    def tile(typing, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left):
+        return procedure(partial(_emit_tile, rows, vectors, scattered), 12)
 
     return tile
 
 
-def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left, columns_left,
-               rectify):
+def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start_i, out, out_i, rows_left,
+               columns_left):
     sums = [[cgutils.alloca_once(build, VECTOR) for _ in range(vectors)] for _ in range(rows)]  # in registers
     offset = [integer(4 * FLOATS * j) for j in range(vectors)]
     inside = [lanes_before(build, build.sub(columns_left, integer(j * FLOATS)), FLOATS) for j in range(vectors)]
@@ -115,11 +113,6 @@ def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start
 
     by_pairs(build, k, multiply)
     for_each_vector(start, start_i, begin)  # only now: on top of thousands of other terms, each would lose digits
-    with build.if_then(build.icmp_signed("!=", rectify, integer(0))):
-        for total in (total for row in sums for total in row):
-            y = build.load(total)
-            y = build.select(build.fcmp_ordered("<", y, zero), zero, y)  # this way round, NaN stays NaN
-            build.store(y, total)
     for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
 
 
@@ -172,14 +165,14 @@ def copy_float(typing, source, target):
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
 
 
-def _emit_copy(floats, exact, b, source, gate, target, count):
+def _emit_copy(floats, exact, b, source, target, count):
     kind = ir.VectorType(F32, floats)
     with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
         with all_floats:
-            store(b, load_open(b, source, gate, kind), target)
+            store(b, load(b, source, kind), target)
         with some_floats:
             some = lanes_before(b, count, floats)
-            store(b, load_open(b, source, gate, kind, some), target, some if exact else None)
+            store(b, load(b, source, kind, some), target, some if exact else None)
 
 
 def make_copy(floats: int, exact: bool = False) -> Callable:
@@ -190,49 +183,32 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 
     @intrinsic
     def copy(typing, source, target, count):
-        return procedure(lambda b, x, y, count: _emit_copy(floats, exact, b, x, None, y, count), 3)
+        return procedure(partial(_emit_copy, floats, exact), 3)
 
     return copy
 
 
-def make_gated_copy(floats: int) -> Callable:
-    """``copy(source, gate, target, count)``: target[i] = 0 if gate[i] <= 0 else source[i], for i < count <= floats.
-
-    Of source and gate, no more is read; in the target the rest becomes 0.
-    """
-
-    @intrinsic
-    def copy(typing, source, gate, target, count):
-        return procedure(partial(_emit_copy, floats, False), 4)
-
-    return copy
-
-
-def make_strip_copy(rows: int, panels: int, gated: bool) -> Callable:
-    """``copy(source, gate, target, pitch, following)``: cut one line of rows * panels numbers into panels.
+def make_strip_copy(rows: int, panels: int) -> Callable:
+    """``copy(source, target, pitch, following)``: cut one line of rows * panels numbers into panels.
 
     target[p, i] = source[rows * p + i] for i < rows, p < panels; the panels of the target are `pitch` bytes apart.
-    Gated: 0 where the number `gate` bytes behind that of the source is <= 0. What comes after a panel's
-    numbers is overwritten, up to the next power of two; a caller that copies line by line writes it next. The line at
-    `following` bytes from this one is fetched into the cache: the machine does not foresee such long steps.
+    What comes after a panel's numbers is overwritten, up to the next power of two; a caller that copies line by line
+    writes it next. The line at `following` bytes from this one is fetched into the cache: the machine does not foresee
+    such long steps.
     """
     exact, wide = (ir.VectorType(F32, n) for n in (rows, 1 << (rows - 1).bit_length()))
 
     @intrinsic
-    def copy(typing, source, gate, target, pitch, following):
-        def emit(b, source, gate, target, pitch, following):
+    def copy(typing, source, target, pitch, following):
+        def emit(b, source, target, pitch, following):
             for line in range(0, 4 * rows * panels, 64):
-                at = b.add(b.add(source, following), integer(line))
-                prefetch(b, at)
-                if gated:
-                    prefetch(b, b.add(at, gate))
+                prefetch(b, b.add(b.add(source, following), integer(line)))
             for panel in range(panels):
                 kind = wide if panel < panels - 1 else exact  # of the source, nothing beyond its line is read
-                at = b.add(source, integer(4 * rows * panel))
-                x = load_open(b, at, b.add(at, gate) if gated else None, kind)
+                x = load(b, b.add(source, integer(4 * rows * panel)), kind)
                 store(b, x, b.add(target, b.mul(integer(panel), pitch)))
 
-        return procedure(emit, 5)
+        return procedure(emit, 4)
 
     return copy
 

@@ -243,7 +243,7 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                 for e in range(ELEMENTS):
                     a = u.ctypes.data + 4 * e * rows * channels, r.ctypes.data + 8 * i, c.ctypes.data
                     b = v_at + panel * tiles.panel + e * tiles.element, 4 * COLUMNS
-                    _tile(channels, *a, *b, zero.ctypes.data, 0, m_at + e * m_step, 4 * COLUMNS, left_over, COLUMNS, 0)
+                    _tile(channels, *a, *b, zero.ctypes.data, 0, m_at + e * m_step, 4 * COLUMNS, left_over, COLUMNS)
                 for j in range(VECTORS):
                     number = panel * VECTORS + j
                     n, t = number // blocks, number % blocks * FLOATS
@@ -317,7 +317,7 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
                     a = aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
                     b = s_at + e * s_element + 4 * i, 4 * padded
                     target = partial.ctypes.data + 4 * (((part * ELEMENTS + e) * channels + j) * rows + i)
-                    arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i, 0)
+                    arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i)
                     if rows - i <= FLOATS:
                         _narrow_tile(*arguments)
                     else:

@@ -21,7 +21,7 @@ from .shape import (
     split, chunk, unbind, repeat, repeat_interleave, shrink, pad,
 )
 from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum
-from .matmul import batched_matmul, matmul, outer, linear, linear_relu, res_relu
+from .matmul import batched_matmul, matmul, outer, linear
 from .einsum import einsum
 from .activation import (
     relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign,
@@ -93,4 +93,4 @@ for _name, _op in list(vars(linalg).items()):
         setattr(linalg, _name, _named(_op))
 
 for _op in _declared:
-    _op.hasten()
+    _op.ours = True

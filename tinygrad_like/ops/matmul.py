@@ -6,12 +6,9 @@ import math
 
 import numpy as np
 
-from .. import kernels
 from ..dtypes import FLOAT32, as_array
 from ..kernels import accelerated
-from ..memory import empty
-from ..primitive import Residuals, fresh, fused, primitive
-from .activation import relu
+from ..primitive import fresh, fused, primitive
 from .elementwise import add, mul
 from .reduce import sum, sum_over
 from .shape import reshape, transpose
@@ -108,7 +105,8 @@ def linear_reference(x, weight, bias=None):
 @fused(reference=linear_reference)
 def linear(x, weight, bias=None):
     """y = x W^T + b over any leading axes (7.17-7.19). x (..., in), weight (out, in), bias (out) -> (..., out)."""
-    return _linear(x, weight, bias)
+    shape = _check_linear(x, weight, bias)
+    return affine(x, weight, bias) if x.ndim == 2 else affine(_rows(x), weight, bias).reshape(shape)
 
 
 @linear.joint_vjp
@@ -136,144 +134,11 @@ def _matrix(x):
     return x if x.ndim == 2 else reshape(x, shape=(math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-def _linear(x, weight, bias, *options):
-    shape = _check_linear(x, weight, bias)
-    return affine(x, weight, bias, *options) if x.ndim == 2 else affine(_rows(x), weight, bias, *map(
-        _rows, options)).reshape(shape)
-
-
 @accelerated
-def affine(x, weight, bias, rectify=False, skip=None, total=None):
-    """x W^T + b of a matrix x, or its positive part; if skip and total are given, total = skip + that, too."""
+def affine(x, weight, bias):
+    """x W^T + b of a matrix x."""
     y = np.matmul(x, weight.T)
-    y = y if bias is None else y + bias
-    y = np.maximum(y, 0) if rectify else y
-    if skip is not None:
-        np.add(skip, y, out=total)
-    return y
-
-
-def _linear_vjp(g, y, x, weight, wanted, *options):
-    if x.ndim == 2:
-        return affine_vjp(g, y, x, weight, wanted, *options)
-    dx, dw, db = affine_vjp(_rows(g), _rows(y), _rows(x), weight, wanted, *map(_rows, options))
-    return [dx if dx is None else dx.reshape(x.shape), dw, db]
-
-
-@accelerated
-def affine_vjp(g, y, x, weight, wanted, skip=None, out=None):
-    """With rows of x as examples: dL/dx = g W, dL/dW = g^T x, dL/db = the sum of g over examples.
-
-    y: None, or the output of a ReLU: then g counts as 0 where y <= 0.
-    skip: None, or the cotangent that reaches x another way, which is added to dL/dx.
-    out: None, or an array of the shape of x to write dL/dx to; it may be skip.
-    """
-    g = g if y is None else np.where(y <= 0, 0, g)
-    dx = g @ weight if wanted[0] else None
-    dx = dx if skip is None or dx is None else dx + skip
-    return [dx, g.T @ x if wanted[1] else None, sum_over(g, (0,), False) if wanted[2] else None]
-
-
-# Layers in a row ------------------------------------------------------------------------------------------------------
-# Several layers are one op, since Python between two products costs more than it seems: its code has left the cache,
-# and the threads must be called together again.
-
-
-def linear_relu_reference(*inputs, last=True):
-    """max(x W^T + b, 0), layer after layer."""
-    y = inputs[0]
-    for i in _layers("linear_relu", inputs, 2):
-        y = linear(y, inputs[i], inputs[i + 1])
-        y = relu(y) if last or i + 2 < len(inputs) else y
-    return y
-
-
-@fused(reference=linear_relu_reference)
-def linear_relu(*inputs, last=True):
-    """Layers of (7.22) in a row, each max(x W^T + b, 0): `linear_relu(x, weight1, bias1, weight2, bias2, ...)`.
-
-    x (..., in_1), weights (out_l, in_l), in_l = out_(l-1), biases (out_l) or None -> (..., out_last).
-    last: whether the last layer has a maximum too; if not, this is the MLP of (7.22-7.23).
-    """
-    y, given = inputs[0], []
-    with kernels.together(y):
-        for i in _layers("linear_relu", inputs, 2):
-            given.append(y)
-            y = _linear(y, inputs[i], inputs[i + 1], last or i + 2 < len(inputs))
-    return y, Residuals(given=given)
-
-
-@linear_relu.joint_vjp
-@fresh
-def _(g, inputs, given, out, last, wanted):
-    cotangents, first = [None] * len(inputs), wanted.index(True)
-    y = out if last else None
-    with kernels.together(g):
-        for i in reversed(_layers("linear_relu", inputs, 2)):
-            if first < i + 2:  # this layer's weight and bias, inputs i and i + 1, are wanted, or something before them
-                x = given[i // 2]
-                g, *cotangents[i : i + 2] = _linear_vjp(g, y, x, inputs[i], (first < i, wanted[i], wanted[i + 1]))
-                y = x  # of the layer before
-    cotangents[0] = g
-    return cotangents
-
-
-def res_relu_reference(*inputs):
-    """z + max(W1 max(W2 z + b2, 0) + b1, 0), block after block."""
-    z = inputs[0]
-    for i in _layers("res_relu", inputs, 4):
-        z = add(z, linear_relu(z, *inputs[i : i + 4]))
-    return z
-
-
-@fused(reference=res_relu_reference)
-def res_relu(*inputs):
-    """Residual blocks (7.38) in a row, each z + max(W1 max(W2 z + b2, 0) + b1, 0):
-    `res_relu(z, weight2, bias2, weight1, bias1, weight2, ...)`, four arrays for each block.
-
-    z (..., n) -> (..., n). weight2 (hidden, n), bias2 (hidden), weight1 (n, hidden), bias1 (n); a bias may be None.
-    Raises ValueError if a block does not end in as many features as it begins with.
-    """
-    z, saved = inputs[0], []
-    with kernels.together(z):
-        for i in _layers("res_relu", inputs, 4):
-            weight2, bias2, weight1, bias1 = inputs[i : i + 4]
-            hidden = _linear(z, weight2, bias2, True)
-            if weight1.shape[:1] != z.shape[-1:]:
-                raise ValueError(f"res_relu: weight1 {weight1.shape} must have a row for each of the {z.shape[-1]} "
-                                 f"features of the input {z.shape}, to which the rest is added")
-            out = empty(z.shape, z.dtype)
-            update = _linear(hidden, weight1, bias1, True, z, out)
-            saved.append((z, hidden, update))
-            z = out
-    return z, Residuals(saved=saved)
-
-
-@res_relu.joint_vjp
-@fresh
-def _(g, inputs, saved, wanted):
-    cotangents, first = [None] * len(inputs), wanted.index(True)
-    dhidden = buffer = None
-    with kernels.together(g):
-        for i in reversed(_layers("res_relu", inputs, 4)):
-            if first < i + 4:
-                z, hidden, update = saved[i // 4]
-                # Two ways lead back to z: through the layers, and past them, where g arrives as it is.
-                dhidden, *cotangents[i + 2 : i + 4] = _linear_vjp(
-                    g, update, hidden, inputs[i + 2], (True, wanted[i + 2], wanted[i + 3]), None, dhidden)
-                g, *cotangents[i : i + 2] = _linear_vjp(
-                    dhidden, hidden, z, inputs[i], (first < i, wanted[i], wanted[i + 1]), g, buffer)
-                buffer = g  # made here, so the next may be written over it, unlike the first g
-    cotangents[0] = g
-    return cotangents
-
-
-def _layers(name, inputs, count):
-    """Where in the inputs (x, weight, bias, weight, ...) each layer begins that takes so many of them."""
-    if len(inputs) % count != 1 or len(inputs) == 1:
-        raise TypeError(f"{name}: after x come weights and biases (or None) in turn, {count} for each layer; "
-                        f"got {len(inputs) - 1}")
-    return range(1, len(inputs), count)
+    return y if bias is None else y + bias
 
 
 def _rows(x):

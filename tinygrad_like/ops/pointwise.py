@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,8 @@ class Pointwise(Primitive):
     def vjp(self, **rules: Callable) -> None:
         super().vjp(**{x: self._differentiable(rule) for x, rule in rules.items()})
 
-    def hasten(self) -> None:
-        super().hasten()
-        self.array_rules = {i: (rule.of_arrays, uses)  # type: ignore[attr-defined]
-                            for i, (rule, uses) in self.rules.items()}
+    def of_arrays(self, rule: Any) -> Any:
+        return rule.of_arrays
 
     def _of_arrays(self, formula: Callable, name: str) -> Callable:
         kernel = name if name in ACCELERATED else self.name
