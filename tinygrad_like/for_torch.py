@@ -200,8 +200,9 @@ names._NAMES.update({
     "default_generator": generator, "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
-        expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma, **{name: getattr(ops, name) for name in (
-        "digamma entr erf erfc exp2 expm1 log1p log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
+        expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
+        **{name: getattr(ops, name) for name in ("digamma entr erf erfc exp2 expm1 log1p log_softmax logit logsumexp "
+           "ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
 for _name in "logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type".split():

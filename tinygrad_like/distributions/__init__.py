@@ -5,10 +5,10 @@ The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients
 *event_shape). Constructors raise ValueError for parameters that define no distribution.
 """
 
+# isort: off
 import sys
 
-from .base import (
-    Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform, kl_divergence)
+from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform, kl_divergence
 from .positive import (
     Beta, Binomial, Cauchy, Dirichlet, Exponential, Gamma, Geometric, Gumbel, HalfNormal, Laplace, OneHotCategorical,
     OneHotCategoricalStraightThrough, Poisson, StudentT)

@@ -101,7 +101,7 @@ class Gamma(Distribution):
 
 
 class Dirichlet(Distribution):
-    """The density of parts x of a whole, product of x_i^(c_i - 1) / B(c), with c = concentration along the last axis."""
+    """Parts x of a whole, of density product of x_i^(c_i - 1) / B(c) along the last axis, where c = concentration."""
 
     has_rsample = True
     mean = variance = None  # type: ignore[assignment]
