@@ -8,6 +8,8 @@ from functools import lru_cache, wraps
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from tinygrad_like.errors import named
 
 from . import functional, init, models, utils
@@ -120,6 +122,8 @@ def _constructor(init: Any, name: str) -> Any:
     @wraps(init)
     def construct(self: Any, *args: Any, **options: Any) -> None:
         parameters = parameters_of(init).parameters
+        args = tuple([x.item() if isinstance(x, np.generic) else x for x in args])  # sizes such as np.prod(shape)
+        options = {name: x.item() if isinstance(x, np.generic) else x for name, x in options.items()}
         dtype = options.pop("dtype", None) if "dtype" not in parameters else None
         if isinstance(self, _InPlace):
             if len(args) == len(parameters) and isinstance(args[-1], bool):

@@ -215,7 +215,7 @@ class Methods:
     def one_hot(self, num_classes=-1): return ops.one_hot(self, num_classes=num_classes)
     def sort(self, axis=-1, descending=False): return ops.sort(self, axis, descending)
     def argsort(self, axis=-1, descending=False): return ops.argsort(self, axis=axis, descending=descending)
-    def topk(self, k, axis=-1, largest=True): return ops.topk(self, k, axis, largest)
+    def topk(self, k, axis=-1, largest=True, sorted=True): return ops.topk(self, k, axis, largest, sorted)
 
     # Products
     def linear(self, weight, bias=None): return ops.linear(self, weight, bias)
@@ -293,9 +293,10 @@ OPS = """
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
     fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
     isneginf clamp_min clamp_max sgn erfc lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
-    moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter slice_scatter
-    masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode bincount count_nonzero histc isin
-    unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv addr dist renorm diff cov corrcoef
+    moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
+    slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
+    bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv
+    addr dist renorm diff cov corrcoef
     matrix_exp pinverse matrix_power lstsq
     split_with_sizes=split true_divide=div floor_divide=floordiv fix=trunc positive=identity arctan2=atan2 arcsin=asin
     arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh argwhere=nonzero

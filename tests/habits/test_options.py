@@ -353,3 +353,19 @@ def test_memory_formats_change_nothing():
     assert nn.Conv2d(3, 2, 1).to(memory_format=tg.channels_last)(x).shape == (2, 2, 4, 4)
     with pytest.raises(TypeError, match="memory_format='wide' is not supported"):
         x.to(memory_format="wide")
+
+
+def test_sizes_of_numpy():
+    agent = nn.Sequential(nn.Linear(np.array((2, 4)).prod(), np.int64(3), bias=np.bool_(True)),
+                          nn.Linear(3, np.prod((2,))))
+    assert agent(tg.zeros(5, 8)).shape == (5, 2) and type(agent[0].in_features) is int
+    assert nn.Conv2d(np.int32(3), 4, np.int64(3))(tg.zeros(1, 3, 5, 5)).shape == (1, 4, 3, 3)
+    assert nn.Parameter(tg.zeros(1, np.prod((2,)))).shape == (1, 2)
+
+
+def test_the_accuracy_of_the_first_few():
+    output, target = Tensor([[0.1, 0.9, 0.0], [0.5, 0.2, 0.3]]), Tensor([0, 0])
+    _, pred = output.topk(2, 1, True, True)
+    correct = pred.t().eq(target.view(1, -1).expand_as(pred.t()))
+    assert [correct[:k].reshape(-1).float().sum(0, keepdim=True).mul_(100.0 / 2).item() for k in (1, 2)] == [50, 100]
+    assert tg.topk(output, 2, dim=1, largest=True, sorted=False)[1].tolist() == [[1, 0], [0, 2]]

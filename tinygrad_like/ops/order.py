@@ -103,8 +103,9 @@ def sort(x, axis=-1, descending=False):
     return Found(take_along(x, order, axis=axis) if x.ndim else gather(x, order, axis=axis), order)
 
 
-def topk(x, k: int, axis=-1, largest=True):
-    """The k largest (or smallest) values along `axis` in order, and their indices: (values, indices)."""
+def topk(x, k: int, axis=-1, largest=True, sorted=True):
+    """The k largest (or smallest) values along `axis` in order, also with sorted=False, and their indices: (values,
+    indices)."""
     axis = one_axis("topk", axis, x.ndim, scalar=True)
     n = x.shape[axis] if x.ndim else 1
     if not isinstance(k, int | np.integer) or isinstance(k, bool):
