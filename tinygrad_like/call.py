@@ -144,6 +144,9 @@ class Op:
             wide = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) else x for x in inputs]
             return self(*wide, **options), FLOAT32, inputs
         ours = result_dtype(self.name, dtype, arrays, options)
+        if dtype is FLOAT64 and ours is FLOAT32 and any(isinstance(x, Tensor) and x.dtype is FLOAT64 for x in inputs):
+            alike = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) and x.dtype is FLOAT64 else x for x in inputs]
+            return self(*alike, **options), FLOAT32, inputs
         if dtype is not ours:
             out = _astype(out, ours)
             if differentiable:

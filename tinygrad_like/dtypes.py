@@ -68,7 +68,9 @@ def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
     if dtype in NARROW:  # of an op that moves numbers
         return dtype
     if dtype.kind == "f":
-        float64 = "dtype" in options or any(getattr(a, "dtype", None) is FLOAT64 for a in arrays)
+        given = [a for a in arrays if getattr(a, "dtype", BOOL).kind == "f"]
+        given = [a for a in given if a.ndim] or given  # in PyTorch too one without axes does not count beside others
+        float64 = "dtype" in options or any(a.dtype is FLOAT64 for a in given)
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
     if dtype.kind not in "iub":
         raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")

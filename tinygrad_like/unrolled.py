@@ -53,7 +53,8 @@ $each_input\
     $take_residuals
     if type(out_) is number_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
     if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
-            dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and FLOAT64_ in map(dtype_of_, ($arrays))):
+            dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and
+            FLOAT64_ in (kinds_ := [*map(dtype_of_, ($arrays))]) and FLOAT32_ not in kinds_):
         return self.result($inputs, ($arrays), {$options}, out_, residuals_)
     y_ = new_(Tensor_)
     y_._data = out_

@@ -369,3 +369,18 @@ def test_the_accuracy_of_the_first_few():
     correct = pred.t().eq(target.view(1, -1).expand_as(pred.t()))
     assert [correct[:k].reshape(-1).float().sum(0, keepdim=True).mul_(100.0 / 2).item() for k in (1, 2)] == [50, 100]
     assert tg.topk(output, 2, dim=1, largest=True, sorted=False)[1].tolist() == [[1, 0], [0, 2]]
+
+
+@pytest.mark.parametrize("f", [
+    lambda s, x: s.exp() * x, lambda s, x: x / s, lambda s, x: s - x, lambda s, x: tg.where(x > 0, x, s),
+    lambda s, x: tg.maximum(x, s), lambda s, x: x ** s])
+def test_a_float64_number_without_axes_leaves_float32(f):
+    """As in PyTorch: `nn.Parameter(torch.tensor(np.log(0.5)))` times a matrix of float32 is float32."""
+    s, x = Tensor(np.log(2.5), requires_grad=True), Tensor([[1.0, 2.0], [-1.0, 3.0]]).abs().requires_grad_()
+    y = f(s, x)
+    y.sum().backward()
+    assert y.dtype == x.grad.dtype == np.float32 and s.grad.dtype == np.float64
+    s64, x64 = Tensor(np.log(2.5), requires_grad=True), x.detach().double().requires_grad_()
+    f(s64, x64).sum().backward()
+    np.testing.assert_allclose(s.grad.numpy(), s64.grad.numpy(), rtol=1e-5)
+    assert (s * s).dtype == np.float64 and (Tensor(np.ones(2)) * x[0]).dtype == np.float64
