@@ -15,6 +15,7 @@ import numpy as np
 
 from . import ops, random
 from .autograd import no_grad
+from .dtypes import finfo
 from .methods import plain_shape
 from .tensor import Tensor, wrap
 
@@ -162,7 +163,7 @@ def _one_of(who: str, probs: Any, logits: Any) -> None:
 
 def _within(p: Tensor) -> Tensor:
     """Probabilities that have a logarithm."""
-    eps = float(np.finfo(p.dtype).eps)
+    eps = float(finfo(p.dtype).eps)
     return p.clip(eps, 1 - eps)
 
 

@@ -12,7 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import no_grad, set_grad_enabled
-from .dtypes import as_dtype, bfloat16
+from .dtypes import bfloat16, finfo
 from .errors import named
 from .habits import device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
@@ -299,16 +299,6 @@ def _reached(y: Tensor) -> set:
                 seen.add(parent)
                 stack.append(parent)
     return seen
-
-
-def finfo(dtype: Any) -> Any:
-    """The limits of a floating-point dtype, as NumPy's `finfo`."""
-    dtype = as_dtype(dtype, "finfo")
-    if dtype.kind == "V":
-        import ml_dtypes
-
-        return ml_dtypes.finfo(dtype)
-    return np.finfo(dtype)
 
 
 def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from .axes import one_axis
 from .compare import cast, isnan
 from .elementwise import ceil, floor, round, where
@@ -68,7 +69,7 @@ def nanmedian(x, axis=None, keepdim=False):
 
 def nansum(x, axis=None, keepdim=False):
     """The sum of the numbers that are not NaN."""
-    return sum(where(isnan(x), 0.0, x), axis=axis, keepdim=keepdim)
+    return sum(where(isnan(x), 0.0, x) if x.dtype.kind in FLOATS else x, axis=axis, keepdim=keepdim)
 
 
 def nanmean(x, axis=None, keepdim=False):
@@ -133,7 +134,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     axis = one_axis("nanquantile", axis, x.ndim, scalar=True)
     ordered = sort(x, axis)[0]
     count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
-    place = where(count > 0, (count - 1) * cast(count * 0 + q, dtype=x.dtype), 0.0)
+    place = where(count > 0, cast(count - 1, dtype=x.dtype) * q, 0.0)
     low, high = floor(place), ceil(place)
     a, b = (gather(ordered, cast(i, dtype=np.dtype("int64")), axis=axis) for i in (low, high))
     share = {"linear": place - low, "lower": place * 0, "higher": place * 0 + 1, "midpoint": (high - low) * 0.5,
@@ -216,9 +217,13 @@ def isin(x, values):
 
 
 def unique(x, sorted=True, return_inverse=False, return_counts=False, axis=None):
-    """The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often."""
+    """The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often.
+
+    Every NaN differs from every other.
+    """
     values = _plain("unique", x, "gives a number of elements that depends on values")
-    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=axis)
+    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=axis,
+                                       equal_nan=False)
     inverse = inverse.reshape(values.shape if axis is None else -1)
     results = _wrapped(found, *[inverse] * return_inverse, *[counts] * return_counts)
     return results[0] if len(results) == 1 else results
