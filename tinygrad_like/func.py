@@ -6,7 +6,7 @@ any order, are those of a batch, but the time is that of a loop. Where an op tak
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import ops, random, transforms
@@ -28,7 +28,9 @@ def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = 
     Raises TypeError for what is no Tensor where in_dims names an axis, and ValueError if batches have different sizes
     or there is none.
     """
-    if randomness not in ("error", "different", "same"):
+    if not callable(func):
+        raise TypeError(f"vmap: takes a function of Tensors, got {type(func).__name__}")
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ValueError(f"vmap: randomness={randomness!r} must be 'error', 'different' or 'same'")
 
     def mapped(*args: Any, **options: Any) -> Any:
@@ -111,7 +113,10 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callab
 def _by_argument(who: str, matrix: Callable) -> Callable:
     """From matrix(f, x), of one argument, the function (func, argnums) -> matrices by args[argnums], one or a tuple."""
 
-    def of(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    def of(func: Callable, argnums: int | tuple[int, ...]) -> Callable:
+        if not callable(func):
+            raise TypeError(f"{who}: takes a function of Tensors, got {type(func).__name__}")
+
         def by(args: tuple, options: dict, i: int) -> Any:
             if not isinstance(i, int) or not -len(args) <= i < len(args):
                 raise ValueError(f"{who}: argnums={argnums!r} must be numbers of arguments; there are {len(args)}")
@@ -179,10 +184,12 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 
 def stack_module_state(models: Any) -> tuple[dict, dict]:
     """The parameters of models of one kind, and their buffers, each stacked along a new first axis, by name."""
-    models = list(models)
+    given = list(models) if isinstance(models, Iterable) else []
+    if not given or not all(hasattr(m, "named_parameters") for m in given):
+        raise TypeError(f"stack_module_state: takes a list of modules of one kind, got {type(models).__name__}")
 
     def stacked(of: str) -> dict:
-        each = [dict(getattr(m, of)()) for m in models]
+        each = [dict(getattr(m, of)()) for m in given]
         return {name: ops.stack(*[tensors[name] for tensors in each]).detach() for name in each[0]}
 
     parameters = stacked("named_parameters")

@@ -77,6 +77,9 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
     v^T J is linear in v, so J t is its derivative with respect to v, pulled back by t: two reverse passes in place of a
     forward one (Townsend 2017).
     """
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise TypeError(f"jvp: takes a tuple of primals and one of tangents, got {type(primals).__name__} and "
+                        f"{type(tangents).__name__}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
     y, pull = vjp(f, *primals)
@@ -144,6 +147,8 @@ def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
 
 
 def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:
+    if not callable(f):
+        raise TypeError(f"{who}: takes a function of Tensors, got {type(f).__name__}")
     with enable_grad(), setting("within", True):
         y = f(*args, **options)
     if not isinstance(y, Tensor):
