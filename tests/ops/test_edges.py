@@ -20,7 +20,8 @@ def slope(f, *values):
 
 def test_where_x_is_0_x_log_y_has_the_slope_log_y():
     assert slope(ops.xlogy, [0, 0, 0, 2], [math.e, 1, 0, math.e]) == pytest.approx([1, 0, 0, 1])
-    assert slope(ops.xlog1py, [0, 0, 2], [math.e - 1, -1, 0]) == pytest.approx([1, 0, 0])
+    assert slope(ops.xlog1py, [0, 0, 2, 0], [math.e - 1, -1, 0, -0.5]) == pytest.approx([1, 0, 0, -math.log(2)])
+    assert slope(ops.xlogy, [0, 0], [0.5, 0.9]) == pytest.approx([-math.log(2), math.log(0.9)])
     x, y = Tensor(np.zeros(3)), Tensor([INF, NAN, -1.0])
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(ops.xlogy(x, y).numpy(), [0, NAN, 0])
@@ -31,6 +32,10 @@ def test_logarithms_of_integers_keep_the_digits_of_float64():
     x, n = Tensor(np.array([0.7])), Tensor([3])
     assert ops.xlogy(x, n).item() == pytest.approx(0.7 * math.log(3), rel=1e-14)
     assert ops.xlog1py(x, n).item() == pytest.approx(0.7 * math.log(4), rel=1e-14)
+    e = Tensor(np.array([0.0, 0.5, math.e]), requires_grad=True)
+    assert ops.entr(e).tolist() == pytest.approx([0, 0.5 * math.log(2), -math.e])
+    assert ops.entr(e).sum().gradient(e)[0].tolist() == pytest.approx([0, math.log(2) - 1, -2])
+    assert ops.entr(Tensor([-1.0])).tolist() == [-INF]
     assert ops.xlogy(n, n).item() == pytest.approx(3 * math.log(3)) and ops.xlogy(2.0, n).item() > 2
 
 
@@ -46,6 +51,18 @@ def test_logaddexp2_is_smooth_where_both_are_equal():
     first = y.sum().gradient(x, create_graph=True)[0]
     assert y.tolist() == pytest.approx([2, 2]) and first.tolist() == pytest.approx([0.5, 0])
     assert first.sum().gradient(x)[0].tolist() == pytest.approx([math.log(2) / 4, 0])
+
+
+def test_sinc_at_0_has_its_slopes_there():
+    x = Tensor(np.array([0.0, 0.5]), requires_grad=True)
+    first = ops.sinc(x).sum().gradient(x, create_graph=True)[0]
+    assert ops.sinc(x).tolist() == pytest.approx([1, 2 / math.pi]) and first.tolist() == pytest.approx([0, -4 / math.pi])
+    assert first.sum().gradient(x)[0].tolist() == pytest.approx([-(math.pi**2) / 3, 16 / math.pi - 2 * math.pi])
+
+
+def test_heaviside():
+    y = ops.heaviside(Tensor([-1.0, 0.0, 2.0, NAN]), Tensor([5.0, 0.5, 5.0, 5.0]))
+    np.testing.assert_array_equal(y.numpy(), [0, 0.5, 1, NAN])
 
 
 def test_integers_stay_integers():
