@@ -64,6 +64,8 @@ def parts(node, own):
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         yield "plus or minus", {"sign"}, ast.BinOp(node.left, other, node.right)
         yield "term lost", {"term", "factor", "sum", "function"}, node.left
+        if isinstance(node.op, ast.Add):
+            yield "first term lost", {"term", "factor", "sum", "function"}, node.right
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         if isinstance(node.left, ast.Name) and node.left.id == "g" and isinstance(node.op, ast.Mult):
             yield "g dropped", {"g"}, node.right

@@ -331,6 +331,14 @@ def check_op(op: Primitive, points: Sequence[Point]) -> list[Finding]:
         return _forward(op, points) or check(points)
 
 
+def fits(point: Point) -> bool:
+    """Whether all rules are right at a point in first order, without a word on why not."""
+    try:
+        return point.node is not None and all(close(point.analytic(i), point.numeric(i), 2e-6) for i in point.vary)
+    except Exception:
+        return False
+
+
 def not_taken(op: Primitive, error: Exception | None, said: str) -> Finding:
     """Of an op whose forward takes none of the inputs that were tried, or fails at those named."""
     if error is None:

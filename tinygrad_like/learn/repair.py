@@ -293,9 +293,10 @@ def factors(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str,
     for c in (1, 0.5):
         yield "missing term", ast.BinOp(node, ast.Sub(), ast.Constant(c))
         yield "missing term", ast.BinOp(node, ast.Add(), ast.Constant(c))
-    for n in known if isinstance(node, ast.Name) else ():
-        yield "missing term", ast.BinOp(node, ast.Sub(), _name(n))
-        yield "missing term", ast.BinOp(node, ast.Add(), _name(n))
+    for n in known:
+        if isinstance(node, ast.Name) and n != node.id:
+            yield "missing term", ast.BinOp(node, ast.Sub(), _name(n))
+            yield "missing term", ast.BinOp(node, ast.Add(), _name(n))
 
 
 def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
@@ -313,7 +314,8 @@ def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, An
     for f in ("exp", "log", "sign", "square", "sqrt"):
         yield "function", _call(f, node)
     for n in ("g", "out"):
-        yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
+        if ast.unparse(node) != n:
+            yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
 
 
 def products(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
