@@ -142,11 +142,16 @@ class Names:
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
     grad_fn = property(lambda self: self.node)
-    new_zeros = property(lambda self: _of(self, creation.Creation.zeros))
-    new_ones = property(lambda self: _of(self, creation.Creation.ones))
-    new_empty = property(lambda self: _of(self, creation.Creation.empty))
-    new_full = property(lambda self: _of(self, creation.Creation.full))
-    new_tensor = property(lambda self: _of(self, tensor.Tensor))
+    new_zeros = property(lambda self: _of(self, creation.Creation.zeros),
+                         doc="A new Tensor of this one's dtype, x.new_zeros(shape).")
+    new_ones = property(lambda self: _of(self, creation.Creation.ones),
+                        doc="A new Tensor of this one's dtype, x.new_ones(shape).")
+    new_empty = property(lambda self: _of(self, creation.Creation.empty),
+                         doc="A new Tensor of this one's dtype, x.new_empty(shape).")
+    new_full = property(lambda self: _of(self, creation.Creation.full),
+                        doc="A new Tensor of this one's dtype, x.new_full(shape, value).")
+    new_tensor = property(lambda self: _of(self, tensor.Tensor),
+                          doc="A new Tensor of this one's dtype, x.new_tensor(numbers).")
 
 
 def _times(x: Any, factor: Any) -> Any:
