@@ -107,6 +107,11 @@ class Trace:
             for x in node.saved if isinstance(node.saved, tuple | list) else ():
                 if isinstance(x, Tensor) and x.node is not None:
                     known.setdefault(x.node, x.data)
+        for node in self.forward:  # of what no op made, as a custom Function: what the next op got
+            inputs = self.calls[node].inputs if node in self.calls else ()
+            for parent, x in zip(self.parents[node], inputs, strict=False):
+                if parent is not None and isinstance(x, np.ndarray) and x.shape == parent.shape:
+                    known.setdefault(parent, x)
         return known
 
     def _walk(self, g: np.ndarray) -> None:
