@@ -42,6 +42,14 @@ def test_train_leaves_curves_and_picture(tmp_path, capsys):
     assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed.splitlines()[-2]
 
 
+def test_the_table_says_what_compiling_took(capsys):
+    result = train.Result("mlp", "0", 10, 22.0, [], None, 0.9)
+    train.print_table([result], 20.26)
+    assert "20.3 s of this went into compiling kernels" in capsys.readouterr().out
+    train.print_table([result], 0.1)
+    assert "compiling" not in capsys.readouterr().out
+
+
 def test_same_seed_same_numbers(tmp_path):
     def run(*options):
         (result,) = train.main(["--model", "resnet_s", "--depth", "2", "--epochs", "2", "--limit", "300",
