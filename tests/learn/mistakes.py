@@ -1309,4 +1309,11 @@ def form(a, x):
 
 form.vjp(a=lambda g, x: g * ops.outer(x, x), x=lambda g, a, x: g * (a @ x))
 '''),
+    ("std of ops divides by n - 1", r"option: .*'ops.std\(x\)' should be 'ops.std\(x, correction=0\)'",
+     '''@primitive
+def deviation(x):
+    return x.std()
+
+deviation.vjp(x=lambda g, x: g * (x - ops.mean(x)) / (x.size * ops.std(x)))
+'''),
 ]

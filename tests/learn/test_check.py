@@ -66,9 +66,10 @@ def test_the_first_diagnosis_of_mutants_is_right():
 @pytest.mark.slow
 def test_a_term_that_is_missing_is_named():
     """Of all rules of ours that are a sum, with one of its terms left out."""
-    lost = [(label, check_op(op, points)) for label, _, op, points in mutants(CASES) if "term lost" in label]
+    lost = [(label, check_op(op, points)) for label, _, op, points in mutants(CASES)
+            if "term lost" in label and not label.startswith("stack.")]  # there it is part of an index
     wrong = [label for label, found in lost if not found or found[0].kind not in ("term", "factor", "function")]
-    assert len(lost) >= 28 and len(wrong) <= 4, wrong
+    assert len(lost) >= 26 and len(wrong) <= 3, wrong
 
 
 def declare(forward, **rules):

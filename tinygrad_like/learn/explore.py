@@ -171,7 +171,7 @@ class Data:
             name = _input_name(node, i)
             value = called.inputs[i] if called is not None and i < len(called.inputs) else trace.values.get(
                 parent, kept.get(name)) if parent is not None else kept.get(name)
-            value = value.data if isinstance(value, Tensor) else value
+            value = value._data if isinstance(value, Tensor) else value
             known = value is not None and (isinstance(value, np.ndarray | np.generic | int | float))
             told.append([name, self.number[parent] if parent is not None else -1,
                          self.value(value) if known else -1])
@@ -181,7 +181,7 @@ class Data:
         """The number of a value in the table."""
         if isinstance(x, dict) and len(x) == 1:  # the cotangent of one of several outputs
             x = next(iter(x.values()))
-            x = x.data if isinstance(x, Tensor) else x
+            x = x._data if isinstance(x, Tensor) else x
         if not isinstance(x, np.ndarray | np.generic | int | float):
             return -1
         if id(x) not in self.value_of:
@@ -337,7 +337,7 @@ def _saved(node: Node) -> list[list[str]]:
     op: Any = node.op
     told = []
     for name, x in _kept(node):
-        x = x.data if isinstance(x, Tensor) else x
+        x = x._data if isinstance(x, Tensor) else x
         what = f"{x.dtype} {x.shape}, {x.nbytes:,} bytes" if isinstance(x, np.ndarray) else repr(x)[:80]
         users = [op.inputs[i] for i, (rule, _) in getattr(op, "rules", {}).items() if name in parameters(rule)]
         joint = getattr(op, "joint", None) is not None and name in parameters(op.joint[0])

@@ -223,6 +223,10 @@ def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[st
             for option in ("keepdim", "keepdims"):
                 kept = ast.keyword(option, ast.Constant(True))
                 yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
+        if name in ("std", "var") and not any(k.arg in ("correction", "ddof") for k in node.keywords):
+            for c in (0, 1):  # by n, as NumPy does, or by n - 1, as ops do
+                given = ast.keyword("correction", ast.Constant(c))
+                yield "option", ast.Call(node.func, node.args, [*node.keywords, given])
         for i, keyword in enumerate(node.keywords):
             for value in _options(keyword, known):
                 changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]
