@@ -57,7 +57,8 @@ def sheet(path: Path, title: str, transform: Callable, images: np.ndarray, label
     mixes = isinstance(transform, data.MixUp | data.CutMix)
     with style():
         fig = figure(max(1.12 * (columns + 1), 0.12 * len(title)), (1.25 if mixes else 1.1) * len(images) + 0.6, title)
-        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0, hspace=0)  # the images are the picture
+        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.06, wspace=0, hspace=0,  # the images are the picture
+                                    rect=(0.008, 0, 0.984, 1))
         panels = fig.subplots(len(images), columns + 1, squeeze=False)
         for row, (image, label) in enumerate(zip(images, labels, strict=True)):
             show(panels[row, 0], image, str(label) if mixes else "" if row else "original", BLUE)

@@ -97,7 +97,7 @@ def draw(path: Path, filters: np.ndarray, image: np.ndarray, label: str, maps: d
     titles = {"image": f"image of “{label}”", "filters": "first filters", "conv1": "what they see"}
     with style():
         fig = figure(1.7 + 0.72 * columns, 0.8 * len(rows) + 0.8, "What a small ResNet sees")
-        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.05, wspace=0, hspace=0)
+        fig.get_layout_engine().set(w_pad=0.03, h_pad=0.07, wspace=0, hspace=0, rect=(0.008, 0, 0.984, 1))
         fig.supxlabel("Each map has its own scale: blue is below zero, orange above; after a ReLU, white is zero and "
                       "blue the most.", x=0.012, ha="left", fontsize=8.5, color=MUTED)
         panels = fig.subplots(len(rows), columns + 1, squeeze=False, width_ratios=[2.2, *[1] * columns])

@@ -21,6 +21,7 @@ import nn
 import optim
 from tinygrad_like import distributed, get_num_threads, manual_seed
 from tinygrad_like.data import CutMix, DataLoader, MixUp, stratified_split
+from tinygrad_like.kernels.notice import seconds as compiling
 from tinygrad_like.training import EarlyStopping, Log, accuracy, fit, predict, previous
 
 from . import attention, cli, figures
@@ -229,8 +230,8 @@ def least_loss(smoothing: float, classes: int) -> float:
     return float(-(p[p > 0] * np.log(p[p > 0])).sum())
 
 
-def print_table(results: list[Result]) -> None:
-    """One line per run, and the mean of each model that was trained on several splits."""
+def print_table(results: list[Result], compiled: float = 0.0) -> None:
+    """One line per run, and the mean of each model that was trained on several splits; what it took to compile."""
     print(f"\n{'model':10}  parameters  split  test accuracy  seconds")
     for name in dict.fromkeys(r.model for r in results):
         runs = [r for r in results if r.model == name]
@@ -239,6 +240,8 @@ def print_table(results: list[Result]) -> None:
         if len(runs) > 1:
             mean, seconds = np.mean([r.accuracy for r in runs]), sum(r.seconds for r in runs)
             print(f"{name:10}  {runs[0].parameters:10,}   mean  {mean:13.2%}  {seconds:7.1f}")
+    if compiled > 1:
+        print(f"{compiled:.1f} s of this went into compiling kernels, which the first run on a machine does")
 
 
 # Command line ---------------------------------------------------------------------------------------------------------
@@ -407,7 +410,7 @@ def main(args: argparse.Namespace) -> list[Result]:
     with cli.claim(paths, bool(args.resume)):
         for name, number, split in runs:
             results.append(train(args, name, load(args, number), split))
-    print_table(results)
+    print_table(results, compiling())
     return results
 
 

@@ -64,4 +64,5 @@ def source_page(file: str) -> str:
     language = {".py": "py", ".toml": "toml", ".md": "md"}.get(path.suffix, "text")
     code = path.read_text(encoding="utf-8").rstrip("\n")
     ticks = "`" * (max([2, *map(len, re.findall(r"`+", code))]) + 1)
-    return f"---\nsearch:\n  exclude: true\n---\n\n# {file}\n\n{ticks}{language} linenums=\"1\"\n{code}\n{ticks}\n"
+    head = "---\nhide: [toc]\nsearch:\n  exclude: true\n---\n"  # room for its long lines, where no list is needed
+    return f"{head}\n# {file}\n\n{ticks}{language} linenums=\"1\"\n{code}\n{ticks}\n"

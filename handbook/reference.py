@@ -19,8 +19,8 @@ from tinygrad_like.primitive import Primitive
 from .links import ROOT, Places
 
 MODULES = ("tinygrad_like", "tinygrad_like.ops", "tinygrad_like.linalg", "nn", "nn.functional", "nn.models", "nn.init",
-           "nn.utils", "nn.onnx", "nn.einops", "optim", "optim.schedule", "optim.lr_scheduler", "tinygrad_like.data",
-           "tinygrad_like.training",
+           "nn.utils", "nn.utils.rnn", "nn.onnx", "nn.einops", "optim", "optim.schedule", "optim.lr_scheduler",
+           "tinygrad_like.data", "tinygrad_like.training", "tinygrad_like.func", "tinygrad_like.function",
            "tinygrad_like.distributions", "tinygrad_like.distributed", "tinygrad_like.learn")
 PAGES = ("Tensor", *MODULES)
 
@@ -57,8 +57,8 @@ def reference(places: Places) -> dict[str, str]:
     pages = {"reference/Tensor.md": _class_page(Tensor, places)}
     for name in MODULES:
         module = found(name)
-        about = inspect.getdoc(module) or ""
-        parts = [f"# {name}", "", document(about)]
+        about = module.__doc__ or ""  # not cleaned: an example at its end would lose its indentation
+        parts = [f"# {name}", "", document(about), _contents([label for label, _ in exported(module)])]
         for label, value in exported(module):
             if value is Tensor:
                 parts.append("\n## Tensor\n\n[Has a page of its own](Tensor.md).\n")
@@ -66,12 +66,23 @@ def reference(places: Places) -> dict[str, str]:
             parts.append(_entry(label, value, places, f"reference/{name}.md"))
             if inspect.isclass(value):
                 parts += [_entry(f"{label}.{n}", m, places, f"reference/{name}.md", level=3)
-                          for n, m in methods(value) if inspect.getdoc(m) and n != "forward"]
+                          for n, m in methods(value) if inspect.getdoc(m) and not _known(value, n)]
         pages[f"reference/{name}.md"] = "\n".join(parts)
     listed = [f"- [`{name}`]({name}.md): {_first(name)}" for name in PAGES]
     pages["reference/index.md"] = "\n".join([
         "# API reference", "", "Made from the signatures and docstrings when the site is built.", "", *listed, ""])
     return pages
+
+
+def _contents(labels: list[str]) -> str:
+    """Links to all that is on a long page, which on a narrow screen has no list beside it."""
+    links = " · ".join(f"[{label}](#{label.lower()})" for label in labels)
+    return f"\n{links}\n" if len(labels) > 8 else ""
+
+
+def _known(cls: type, name: str) -> bool:
+    """Whether a method says nothing of its class: the op behind a layer, or what every layer has."""
+    return name in ("forward", "op") or name in ("extra_repr", "reset_parameters") and cls.__name__ != "Module"
 
 
 def _first(name: str) -> str:
@@ -80,11 +91,11 @@ def _first(name: str) -> str:
 
 
 def _class_page(cls: type, places: Places) -> str:
-    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or "")]
     found = dict(methods(cls, True))
     in_place = [name for name in found if name.endswith("_") and name[:-1] in found]
-    parts += [_entry(name, method, places, f"reference/{cls.__name__}.md")
-              for name, method in found.items() if name not in in_place and name not in MISSING]
+    shown = [name for name in found if name not in in_place and name not in MISSING]
+    parts = [f"# {cls.__name__}", "", document(inspect.getdoc(cls) or ""), _contents(shown)]
+    parts += [_entry(name, found[name], places, f"reference/{cls.__name__}.md") for name in shown]
     parts += ["## In place", "", "These change the memory of the Tensor, as the method without the last letter would "
               "have it. A leaf that requires grad is changed under `no_grad()` only.", "",
               ", ".join(f"`{name}`" for name in in_place), ""]
@@ -110,7 +121,7 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
     kind = "property " if isinstance(value, property) else "class " if inspect.isclass(value) else ""
     parts = [f"{'#' * level} {label} {{ #{label.lower()} }}", "",
              f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
-    about = inspect.getdoc(value.fget if isinstance(value, property) else value) or ""
+    about = inspect.getdoc(value) or ""
     place = source(value)
     # What comes from another package, as einops' functions do, has its manual there, in a Markdown of its own.
     parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
@@ -139,8 +150,21 @@ def signature(value: Any, method: bool = False) -> str:
     parameters = list(found.parameters.values())
     if method and parameters and parameters[0].kind is parameters[0].POSITIONAL_OR_KEYWORD:
         found = found.replace(parameters=parameters[1:])
-    text = re.sub(r"<(?:function|class|op) '?([\w.]+)[^>]*>", r"\1", str(found)).replace("'", "")
+    kept = [p.replace(annotation=_Bare(p.annotation)) if isinstance(p.annotation, str) else p
+            for p in found.parameters.values()]
+    returned = found.return_annotation
+    found = found.replace(parameters=kept,
+                          return_annotation=_Bare(returned) if isinstance(returned, str) else returned)
+    text = re.sub(r"<(?:function|class|op) '?([\w.]+)[^>]*>", r"\1", str(found))
+    text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", text)
     return re.sub(r"\b(?:[a-z_]\w*\.)+([A-Z]\w*)", r"\1", text)
+
+
+class _Bare(str):
+    """An annotation that is shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def source(value: Any) -> tuple[str, int] | None:
@@ -161,23 +185,23 @@ def source(value: Any) -> tuple[str, int] | None:
 
 def document(text: str) -> str:
     """A docstring as HTML: paragraphs, indented blocks as code, and `name: what it is` as a list."""
-    blocks = [b for b in re.split(r"\n(?:[ \t]*\n)+", inspect.cleandoc(text)) if b.strip()]
+    blocks = [b for b in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")) if b.strip()]
     parts: list[str] = []
     code: list[str] = []
     for i, block in enumerate([*blocks, ""]):
         lines = block.splitlines()
         if block and all(line.startswith("    ") for line in lines):
-            code.append(textwrap.dedent(block))
+            code.append(block)
             continue
         if block.startswith(">>> "):  # an example and what it gives
             code.append(block)
             continue
         if code:
-            parts.append(f"<pre><code>{html.escape(_BLANK.join(code))}</code></pre>")
+            parts.append(f"<pre><code>{html.escape(textwrap.dedent(_BLANK.join(code)))}</code></pre>")
             code = []
         items: list[list[str]] = []
         for line in lines:
-            if i and _ITEM.match(line) and (not items or items[-1][-1].endswith((".", ";", ":"))):
+            if i and _ITEM.match(line) and (not items or items[-1][-1].endswith((".", ";", ":", ")"))):
                 items.append([line])
             elif items and items[-1][0] and (line.startswith(" ") or items[-1][-1][-1] not in ".;"):
                 items[-1].append(line.strip())

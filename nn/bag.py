@@ -43,7 +43,7 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
             taken = taken * per_sample_weights.unsqueeze(2)
         return taken.sum(axis=1) if mode == "sum" else taken.mean(axis=1)
     starts, n = _starts(who, index, offsets, include_last_offset)
-    flat = index.numpy().reshape(-1)
+    flat = _read(index).reshape(-1)
     bag = np.searchsorted(starts, np.arange(flat.size), side="right") - 1
     rows = weight.shape[0] if weight.ndim else 0
     counted = np.ones(flat.size, bool) if padding_idx is None else flat != padding_idx % max(rows, 1)
@@ -62,6 +62,10 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
     return sums / np.maximum(np.bincount(bag, minlength=n), 1).astype(taken.dtype)[:, None]
 
 
+def _read(x: Any) -> np.ndarray:
+    return ops.index.values_of("embedding_bag", x, "reads indices and offsets in NumPy")
+
+
 def _starts(who: str, index: Tensor, offsets: Any, include_last_offset: bool) -> tuple[np.ndarray, int]:
     """Where each bag begins in the indices one after the other, and how many bags there are."""
     if index.ndim == 2:
@@ -71,7 +75,7 @@ def _starts(who: str, index: Tensor, offsets: Any, include_last_offset: bool) ->
         return np.arange(bags) * length, bags
     if index.ndim != 1 or offsets is None:
         raise ValueError(f"{who}: takes an input (bags, length), or of one axis with offsets; got shape {index.shape}")
-    starts = offsets.numpy() if isinstance(offsets, Tensor) else np.asarray(offsets)
+    starts = _read(offsets)
     n = len(starts) - include_last_offset
     if starts.ndim != 1 or starts.dtype.kind not in "iu" or n < 0 or len(starts) and (
             starts[0] != 0 or starts[-1] > index.size or np.any(np.diff(starts) < 0)):

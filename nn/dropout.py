@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinygrad_like import Tensor, no_grad, ops, random
+from tinygrad_like.dtypes import finfo
 from tinygrad_like.ops.dropout import check_probability
 
 from .activation import InPlace, ReLU, make_activation
@@ -138,7 +139,7 @@ class DropConnect(Linear):
     def _expected(self, mean: Tensor, variance: Tensor) -> Tensor:
         """E[activation(u)] for normal u."""
         assert self.activation is not None
-        tiny = float(np.finfo(mean.dtype).tiny) ** 0.5  # the root has no derivative at 0, where x is 0
+        tiny = float(finfo(mean.dtype).tiny) ** 0.5  # the root has no derivative at 0, where x is 0
         std = ops.sqrt(variance + tiny)
         if type(self.activation) is ReLU:
             z = mean / std

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, affine_grid, avg_pool1d,
@@ -70,7 +71,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
 
     hard: a one-hot sample instead, with the gradient of the soft one.
     """
-    noise = -(-Tensor.rand(*logits.shape, dtype=logits.dtype).clip(np.finfo(logits.dtype).tiny, None).log()).log()
+    noise = -(-Tensor.rand(*logits.shape, dtype=logits.dtype).clip(finfo(logits.dtype).tiny, None).log()).log()
     soft = ops.softmax((logits + noise) / tau, axis=dim)
     if not hard:
         return soft

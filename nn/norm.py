@@ -148,6 +148,8 @@ class _ChannelNorm(_Norm):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True):
         check_positive(self, num_features=num_features)
+        if momentum is not None and not isinstance(momentum, int | float | np.number):
+            raise TypeError(f"{type(self).__name__}: momentum must be a number or None, got {momentum!r}")
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.track_running_stats = track_running_stats
         self._make_parameters((num_features,), affine, affine)

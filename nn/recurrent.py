@@ -101,6 +101,10 @@ class _Layers(_Recurrent):
 
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """The last layer's h of every step, and the states after the last step; packed, if the input is."""
+        pair = isinstance(hx, tuple | list) and len(hx) == 2
+        if hx is not None and not (isinstance(hx, Tensor) if self.states == 1 else pair):
+            wanted = "a Tensor" if self.states == 1 else "a pair (h, c)"
+            raise TypeError(f"{type(self).__name__}: the state must be {wanted}, got {type(hx).__name__}")
         if isinstance(input, rnn.PackedSequence):
             return self._packed(input, hx)  # type: ignore[return-value]  # packed, as what was given
         who, unbatched = type(self).__name__, input.ndim == 2

@@ -64,7 +64,9 @@ class ASGD(Optimizer):
         super().__init__(params, lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, maximize=maximize)
 
     def check(self, group):
-        self.require(group["weight_decay"] >= 0, "weight_decay", group["weight_decay"], ">= 0")
+        for name in ("weight_decay", "lambd"):
+            self.require(group[name] >= 0, name, group[name], ">= 0")
+        self.require(abs(group["alpha"]) < 100, "alpha", group["alpha"], "an exponent between -100 and 100")
 
     def update(self, x, g, state, lr, group):
         g = -g if group["maximize"] else g

@@ -110,6 +110,8 @@ class PolynomialLR(LRScheduler):
     """base (1 - epoch / total_iters)^power, and 0 after total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
+        if not 0 <= power < math.inf:
+            raise ValueError(f"PolynomialLR: power={power!r} must be a number >= 0")
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
@@ -232,6 +234,10 @@ class ReduceLROnPlateau:
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
                  threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
                  min_lr: float | Sequence[float] = 0.0, eps: float = 1e-8):
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"ReduceLROnPlateau: threshold_mode={threshold_mode!r} must be 'rel' or 'abs'")
+        if not eps >= 0:
+            raise ValueError(f"ReduceLROnPlateau: eps={eps!r} must be >= 0")
         self.optimizer, self.min_lrs, self.factor, self.eps = optimizer, for_each(min_lr, optimizer), factor, eps
         self.plateau = schedule.ReduceOnPlateau(1.0, mode, factor, patience, threshold, threshold_mode == "rel",
                                                  cooldown)

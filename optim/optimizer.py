@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -246,9 +247,7 @@ class Optimizer:
             if not known:
                 raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes "
                                  f"{', '.join(self.defaults)}")
-        if "lr" in group:
-            self._check_lr(group["lr"])
-        self.check(group)
+        self._check_options(group)
         seen = set(self.state)
         for i, p in enumerate(params):
             self._check_param(f"{self.name}: parameter {i}", p, seen)
@@ -281,6 +280,25 @@ class Optimizer:
         if not callable(lr):
             self.require(isinstance(lr, int | float | np.number) and 0 <= lr < np.inf,
                          "lr", lr, "a number >= 0, or a schedule: a function of the step")
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        """Raise ValueError unless each option is of the kind of its default, and has the values that `check` wants."""
+        if "lr" in group:
+            self._check_lr(group["lr"])
+        for name, option in () if self._steps_itself else inspect.signature(type(self).__init__).parameters.items():
+            usual = option.default
+            if name == "lr" or name not in group:
+                continue
+            value = group[name]
+            if isinstance(usual, bool):
+                self.require(isinstance(value, int | np.bool_), name, value, "True or False")
+            elif isinstance(usual, int | float):
+                self.require(_is_number(value), name, value, "a number")
+            elif isinstance(usual, tuple):
+                self.require(isinstance(value, tuple | list) and len(value) == len(usual)
+                             and all(_is_number(v) for v in value), name, value,
+                             f"{'two' if len(usual) == 2 else len(usual)} numbers")
+        self.check(group)
 
     def require(self, condition: Any, name: str, value: Any, rule: str) -> None:
         """Raise ValueError, naming the option, unless the condition holds."""
@@ -357,9 +375,7 @@ class Optimizer:
             schedule = {"lr": group["lr"]} if callable(group.get("lr")) else {}
             options = {k: v for k, v in saved.items() if k in (group if self._steps_itself else self.defaults)}
             groups.append({**group, **options, "params": group["params"], **schedule})
-            if "lr" in group:
-                self._check_lr(groups[-1]["lr"])
-            self.check(groups[-1])
+            self._check_options(groups[-1])
         return groups, state, _count(f"{who}: step", tree.get("step", max((s.get("step", 0) for s in state.values()),
                                                                            default=0)))
 
@@ -412,6 +428,10 @@ def _undo(before: list[tuple[Tensor, State, dict]]) -> None:
     for _, state, old in before:
         state.clear()
         state.update(old)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, np.complexfloating) and value == value
 
 
 def _brief(value: Any) -> str:

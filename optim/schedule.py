@@ -14,6 +14,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 Schedule = Callable[[int], float]
 
 
@@ -105,6 +107,9 @@ class ReduceOnPlateau:
             raise ValueError(f"ReduceOnPlateau: mode={mode!r} must be 'min' or 'max'")
         if not 0 < factor < 1:
             raise ValueError(f"ReduceOnPlateau: factor={factor!r} must lie between 0 and 1")
+        for name, value in ("patience", patience), ("cooldown", cooldown), ("threshold", threshold), ("least", least):
+            if not isinstance(value, int | float | np.number) or not value >= 0:
+                raise ValueError(f"ReduceOnPlateau: {name}={value!r} must be a number >= 0")
         self.schedule = lr if callable(lr) else constant(lr)
         self.mode, self.factor, self.patience, self.cooldown, self.least = mode, factor, patience, cooldown, least
         self.threshold, self.relative = threshold, relative

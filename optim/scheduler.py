@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from .optimizer import Optimizer
 
@@ -46,6 +49,10 @@ class LRScheduler:
         before, self.last_epoch = self.last_epoch, self.last_epoch + 1 if epoch is None else epoch  # type: ignore
         rates = self.get_lr()
         relative = not self.absolute and epoch is None and type(self).get_lr is LRScheduler.get_lr
+        for to in rates:
+            if not isinstance(to, int | float | np.integer | np.floating) or not 0 <= to < math.inf:
+                self.last_epoch = before
+                raise ValueError(f"{type(self).__name__}: the rate would be {to!r}, but a rate is a number >= 0")
         for group, base, to in zip(self.optimizer.param_groups, self.base_lrs, rates, strict=True):
             now, then = group["lr"], self.rate(base, before) if relative and before >= 0 else base
             if relative and now != then != self.floor:
@@ -73,7 +80,11 @@ class LRScheduler:
 
 def for_each(value: float | Sequence[float], optimizer: Optimizer) -> list[float]:
     """A number for each group: those given, or one for all."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"a scheduler: takes an Optimizer, got {type(optimizer).__name__}")
     values = list(value) if isinstance(value, list | tuple) else [value] * len(optimizer.param_groups)
+    if not all(isinstance(v, int | float | np.integer | np.floating) and 0 <= v < math.inf for v in values):
+        raise ValueError(f"a scheduler: {value!r} must be a number >= 0, or one for each group of parameters")
     if len(values) != len(optimizer.param_groups):
         raise ValueError(f"a scheduler: {len(values)} numbers for {len(optimizer.param_groups)} groups of parameters")
     return values  # type: ignore[return-value]

@@ -37,7 +37,7 @@ def get_swa_avg_fn() -> Average:
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """decay a + (1 - decay) x: the exponential moving average."""
-    if not 0 <= decay <= 1:
+    if not isinstance(decay, int | float | np.number) or not 0 <= decay <= 1:
         raise ValueError(f"get_ema_avg_fn: decay={decay!r} must lie in [0, 1]")
     return lambda averaged, current, n: decay * averaged + (1 - decay) * current
 
@@ -75,6 +75,10 @@ class AveragedModel(nn.Module):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise ValueError("AveragedModel: give avg_fn or multi_avg_fn, not both")
+        for name, f in ("avg_fn", avg_fn), ("multi_avg_fn", multi_avg_fn):
+            if f is not None and not callable(f):
+                raise TypeError(f"AveragedModel: {name} is a function of the averages, the weights and their number, "
+                                f"got {type(f).__name__}")
         self.module = copy.deepcopy(model)
         self.register_buffer("n_averaged", Tensor(0))
         self.avg_fn, self.multi_avg_fn = avg_fn or get_swa_avg_fn(), multi_avg_fn
@@ -121,7 +125,7 @@ class SWALR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, swa_lr: float | Sequence[float], anneal_epochs: int = 10,
                  anneal_strategy: str = "cos", last_epoch: int = -1):
-        if anneal_strategy not in ("cos", "linear"):
+        if not isinstance(anneal_strategy, str) or anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"SWALR: anneal_strategy={anneal_strategy!r} must be 'cos' or 'linear'")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"SWALR: anneal_epochs={anneal_epochs!r} must be an integer from 0")

@@ -1,11 +1,19 @@
 """PyTorch's torch.func, and other names of its own: vmap, Jacobians, models in one call, constructors, settings."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import nn
 import tinygrad_like as tg
 from tinygrad_like import Tensor, func, gradcheck, gradgradcheck, manual_seed
+
+
+class Pair(NamedTuple):
+    first: Tensor
+    second: Tensor
+
 
 rng = np.random.default_rng(4)
 A, B = rng.standard_normal((5, 3)), rng.standard_normal((3, 4, 5))
@@ -18,7 +26,13 @@ def test_vmap_is_the_function_of_each():
     y, z = func.vmap(lambda p, w: (p["a"] @ w, p["b"][0]), (0, None), (1, 0))({"a": Tensor(B), "b": [Tensor(A.T)]},
                                                                              Tensor(np.ones(5)))
     assert y.shape == (4, 3) and z.tolist() == A.T.tolist()
-    assert tg.vmap(lambda x, n=None: x + n)(Tensor(A), n=Tensor(A)).tolist() == (2 * A).tolist()
+    assert tg.vmap(lambda x, n=None: x + n)(Tensor(A), n=Tensor(A)).shape == (5, 5, 3)  # by name: the same for all
+    pair = func.vmap(lambda p: Pair(p.second, p.first))(Pair(Tensor(A), Tensor(-A)))
+    assert isinstance(pair, Pair) and pair.first.tolist() == (-A).tolist()
+    assert isinstance(func.vmap(lambda x: [x])(Tensor(A)), list)
+    for randomness, rows in ("same", 1), ("different", 5):
+        drawn = func.vmap(lambda x: x * 0 + Tensor.rand(3), randomness=randomness)(Tensor(A))
+        assert len(np.unique(drawn.numpy(), axis=0)) == rows
     nested = func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))
     np.testing.assert_allclose(nested(Tensor(A[:, 0]), Tensor(A[:, 1])).numpy(), np.outer(A[:, 0], A[:, 1]))
     assert func.vmap(lambda x: (x.sum(), 3), out_dims=(0, None))(Tensor(A))[1] == 3
@@ -37,6 +51,9 @@ def test_as_in_pytorch():
         a, b = lib.tensor(x), lib.tensor(A)
         found.append([functions.jacrev(f, 1)(a, a), functions.jacfwd(f)(a, a), functions.hessian(loss)(a, a),
                       functions.vmap(functions.grad(loss), in_dims=(None, 1))(a, b),
+                      functions.jacrev(f, -1)(a, a), functions.jacfwd(f, 1)(a, a), functions.hessian(f, 1)(a, a),
+                      *functions.jacrev(f, (-1, 0))(a, a), *functions.hessian(loss, (0, 1))(a, a * a)[1],
+                      functions.jacrev(lambda x: functions.grad(lambda y: loss(x, y))(a))(a),  # noqa: B023
                       *functions.grad_and_value(loss)(a, a)])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10)
@@ -57,14 +74,36 @@ def test_an_ensemble():
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: func.vmap(lambda x: x)(3.0), "the batches have sizes of none"),
+    (lambda: func.vmap(lambda: 3)(), "the batches have sizes of none"),
+    (lambda: func.vmap(lambda x: x, None)(3.0), "the batches have sizes of none"),
+    (lambda: func.vmap(lambda x, y: x)(Tensor(A), 3.0), "axis 0 in in_dims is no Tensor, but float"),
+    (lambda: func.vmap(lambda x: x, ({"a": 0},))({"a": Tensor(A), "b": 1}), "says nothing of 'b'"),
+    (lambda: func.vmap(lambda x: (x, x), 0, (0, 0, 1))(Tensor(A)), "out_dims has 3 entries for 2 results"),
+    (lambda: func.vmap(lambda x: x, 0, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
+    (lambda: func.vmap(lambda x: x, 2)(Tensor(A)), "vmap: axis 2 is out of range"),
+    (lambda: func.vmap(lambda x: 3.0)(Tensor(A)), "func must give Tensors, got float"),
+    (lambda: func.vmap(lambda x: x, randomness="none"), "randomness='none'"),
+    (lambda: func.jacrev(lambda x: x, 1)(Tensor(A)), "jacrev: argnums=1 must be numbers of arguments; there are 1"),
+    (lambda: func.jacfwd(lambda x: x, (0, 1.5))(Tensor(A)), "jacfwd: argnums="),
+    (lambda: func.grad(lambda x: x, None)(Tensor(A)), "grad: argnums must be the number of an argument"),
     (lambda: func.vmap(lambda x, y: x)(Tensor(A), Tensor(A.T)), r"sizes \[3, 5\]"),
     (lambda: func.vmap(lambda x: x, (0, 1))(Tensor(A)), "2 entries for 1 arguments"),
     (lambda: func.vmap(lambda x: x)(Tensor(A[:0])), "the batch is empty"),
 ])
-def test_what_vmap_refuses(call, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_they_refuse(call, message):
+    with pytest.raises((ValueError, TypeError, IndexError), match=message):
         call()
+
+
+def test_jacobians_by_any_argument():
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 5.0])
+    for jacobian in func.jacrev, func.jacfwd:
+        assert jacobian(lambda a, b, n: a * b**n, -2)(x, y, 2).tolist() == [[6, 0], [0, 20]]
+        assert [j.shape for j in jacobian(lambda a, b: a.sum() * b, (1, 0))(x[:0], y)] == [(2, 2), (2, 0)]
+        assert jacobian(lambda a, n=1: a * n)(x, n=3).tolist() == [[3, 0], [0, 3]]
+    (_, mixed), (also, _) = func.hessian(lambda a, b: (a * b * b).sum(), (0, -1))(x, y)
+    assert mixed.tolist() == also.tolist() == [[6, 0], [0, 10]]
+    assert func.hessian(lambda a: a**3)(x).tolist() == [[[6, 0], [0, 0]], [[0, 0], [0, 12]]]
 
 
 def test_constructors_by_dtype():

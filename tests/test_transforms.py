@@ -131,3 +131,19 @@ def test_mixed_second_derivatives():
     assert mixed(Tensor(2.0), Tensor(3.0)).item() == 2 * 2.0 * 3 * 3.0**2
     both = grad(lambda parts: grad(lambda a, rest: a * rest["b"], 0)(parts["a"], parts))
     assert both({"a": Tensor(2.0), "b": Tensor(3.0)})["b"].item() == 1
+
+
+@pytest.mark.parametrize("inner", [
+    lambda f, x: grad(lambda b: f(b).sum())(x),
+    lambda f, x: vjp(f, x)[1](Tensor([1.0, 1.0]))[0],
+    lambda f, x: jvp(f, (x,), (Tensor([1.0, 1.0]),))[1],
+    lambda f, x: jacobian(f)(x).sum(axis=0),
+    lambda f, x: hvp(lambda b: (f(b) * b).sum() / 3, x, Tensor([1 / 2, 1 / 4])),  # of a b^3 / 3, 2 a b v
+])
+def test_the_inner_function_may_use_what_the_outer_one_differentiates_by(inner):
+    a, x = Tensor([3.0, 4.0]), Tensor([1.0, 2.0])
+    outer = jacobian(lambda a: inner(lambda b: a * b * b, x))  # 2 a b
+    found = outer(a)
+    assert found.numpy() == pytest.approx(np.diag([2.0, 4.0] if inner(lambda b: a * b * b, x).tolist() == [6, 16]
+                                                  else [1.0, 1.0])) and not found.requires_grad
+    assert not inner(lambda b: a * b * b, x).requires_grad  # outside, nothing is kept

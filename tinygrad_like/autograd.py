@@ -86,6 +86,7 @@ class Handle:
 class _Mode(threading.local):
     recording = True
     anomaly = False
+    within = False  # whether a function runs that is being differentiated, see `transforms.py`
     filling = True  # whether a walk fills .grad where retain_grad asked for it
     eager = False  # whether captured functions run without capture
     compiled = False  # whether kernels do what NumPy does faster when Python calls it

@@ -73,7 +73,7 @@ class _Kind:
 
 
 class capture:
-    """Decorate a function, such as a training step, so that its calls are played without Python (see above).
+    """Decorate a function, such as a training step, so that its calls are played without Python.
 
     fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
     strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;

@@ -60,6 +60,16 @@ def as_dtype(dtype: Any, who: str) -> np.dtype:
     return found
 
 
+def finfo(dtype: Any) -> Any:
+    """The limits of a floating-point dtype, as NumPy's `finfo`."""
+    dtype = as_dtype(dtype, "finfo")
+    if dtype.kind == "V":
+        import ml_dtypes
+
+        return ml_dtypes.finfo(dtype)
+    return np.finfo(dtype)
+
+
 def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
     """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,7 +20,8 @@ F = TypeVar("F", bound=Callable)
 _OURS = re.compile(r"(\w|\.)+(\(\))?: |the (joint )?VJP of ")  # how our messages begin
 # A key that is missing is a wrong index, a division by zero a wrong value. What is not listed here is not touched.
 _KINDS = {AttributeError: TypeError, TypeError: TypeError, IndexError: IndexError, KeyError: IndexError,
-          MemoryError: MemoryError, OverflowError: ValueError, ZeroDivisionError: ValueError, ValueError: ValueError}
+          MemoryError: MemoryError, OverflowError: ValueError, struct.error: TypeError,
+          ZeroDivisionError: ValueError, ValueError: ValueError}
 # What Python and NumPy say, and what their user can do about it.
 _REASONS = [
     (r"'(\w+)' object has no attribute '(?:ndim|shape|dtype|size|to|sum|mean)'",

@@ -87,7 +87,7 @@ class Context:
             return node
         part = self._parts[i]() if i in self._parts else None
         if part is None:
-            part = _node(_Part(node.op.name, i), [node], None, self._outputs[i])
+            part = _node(Part(node.op.name, i), [node], None, self._outputs[i])
             self._parts[i] = weakref.ref(part)
         return part
 
@@ -197,7 +197,7 @@ class _Bundle(dict):
         return total
 
 
-class _Part:
+class Part:
     """The op of one of several outputs: it hands its cotangent on to the node of the call."""
 
     fresh = saves = False

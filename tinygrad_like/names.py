@@ -14,7 +14,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import no_grad, set_grad_enabled
-from .dtypes import as_dtype, bfloat16
+from .dtypes import bfloat16, finfo
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
@@ -142,11 +142,16 @@ class Names:
         return ops.repeat(self, (1,) * (self.ndim - len(repeats)) + tuple(repeats))
 
     grad_fn = property(lambda self: self.node)
-    new_zeros = property(lambda self: _of(self, creation.Creation.zeros))
-    new_ones = property(lambda self: _of(self, creation.Creation.ones))
-    new_empty = property(lambda self: _of(self, creation.Creation.empty))
-    new_full = property(lambda self: _of(self, creation.Creation.full))
-    new_tensor = property(lambda self: _of(self, tensor.Tensor))
+    new_zeros = property(lambda self: _of(self, creation.Creation.zeros),
+                         doc="A new Tensor of this one's dtype, x.new_zeros(shape).")
+    new_ones = property(lambda self: _of(self, creation.Creation.ones),
+                        doc="A new Tensor of this one's dtype, x.new_ones(shape).")
+    new_empty = property(lambda self: _of(self, creation.Creation.empty),
+                         doc="A new Tensor of this one's dtype, x.new_empty(shape).")
+    new_full = property(lambda self: _of(self, creation.Creation.full),
+                        doc="A new Tensor of this one's dtype, x.new_full(shape, value).")
+    new_tensor = property(lambda self: _of(self, tensor.Tensor),
+                          doc="A new Tensor of this one's dtype, x.new_tensor(numbers).")
 
 
 def _times(x: Any, factor: Any) -> Any:
@@ -322,16 +327,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
     warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
     return model if model is not None else lambda model: model
-
-
-def finfo(dtype: Any) -> Any:
-    """The limits of a floating-point dtype, as NumPy's `finfo`."""
-    dtype = as_dtype(dtype, "finfo")
-    if dtype.kind == "V":
-        import ml_dtypes
-
-        return ml_dtypes.finfo(dtype)
-    return np.finfo(dtype)
 
 
 def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:

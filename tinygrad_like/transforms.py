@@ -1,7 +1,7 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
-They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one. Tensors that f uses besides its
-arguments count as constants, and no `.grad` is touched.
+They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use what an outer
+one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .autograd import enable_grad
+from .autograd import enable_grad, mode, setting
 from .dtypes import FLOATS, as_array
 from .tensor import Tensor, wrap
 
@@ -33,7 +33,9 @@ def grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callab
 
 def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
     """The function (args) -> (f, df/dargs[argnums])."""
-    which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    which = argnums if isinstance(argnums, tuple | list) else (argnums,)
+    if not all(isinstance(i, int) for i in which):
+        raise TypeError(f"grad: argnums must be the number of an argument, or a tuple of them, got {argnums!r}")
 
     def both(*args, **options):
         given, leaves = args, []
@@ -45,7 +47,7 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
         rest: list[bool] = []  # further out one may differentiate by another argument
         _mapped(lambda x: rest.append(isinstance(x, Tensor) and x.requires_grad),
                 [x for i, x in enumerate(given) if i not in [j % len(given) for j in which]])
-        nested = any(outer for _, outer in leaves) or any(rest)
+        nested = mode.within or any(outer for _, outer in leaves) or any(rest)
         y = _output("grad", f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
@@ -59,7 +61,7 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
 def vjp(f: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callable[[Any], tuple[Tensor, ...]]]:
     """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
     fresh = [_alias("vjp", x) for x in primals]
-    xs, nested = [x for x, _ in fresh], any(outer for _, outer in fresh)
+    xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
     y = _output("vjp", f, xs, {})
 
     def pull(v: Any) -> tuple[Tensor, ...]:
@@ -75,6 +77,9 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
     v^T J is linear in v, so J t is its derivative with respect to v, pulled back by t: two reverse passes in place of a
     forward one (Townsend 2017).
     """
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise TypeError(f"jvp: takes a tuple of primals and one of tangents, got {type(primals).__name__} and "
+                        f"{type(tangents).__name__}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
     y, pull = vjp(f, *primals)
@@ -88,7 +93,7 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
                 raise ValueError(f"jvp: a tangent has shape {t.shape} but its primal {np.shape(x)}; they must agree")
             terms.append(ops.sum(c * t))
         total = sum(terms[1:], terms[0])
-    nested = any(isinstance(x, Tensor) and x.requires_grad for x in (*primals, *tangents))
+    nested = mode.within or any(isinstance(x, Tensor) and x.requires_grad for x in (*primals, *tangents))
     if not total.requires_grad:  # f does not depend on its arguments
         return y, wrap(np.zeros(y.shape, y.dtype))
     return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
@@ -142,7 +147,9 @@ def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
 
 
 def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:
-    with enable_grad():
+    if not callable(f):
+        raise TypeError(f"{who}: takes a function of Tensors, got {type(f).__name__}")
+    with enable_grad(), setting("within", True):
         y = f(*args, **options)
     if not isinstance(y, Tensor):
         raise TypeError(f"{who}: f must give a Tensor, got {type(y).__name__}")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.errors import named
 from tinygrad_like.tensor import wrap
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -45,14 +46,19 @@ class PackedSequence(NamedTuple):
         return self.to(np.float64)
 
 
+def _read(x: Any) -> np.ndarray:
+    return ops.index.values_of("nn.utils.rnn", x, "reads lengths in NumPy")
+
+
+@named
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The order that undoes this one."""
-    return None if permutation is None else wrap(np.argsort(permutation.numpy()))
+    return None if permutation is None else wrap(np.argsort(_read(permutation)))
 
 
 def lengths_of(packed: PackedSequence) -> np.ndarray:
     """The lengths, the longest first."""
-    sizes = packed.batch_sizes.numpy()
+    sizes = _read(packed.batch_sizes)
     return (np.arange(sizes[0]) < sizes[:, None]).sum(0)
 
 
@@ -61,6 +67,7 @@ def steps(lengths: np.ndarray, longest: int) -> np.ndarray:
     return np.arange(longest)[:, None] < lengths
 
 
+@named
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
     """The first lengths[i] steps of each sequence i of a padded batch, (T, batch, *) or with batch_first (batch, T, *).
@@ -68,7 +75,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     enforce_sorted: the sequences come longest first. Raises ValueError if they do not, and for lengths that are no
     positive integers up to T, one for each.
     """
-    counts = lengths.numpy() if isinstance(lengths, Tensor) else np.asarray(lengths)
+    counts = _read(lengths)
     x = input.transpose(0, 1) if batch_first else input
     if counts.shape != x.shape[1:2] or counts.dtype.kind not in "iu" or not counts.size or (
             counts.min() < 1 or counts.max() > len(x)):
@@ -88,6 +95,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     return PackedSequence(data, wrap(there.sum(1)), indices, invert_permutation(indices))
 
 
+@named
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:
     """The padded batch, (T, batch, *) or with batch_first (batch, T, *), in its original order, and the lengths.
@@ -96,7 +104,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     """
     x, lengths = padded(sequence, padding_value, total_length), lengths_of(sequence)
     if sequence.unsorted_indices is not None:
-        back = sequence.unsorted_indices.numpy()
+        back = _read(sequence.unsorted_indices)
         x, lengths = x[:, back], lengths[back]
     return x.transpose(0, 1) if batch_first else x, wrap(lengths)
 
@@ -120,6 +128,7 @@ def repacked(x: Tensor, like: PackedSequence) -> PackedSequence:
     return like._replace(data=x.reshape(-1, *x.shape[2:])[places])
 
 
+@named
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:
     """Sequences (length, *) as one batch, (T, batch, *) or with batch_first (batch, T, *), padded to the longest.
@@ -143,17 +152,20 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
     return y if batch_first else y.transpose(0, 1)
 
 
+@named
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a padded batch, each of its own length."""
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:int(n)] for row, n in zip(x, lengths, strict=True)]
 
 
+@named
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences (length, *) packed."""
     return pack_padded_sequence(pad_sequence(sequences), [len(x) for x in sequences], enforce_sorted=enforce_sorted)
 
 
+@named
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences of a packed batch, each of its own length."""
     x, lengths = pad_packed_sequence(packed_sequences)

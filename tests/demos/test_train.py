@@ -39,7 +39,15 @@ def test_train_leaves_curves_and_picture(tmp_path, capsys):
         assert f"test accuracy {result.accuracy:.2%}" in printed
         assert f"picture: {path.with_suffix('.png')}" in printed
     # a table of both at the end; parameters as in 001: (d + 1) m_1 + (m_1 + 1) m_2 + ...
-    assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed.splitlines()[-2]
+    assert f"mlp              {65 * 32 + 33 * 32 + 33 * 10:,}" in printed
+
+
+def test_the_table_says_what_compiling_took(capsys):
+    result = train.Result("mlp", "0", 10, 22.0, [], None, 0.9)
+    train.print_table([result], 20.26)
+    assert "20.3 s of this went into compiling kernels" in capsys.readouterr().out
+    train.print_table([result], 0.1)
+    assert "compiling" not in capsys.readouterr().out
 
 
 def test_same_seed_same_numbers(tmp_path):

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -16,9 +17,9 @@ from handbook.figures import _path, figures
 from handbook.links import Places, source_page
 from handbook.mathematics import MathExtension, mathml
 from handbook.navigation import navigation
-from handbook.reference import MODULES, document, exported, found, reference
+from handbook.reference import MODULES, document, exported, found, reference, signature
 from tests.ops.test_gradients import CASES
-from tinygrad_like import primitive
+from tinygrad_like import Tensor, primitive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -121,6 +122,28 @@ def test_a_docstring_becomes_paragraphs_lists_and_code():
                     "<dl><dt><code>n</code></dt><dd>how many, at least 1.</dd></dl>"
                     "<dl><dt><code>m</code></dt><dd>the same of m.</dd></dl>"
                     "<p>Raises ValueError for 0.</p></div>\n")
+
+
+def test_what_is_indented_in_an_example_stays_so():
+    made = document("One.\n\n    class A:\n        def f(self):\n            pass\n\n        def g(self):\n"
+                    "            pass")
+    assert "class A:\n    def f(self):\n        pass\n&#8203;\n    def g(self):" in made
+
+
+def test_each_line_of_shapes_stands_by_itself():
+    made = document("One.\n\nx: (..., in) -> y: (..., out)\nweight: (out, in)")
+    assert "<dt><code>x</code></dt>" in made and "<dt><code>weight</code></dt><dd>(out, in)</dd>" in made
+
+
+def test_a_signature_shows_texts_in_quotes_and_types_without():
+    class Pair(NamedTuple):
+        one: "Tensor"
+
+    def named(prefix: str = "", *, other: "np.Array | None" = None) -> "Tensor":
+        ...
+
+    assert signature(named) == "(prefix: str = '', *, other: Array | None = None) -> Tensor"
+    assert signature(Pair) == "(one: Tensor)"
 
 
 def test_figures_show_the_op_and_its_rule():

@@ -571,7 +571,8 @@ def my_log_softmax(x):
 
 my_log_softmax.vjp(x=lambda g, out: g - ops.exp(out) * g)
 '''),
-    ("layer norm std constant", r"sum: the rule has the diagonal of the Jacobian",
+    ("layer norm std constant", r"term: two terms are missing: .* mean of the gradient over axis -1.*"
+     r"-out \* mean\(g \* out, axis=-1, keepdim=True\) / std\(x\)",
      '''@primitive
 def normed(x):
     return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
@@ -735,14 +736,14 @@ def bce(x, y):
 
 bce.vjp(x=lambda g, x, y: g * (1 / (1 + ops.exp(-x)) - y))
 '''),
-    ("matvec", r"sum: the rule has the diagonal of the Jacobian",
+    ("matvec", r"sum: the rule gives a diagonal only",
      '''@primitive
 def matvec(w, x):
     return w @ x
 
 matvec.vjp(w=lambda g, x: g * x, x=lambda g, w: w @ g)
 '''),
-    ("weighted mean", r"unknown: no single mistake",
+    ("weighted mean", r"term: a term is missing.* minus g \* out / sum\(w\)",
      '''@primitive
 def weighted_mean(x, w):
     return (x * w).sum() / w.sum()
@@ -885,5 +886,434 @@ def f(x):
     return 2 * x
 
 f.vjp(x=lambda g: {'x': 2 * g})
+'''),
+    ("softmax as if by itself", r"sum: the rule has the diagonal.* d out\[i\] / d x\[j\] is -out\[i\] \* out\[j\]",
+     '''@primitive
+def my_softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+my_softmax.vjp(x=lambda g, out: g * out * (1 - out))
+'''),
+    ("softmax without its sum", r"term: a term is missing.* minus out \* sum\(g \* out, axis=-1, keepdim=True\)\.$",
+     '''@primitive
+def my_softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+my_softmax.vjp(x=lambda g, out: g * out)
+'''),
+    ("log-softmax without its sum", r"term: a term is missing.* minus exp\(out\) \* sum\(g, axis=-1, keepdim=True\)\.$",
+     '''@primitive
+def my_log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+my_log_softmax.vjp(x=lambda g: g)
+'''),
+    ("log-softmax as if one-hot", r"g: something is added that g does not multiply",
+     '''@primitive
+def my_log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+my_log_softmax.vjp(x=lambda g, out: g - ops.exp(out))
+'''),
+    ("keepdim of a method", r"option: .* says keepdims",
+     '''@primitive
+def my_log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+my_log_softmax.vjp(x=lambda g, out: g - out * g.sum(-1, keepdim=True))
+'''),
+    ("matmul for two axes",
+     r"right in first and second order[^|]*shapes \(2, 3, 4\), \(2, 4, 2\) too, and there the rules are wrong",
+     '''@primitive
+def bmm(a, b):
+    return a @ b
+
+bmm.vjp(a=lambda g, b: g @ b.T,
+        b=lambda g, a: a.T @ g)
+'''),
+    ("pad by habit", r"call: something is called with arguments",
+     '''@primitive
+def conv1d(x, w):
+    """Valid correlation of a signal with a kernel."""
+    n = len(x) - len(w) + 1
+    return np.array([x[i:i + len(w)] @ w for i in range(n)])
+
+def back_x(g, w, x_shape):
+    k = w.shape[0]
+    out = 0
+    for j in range(k):
+        out = out + ops.pad(g * w[j], ((k - 1 - j, j),))
+    return out
+
+def back_w(g, x, w_shape):
+    k, n = w_shape[0], g.shape[0]
+    return ops.stack([(g * x[j:j + n]).sum() for j in range(k)])
+
+conv1d.vjp(x=back_x, w=back_w)
+'''),
+    ("half of the pool's gradient to each", r"places: ",
+     '''@primitive
+def pool2(x):
+    return x.reshape(-1, 2).max(axis=1)
+
+pool2.vjp(x=lambda g, x: ops.stack([g / 2, g / 2], axis=1).reshape(x.shape))
+'''),
+    ("where without a mask", r"points: wrong at some points only: where mask is true",
+     '''@primitive
+def choose(mask, a, b):
+    return np.where(mask, a, b)
+
+choose.vjp(a=lambda g, mask: ops.where(mask, g, 0.0),
+           b=lambda g: g)
+'''),
+    ("where the wrong way round", r"condition: .* should be 'ops.where\(mask, g, 0.0\)'",
+     '''@primitive
+def choose(mask, a, b):
+    return np.where(mask, a, b)
+
+choose.vjp(a=lambda g, mask: ops.where(mask, 0.0, g),
+           b=lambda g, mask: ops.where(mask, g, 0.0))
+'''),
+    ("cumsum from the start", r"transposed: the rule multiplies by the Jacobian, not by its transpose",
+     '''@primitive
+def running(x):
+    return np.cumsum(x)
+
+running.vjp(x=lambda g: ops.cumsum(g, axis=0))
+'''),
+    ("picked once more", r"transposed: the rule multiplies by the Jacobian, not by its transpose",
+     '''@primitive
+def pick(x, *, index=(2, 0, 2)):
+    return x[list(index)]
+
+pick.vjp(x=lambda g, x, index: g[list(index)])
+'''),
+    ("zeros of ops", r"name: there is no ops.zeros; write np.zeros",
+     '''@primitive
+def pick(x, *, index=(2, 0, 2)):
+    return x[list(index)]
+
+def back(g, x_shape, index):
+    rows = [ops.zeros(x_shape[1:])] * x_shape[0]
+    for i, j in enumerate(index):
+        rows[j] = g[i]
+    return ops.stack(rows)
+
+pick.vjp(x=back)
+'''),
+    ("norm without a division", r"function: a factor of out is one too many, or a division by it is missing",
+     '''@primitive
+def length(x):
+    return np.sqrt((x ** 2).sum())
+
+length.vjp(x=lambda g, x: g * x)
+'''),
+    ("deviation of a sample", r"mean: the rule divides by n where n - 1 is meant",
+     '''@primitive
+def deviation(x):
+    return x.std(ddof=1)
+
+deviation.vjp(x=lambda g, x, out: g * (x - x.mean()) / (out * x.size))
+'''),
+    ("deviation without the mean", r"term: .* takes off the mean",
+     '''@primitive
+def deviation(x):
+    return x.std()
+
+deviation.vjp(x=lambda g, x, out: g * x / (out * x.size))
+'''),
+    ("logsumexp without out", r"function: a factor of e\^out is one too many",
+     '''@primitive
+def lse(x):
+    m = x.max()
+    return m + np.log(np.exp(x - m).sum())
+
+lse.vjp(x=lambda g, x: g * ops.exp(x))
+'''),
+    ("half of GELU's product rule", r"term: of the product rule one of two terms is missing",
+     '''@primitive
+def my_gelu(x):
+    return 0.5 * x * (1 + np.tanh(0.79788 * (x + 0.044715 * x ** 3)))
+
+my_gelu.vjp(x=lambda g, x: g * 0.5 * (1 + ops.tanh(0.79788 * (x + 0.044715 * x ** 3))))
+'''),
+    ("half of swish's product rule", r"term: .* plus g \* out \* \(1 - sigmoid\(x\)\)\.$",
+     '''@primitive
+def swish(x):
+    return x / (1 + np.exp(-x))
+
+swish.vjp(x=lambda g, x: g * ops.sigmoid(x))
+'''),
+    ("a power's exponent without log", r"function: a factor of log a is missing",
+     '''@primitive
+def power(a, b):
+    return a ** b
+
+power.vjp(a=lambda g, a, b: g * b * a ** (b - 1),
+          b=lambda g, a, b: g * a ** b)
+'''),
+    ("a power that stays", r"function: a factor of x is one too many",
+     '''@primitive
+def power(x, *, n=3):
+    return x ** n
+
+power.vjp(x=lambda g, x, n: g * n * x ** n)
+'''),
+    ("einsum's letters", r"transposed: the gradient is transposed",
+     '''@primitive
+def bilinear(x, w, y):
+    """x_bi w_ij y_bj."""
+    return np.einsum("bi,ij,bj->b", x, w, y)
+
+bilinear.vjp(x=lambda g, w, y: ops.einsum("b,ij,bj->bi", g, w, y),
+             w=lambda g, x, y: ops.einsum("b,bi,bj->ji", g, x, y),
+             y=lambda g, x, w: ops.einsum("b,bi,ij->bj", g, x, w))
+'''),
+    ("a square forgotten", r"term: .* plus 2 \* g \* x\.$",
+     '''@primitive
+def cube_sum(x, y):
+    return x * y + x ** 2
+
+cube_sum.vjp(x=lambda g, y: g * y,
+             y=lambda g, x: g * x)
+'''),
+    ("share of a sum", r"term: .* minus sum\(g \* x, axis=-1, keepdim=True\) / sum\(x\) \*\* 2\.$",
+     '''@primitive
+def proportion(x):
+    return x / x.sum(-1, keepdims=True)
+
+proportion.vjp(x=lambda g, x: g / ops.sum(x, -1, keepdim=True))
+'''),
+    ("tanh without its square", r"function: a factor of \(1 \+ out\) is missing",
+     '''@primitive
+def my_tanh(x):
+    return np.tanh(x)
+
+my_tanh.vjp(x=lambda g, out: g * (1 - out))
+'''),
+    ("mean without a count", r"mean: the rule gives n times what is right",
+     '''@primitive
+def row_mean(x):
+    return x.mean(axis=1)
+
+row_mean.vjp(x=lambda g, x_shape: ops.expand(g.reshape(-1, 1), x_shape))
+'''),
+    ("mean by all elements", r"mean: the rule gives 1 / n times what is right, n being the size of axis 0",
+     '''@primitive
+def row_mean(x):
+    return x.mean(axis=1)
+
+row_mean.vjp(x=lambda g, x: 0 * x + g.reshape(-1, 1) / x.size)
+'''),
+    ("half of a cosine", r"term: .* minus g \* a \* out / sum\(a \*\* 2\)\.$",
+     '''@primitive
+def cosine(a, b):
+    return (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+
+def for_a(g, a, b):
+    return g * b / ops.sqrt((a * a).sum() * (b * b).sum())
+
+def for_b(g, a, b):
+    return g * a / ops.sqrt((a * a).sum() * (b * b).sum())
+
+cosine.vjp(a=for_a, b=for_b)
+'''),
+    ("half of the cosines of rows", r"term: .* minus g \* a \* out / sum\(a \*\* 2\)\.$",
+     '''@primitive
+def cosine(a, b):
+    return (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+
+def for_a(g, a, b):
+    n = ops.sqrt(ops.sum(a * a, -1) * ops.sum(b * b, -1))
+    return ops.unsqueeze(g / n, -1) * b
+
+cosine.vjp(a=for_a, b=lambda g, a, b: for_a(g, b, a))
+'''),
+    ("Huber without a sign", r"points: wrong at some points only: where x is -1.07 or less",
+     '''@primitive
+def huber(x):
+    return np.where(np.abs(x) < 1, x * x / 2, np.abs(x) - 0.5)
+
+huber.vjp(x=lambda g, x: g * ops.where(abs(x) < 1, x, 1.0))
+'''),
+    ("softplus the other way", r"function: a factor of e\^x is missing",
+     '''@primitive
+def my_softplus(x):
+    return np.log1p(np.exp(x))
+
+my_softplus.vjp(x=lambda g, x: g / (1 + ops.exp(x)))
+'''),
+    ("half of RMS norm",
+     r"term: .* minus x \* sum\(g \* out, axis=-1, keepdim=True\) times a factor that is the same along axis -1\.$",
+     '''@primitive
+def rms(x, w):
+    r = np.sqrt((x ** 2).mean(-1, keepdims=True))
+    return w * x / r
+
+def for_x(g, x, w):
+    r = ops.sqrt(ops.mean(x ** 2, -1, keepdim=True))
+    return g * w / r
+
+def for_w(g, x):
+    r = ops.sqrt(ops.mean(x ** 2, -1, keepdim=True))
+    return g * x / r
+
+rms.vjp(x=for_x, w=for_w)
+'''),
+    ("the other axis of an outer product", r"'\(g \* b\).sum\(0\)' should be '\(g \* b\).sum\(1\)'",
+     '''@primitive
+def outer(a, b):
+    return a[:, None] * b[None, :]
+
+outer.vjp(a=lambda g, b: (g * b).sum(0),
+          b=lambda g, a: (g * a).sum(1))
+'''),
+    ("scores without their scale", r"factor: the rule gives sqrt\(n\) times what is right, n being the size of axis 1",
+     '''@primitive
+def scores(q, k):
+    return q @ k.T / np.sqrt(q.shape[-1])
+
+scores.vjp(q=lambda g, k: g @ k,
+           k=lambda g, q: g.T @ q)
+'''),
+    ("half of x log x", r"term: .* should be '1 \+ ops.log\(x\)'",
+     '''@primitive
+def xlogx(x):
+    return x * np.log(x)
+
+xlogx.vjp(x=lambda g, x: g * ops.log(x))
+'''),
+    ("log-softmax without exp", r"function: .*'out' should be 'exp\(out\)'",
+     '''@primitive
+def my_log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+my_log_softmax.vjp(x=lambda g, out: g - out * ops.sum(g, -1, keepdim=True))
+'''),
+    ("layer norm as a division", r"term: two terms are missing: .* mean of the gradient .* -out \* sum\(g \* out",
+     '''@primitive
+def norm_rows(x, *, eps=1e-5):
+    mean = x.mean(-1, keepdims=True)
+    std = np.sqrt(x.var(-1, keepdims=True) + eps)
+    return (x - mean) / std
+
+def back(g, x, eps):
+    var = ops.mean((x - ops.mean(x, -1, keepdim=True)) ** 2, -1, keepdim=True)
+    return g / ops.sqrt(var + eps)
+
+norm_rows.vjp(x=back)
+'''),
+    ("layer norm without a mean of products", r"term: .* minus out \* sum\(g \* out, axis=-1, keepdim=True\)",
+     '''@primitive
+def norm_rows(x, *, eps=1e-5):
+    mean = x.mean(-1, keepdims=True)
+    std = np.sqrt(x.var(-1, keepdims=True) + eps)
+    return (x - mean) / std
+
+def back(g, x, out, eps):
+    var = ops.mean((x - ops.mean(x, -1, keepdim=True)) ** 2, -1, keepdim=True)
+    return (g - ops.mean(g, -1, keepdim=True)) / ops.sqrt(var + eps)
+
+norm_rows.vjp(x=back)
+'''),
+    ("layer norm without a mean of g", r"term: .* takes off the mean of the gradient",
+     '''@primitive
+def norm_rows(x, *, eps=1e-5):
+    mean = x.mean(-1, keepdims=True)
+    std = np.sqrt(x.var(-1, keepdims=True) + eps)
+    return (x - mean) / std
+
+def back(g, x, out, eps):
+    var = ops.mean((x - ops.mean(x, -1, keepdim=True)) ** 2, -1, keepdim=True)
+    return (g - out * ops.mean(g * out, -1, keepdim=True)) / ops.sqrt(var + eps)
+
+norm_rows.vjp(x=back)
+'''),
+    ("norm with a 2", r"factor: the rule gives 1/2 times",
+     '''@primitive
+def length(x, *, axis=-1):
+    return np.sqrt((x ** 2).sum(axis))
+
+length.vjp(x=lambda g, x, out, axis: ops.unsqueeze(g / (2 * out), axis) * x)
+'''),
+    ("the last one wins", r"sum: .* must get the sum of what these send back; here one of them overwrites",
+     '''@primitive
+def pick(x, *, index=(2, 0, 2)):
+    return x[list(index)]
+
+def back(g, x_shape, index):
+    rows = [np.zeros(x_shape[1:])] * x_shape[0]
+    for i, j in enumerate(index):
+        rows[j] = g[i]
+    return ops.stack(rows)
+
+pick.vjp(x=back)
+'''),
+    ("a Gram matrix on one way", r"term: .* add the same with g transposed",
+     '''@primitive
+def gram(x):
+    return x @ x.T
+
+gram.vjp(x=lambda g, x: g @ x)
+'''),
+    ("times its mean", r"term: .* plus mean\(g \* x\)\.$",
+     '''@primitive
+def scaled(x):
+    return x * x.mean()
+
+scaled.vjp(x=lambda g, x: g * ops.mean(x))
+'''),
+    ("a unit vector as a division",
+     r"term: .* minus x \* sum\(g \* x, axis=-1, keepdim=True\) / sqrt\(sum\(x \*\* 2\)\) \*\* 3",
+     '''@primitive
+def unit(x):
+    return x / np.sqrt((x * x).sum(-1, keepdims=True))
+
+unit.vjp(x=lambda g, x: g / ops.sqrt(ops.sum(x * x, -1, keepdim=True)))
+'''),
+    ("half of Mish", r"term: of the product rule one of two terms is missing",
+     '''@primitive
+def mymish(x):
+    return x * np.tanh(np.log1p(np.exp(x)))
+
+mymish.vjp(x=lambda g, x: g * ops.tanh(ops.softplus(x)))
+'''),
+    ("attention without softmax's sum",
+     r"term: .* minus exp\(s\) \* sum\(what it gives, axis=-1, keepdim=True\) times a factor",
+     '''@primitive
+def soft_pick(s, v):
+    p = np.exp(s - s.max(-1, keepdims=True)); p = p / p.sum(-1, keepdims=True)
+    return p @ v
+
+soft_pick.vjp(s=lambda g, s, v: (g @ v.T) * ops.softmax(s),
+              v=lambda g, s: ops.softmax(s).T @ g)
+'''),
+    ("the other half of swish", r"term: .* plus g \* sigmoid\(x\)\.$",
+     '''@primitive
+def swish(x):
+    return x / (1 + np.exp(-x))
+
+swish.vjp(x=lambda g, x, out: g * out * (1 - ops.sigmoid(x)))
+'''),
+    ("a quadratic form on one way", r"term: .* add the same with a transposed",
+     '''@primitive
+def form(a, x):
+    """x . A x"""
+    return x @ a @ x
+
+form.vjp(a=lambda g, x: g * ops.outer(x, x), x=lambda g, a, x: g * (a @ x))
+'''),
+    ("std of ops divides by n - 1", r"option: .*'ops.std\(x\)' should be 'ops.std\(x, correction=0\)'",
+     '''@primitive
+def deviation(x):
+    return x.std()
+
+deviation.vjp(x=lambda g, x: g * (x - ops.mean(x)) / (x.size * ops.std(x)))
 '''),
 ]

@@ -64,6 +64,8 @@ def parts(node, own):
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         yield "plus or minus", {"sign"}, ast.BinOp(node.left, other, node.right)
         yield "term lost", {"term", "factor", "sum", "function"}, node.left
+        if isinstance(node.op, ast.Add):
+            yield "first term lost", {"term", "factor", "sum", "function"}, node.right
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         if isinstance(node.left, ast.Name) and node.left.id == "g" and isinstance(node.op, ast.Mult):
             yield "g dropped", {"g"}, node.right
@@ -212,7 +214,7 @@ def cloned(op, i, rule, text):
     rule = eval(compile(text, file, "eval"), rule.__globals__)
     clone = object.__new__(type(op))  # a copy would be the op itself
     clone.__dict__.update(op.__dict__)
-    clone.rules, clone.kept, clone.out = {}, [], None
+    clone.rules, clone.kept, clone.out, clone.ours = {}, [], None, False
     try:
         Primitive.vjp(clone, **{op.inputs[k]: rule if k == i else r for k, (r, _) in op.rules.items()})
     except TypeError:

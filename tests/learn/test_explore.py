@@ -12,6 +12,7 @@ import pytest
 import nn
 import nn.functional as F
 from tinygrad_like import Tensor, checkpoint, graph
+from tinygrad_like.autograd import Function
 from tinygrad_like.learn import explore
 from tinygrad_like.learn.examples import examples
 from tinygrad_like.learn.explore import Data
@@ -239,3 +240,62 @@ def test_a_picture_can_show_what_is_inside_fused_ops():
     opened = graph(model(x), model.named_parameters(), expand=True)
     skips = [b for a, b in opened.arrows if opened.boxes[a].label == opened.boxes[b].label == "add"]
     assert len(skips) >= 1 and labels(opened).count("relu") == 4 and opened.svg()
+
+
+# Programs of other kinds ----------------------------------------------------------------------------------------------
+
+
+class Both(Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y, x + y
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        return g * y + h, g * x + h
+
+
+def test_a_custom_function_shows_its_backward_and_each_output(tmp_path):
+    x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], requires_grad=True)
+
+    def loss():
+        a, b = Both.apply(x, y)
+        return (a * b).sum()
+
+    told = data(explore(loss, tmp_path / "graph.html", {"x": x, "y": y}))
+    call, = named(told, "Both")
+    assert call["outputs"] and [name for name, *_ in call["in"]] == ["x", "y"] and len(call["terms"]) == 2
+    assert "ctx.saved_tensors" in told["rules"][call["rule"][0]]["text"]
+    assert [name for name, *_ in call["saved"]] == ["saved_tensors[0]", "saved_tensors[1]"]
+    first, = named(told, "Both[0]")
+    assert numbers(told, first["out"]).tolist() == [3, 8] and numbers(told, first["g"]).tolist() == [4, 6]
+    leaf, = named(told, "x")
+    assert numbers(told, leaf["g"]).tolist() == loss().gradient(x)[0].tolist()
+
+
+def test_what_has_no_graph_is_said(tmp_path):
+    x = Tensor(3.0, requires_grad=True)
+    with pytest.raises(ValueError, match="this Tensor is a leaf"):
+        explore(x, tmp_path / "graph.html")
+
+    def step():
+        loss = x * x
+        loss.backward()
+        return loss
+
+    with pytest.raises(RuntimeError, match="explore: the function calls backward itself"):
+        explore(step, tmp_path / "graph.html")
+
+
+def test_a_gradient_of_a_gradient(tmp_path):
+    x = Tensor([1.0, 2.0], requires_grad=True)
+
+    def penalty():
+        slope, = (x ** 3).sum().gradient(x, create_graph=True)
+        return (slope ** 2).sum()
+
+    told = data(explore(penalty, tmp_path / "graph.html", {"x": x}))
+    leaf, = named(told, "x")
+    assert numbers(told, leaf["g"]).tolist() == [36, 288]

@@ -211,8 +211,9 @@ def test_a_bag_is_captured_or_not_at_all():
     for i in range(6):
         index = np.array([[i % 4, (i + 1) % 4]])
         assert mean(Tensor(index)).tolist() == [table.numpy()[index[0]].mean(0).tolist()]
-    with pytest.raises(RuntimeError, match="inside a captured function"):
-        largest(Tensor([[0, 1]]))
+    with pytest.warns(UserWarning, match="embedding_bag reads indices and offsets in NumPy"):
+        for i in range(3):  # without capture
+            assert largest(Tensor([[i, 1]])).tolist() == [table.numpy()[max(i, 1)].tolist()]
 
 
 def test_embeddings_from_elsewhere():

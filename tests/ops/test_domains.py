@@ -20,6 +20,9 @@ UNARY |= {
     "clip below": lambda x: ops.clip(x, min=-1),
     "x ** 2": lambda x: x**2,
     "x ** 2.5": lambda x: x**2.5,
+    "x ** 0.5": lambda x: x**0.5,
+    "x ** -0.5": lambda x: x**-0.5,
+    "x ** 1.5": lambda x: x**1.5,
     "x ** 0": lambda x: x**0,
     "x ** -1": lambda x: x**-1,
     "2 ** x": lambda x: 2**x,
@@ -54,7 +57,7 @@ PICKS = {"relu", "relu6", "hardtanh", "clip", "clip below"}  # NaN counts as pic
 STEPS = {"sign", "floor", "ceil", "round", "trunc"}  # the gradient is 0 everywhere
 SLOPES = {"log", "log2", "log10", "log1p", "atanh"}  # 1 / x and 1 / (1 - x^2) are numbers outside the domain too
 LINEAR = {"neg", "leaky_relu", "x % 3"}  # the slope does not depend on x, or only on its sign
-FLAT = {"x ** 0", "gelu", "gelu tanh", "hardswish", "softsign"}  # NaN ** 0 is 1; slopes have limits where inf is NaN
+FLAT = {"x ** 0", "x ** -0.5", "gelu", "gelu tanh", "hardswish", "softsign"}  # NaN ** 0 is 1; slopes have limits there
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in PICKS | STEPS | SLOPES | LINEAR | FLAT])
@@ -116,8 +119,11 @@ def test_logsumexp_of_infinities(dtype, copies):
     x = np.tile(np.array([[-INF, -INF], [-INF, 3], [0, 0], [INF, 1], [NAN, 1]], dtype), (copies, 1))
     out, gradient = value_and_gradients(lambda x: ops.logsumexp(x, axis=1), x)
     np.testing.assert_allclose(out, np.tile([-INF, 3, np.log(2), INF, NAN], copies), rtol=1e-6)
-    expected = [[NAN, NAN], [0, 1], [0.5, 0.5], [NAN, NAN], [NAN, NAN]]  # shares of nothing, and of infinity
+    expected = [[NAN, NAN], [0, 1], [0.5, 0.5], [NAN, 0], [NAN, NAN]]  # shares of nothing, and of infinity
     np.testing.assert_allclose(gradient, np.tile(expected, (copies, 1)), rtol=1e-6)
+    x = Tensor(x, requires_grad=True)
+    recorded = ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=True)[0]
+    np.testing.assert_allclose(recorded.detach().numpy(), gradient, rtol=1e-6)
     x = Tensor(np.full((copies, 2), 1e4, dtype), requires_grad=True)
     for graph in False, True:  # where an ulp of the output is 1e-3, the shares are exact
         np.testing.assert_array_equal(ops.logsumexp(x, axis=1).sum().gradient(x, create_graph=graph)[0].detach(), 0.5)
@@ -147,6 +153,7 @@ OTHERWISE = {  # where ours differs, and what it is: (output, gradient)
     ("relu6", NAN): (NAN, 1),  # PyTorch: gradient 0
     ("hardtanh", NAN): (NAN, 1),  # PyTorch: gradient 0
     ("hardswish", NAN): (NAN, NAN),  # PyTorch: gradient 1 or NaN, depending on the dtype
+    ("x ** -0.5", -INF): (0, 0),  # PyTorch: NaN
     ("softsign", INF): (NAN, 0),  # PyTorch: gradient NaN
     ("softsign", -INF): (NAN, 0),
 }

@@ -1,5 +1,6 @@
 """Data sets as NumPy arrays, scaling, augmentation, and a loader that makes batches of Tensors."""
 
+from ..errors import named as _named
 from .augment import (
     RANDAUGMENT,
     ChannelCutout,
@@ -52,3 +53,8 @@ __all__ = [
     "default_convert", "load_cifar10", "load_digits", "load_fashion_mnist", "load_mnist", "random_split",
     "read_idx", "stratified_split",
 ]
+
+for _class in (BatchSampler, ChainDataset, ConcatDataset, RandomSampler, SequentialSampler, StackDataset, Subset,
+               SubsetRandomSampler, TensorDataset, WeightedRandomSampler):
+    _class.__init__ = _named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
+default_collate, random_split = _named(default_collate), _named(random_split)

@@ -62,6 +62,9 @@ class Subset(Dataset):
     """The examples of a data set at these indices."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]):
+        if not hasattr(dataset, "__getitem__") or not hasattr(indices, "__getitem__"):
+            raise TypeError(f"Subset: takes a data set and a list of indices, got {type(dataset).__name__} and "
+                            f"{type(indices).__name__}")
         self.dataset, self.indices = dataset, indices
 
     def __len__(self) -> int:
@@ -104,6 +107,8 @@ class ChainDataset(IterableDataset):
 
     def __init__(self, datasets: Iterable[Any]):
         self.datasets = list(datasets)
+        if not all(hasattr(d, "__iter__") for d in self.datasets):
+            raise TypeError(f"ChainDataset: takes iterable data sets, got {[type(d).__name__ for d in self.datasets]}")
 
     def __iter__(self) -> Iterator:
         for dataset in self.datasets:

@@ -28,6 +28,7 @@ class SequentialSampler(Sampler):
     """0, 1, 2, ..."""
 
     def __init__(self, data_source: Any):
+        len(data_source)  # or it is none
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -42,10 +43,13 @@ class RandomSampler(Sampler):
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
                  generator: Any = None):
-        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self.data_source, self.replacement, self.generator = data_source, bool(replacement), generator
         self.num_samples = len(data_source) if num_samples is None else num_samples
         if not isinstance(self.num_samples, int) or self.num_samples < 0:
             raise ValueError(f"RandomSampler: num_samples={num_samples!r} must be an integer from 0")
+        if self.num_samples and not len(data_source):
+            raise ValueError(f"RandomSampler: num_samples={num_samples!r}, but there is nothing to draw from")
+        random.of(generator)
 
     def __iter__(self) -> Iterator[int]:
         n, wanted, rng = len(self.data_source), self.num_samples, random.of(self.generator)
@@ -62,6 +66,8 @@ class SubsetRandomSampler(Sampler):
     """These indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None):
+        len(indices)  # or it is no list
+        random.of(generator)
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -80,7 +86,7 @@ class WeightedRandomSampler(Sampler):
         w = self.weights
         if w.ndim != 1 or not np.all(w >= 0) or not np.isfinite(w).all() or not w.sum() > 0:
             raise ValueError("WeightedRandomSampler: weights must be a list of numbers >= 0 that are not all 0")
-        if not isinstance(num_samples, int) or num_samples < 1:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or not 1 <= num_samples < 1 << 40:
             raise ValueError(f"WeightedRandomSampler: num_samples={num_samples!r} must be a positive integer")
         if not replacement and num_samples > np.count_nonzero(w):
             raise ValueError(f"WeightedRandomSampler: {num_samples} samples without replacement, but only "
@@ -100,7 +106,9 @@ class BatchSampler(Sampler):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False):
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
             raise ValueError(f"BatchSampler: batch_size={batch_size!r} must be a positive integer")
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+        if not isinstance(sampler, Iterable):
+            raise TypeError(f"BatchSampler: takes a sampler or a list of indices, got {type(sampler).__name__}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, bool(drop_last)
 
     def __iter__(self) -> Iterator[list[int]]:
         batch: list[int] = []

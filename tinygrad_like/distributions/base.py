@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops, random
 from ..autograd import mode, no_grad
+from ..dtypes import finfo
 from ..methods import plain_shape
 from ..tensor import Tensor, wrap
 
@@ -77,7 +78,11 @@ class Distribution:
         return NotImplementedError(f"{type(self).__name__} has no {what}")
 
     def _sizes(self, sample_shape: Any) -> tuple[int, ...]:
-        return (*plain_shape((sample_shape,)), *self.batch_shape, *self.event_shape)
+        shape = plain_shape((sample_shape,))
+        if not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and 0 <= n < 1 << 40 for n in shape):
+            raise ValueError(f"{type(self).__name__}: a sample shape is made of non-negative integers, got "
+                             f"{sample_shape!r}")
+        return (*shape, *self.batch_shape, *self.event_shape)
 
     def _take(self, **parameters: Any) -> None:
         """Keep parameters that share their axes, expanded to the batch shape."""
@@ -174,7 +179,7 @@ def _one_of(who: str, probs: Any, logits: Any) -> None:
 
 def _within(p: Tensor) -> Tensor:
     """Probabilities that have a logarithm."""
-    eps = float(np.finfo(p.dtype).eps)
+    eps = float(finfo(p.dtype).eps)
     return p.clip(eps, 1 - eps)
 
 
@@ -315,6 +320,9 @@ class Independent(Distribution):
     """A distribution whose last `reinterpreted_batch_ndims` batch axes count as the parts of one event."""
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int):
+        if not isinstance(base_distribution, Distribution) or not isinstance(reinterpreted_batch_ndims, int):
+            raise TypeError("Independent: takes a Distribution and a number of axes, got "
+                            f"{type(base_distribution).__name__} and {reinterpreted_batch_ndims!r}")
         self.base_dist, self.ndims = base_distribution, reinterpreted_batch_ndims
         batch = base_distribution.batch_shape
         self._require(0 <= self.ndims <= len(batch), f"{self.ndims} axes of batch shape {batch}")

@@ -53,3 +53,8 @@ def install() -> None:
     if _notice is None:
         _notice = Notice()
         events.register("numba:compile", _notice)
+
+
+def seconds() -> float:
+    """How long this process has compiled so far."""
+    return _notice.total if _notice is not None else 0.0

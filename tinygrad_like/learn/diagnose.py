@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from . import repair
+from .inputs import resized
 from .measure import Point, close, fitted
-from .places import less_mean, reordered, summed
+from .places import less_mean, mixed, reordered, summed
 from .rule import Array, Diagnosis, Rule
+from .terms import missing, outside_diagonal
 
 _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "ln 10", math.pi: "pi",
           math.sqrt(2): "sqrt 2", math.sqrt(math.pi): "sqrt pi", math.sqrt(2 * math.pi): "sqrt(2 pi)",
@@ -21,7 +23,7 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 def first_order(rule: Rule) -> Diagnosis:
     """What is wrong with a rule whose gradient differs from differences."""
     for hypothesis in (_alone, _sign, _zero, _constant, _function, reordered, summed, _size, _linear,
-                       less_mean, renamed, edited, _fixed, _somewhere, _missing_entries):
+                       less_mean, renamed, edited, missing, mixed, _fixed, _somewhere, _missing_entries):
         found = hypothesis(rule)
         if found is not None:
             return _named(rule, found)
@@ -114,6 +116,9 @@ def _constant(rule: Rule) -> Diagnosis | None:
         return None
     if len(ratios) == 1 and (found := _size(rule, sure=True)) is not None:
         return found
+    other = resized(ratios[0][0])
+    if other is not None and (found := _size(Rule([*rule.points, other], rule.i))) is not None:
+        return found
     k = ratios[0][1]
     point = ratios[0][0]
     if (over := _copied(rule, k)) is not None:
@@ -167,7 +172,7 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
     }
     if sure:
         sizes = dict([next(iter(sizes.items()))])
-    for a in range(0 if sure else 4):
+    for a in () if sure else (0, 1, 2, 3, -1):
         sizes[f"the size of axis {a} of {rule.input!r}"] = lambda p, a=a: p.inputs[rule.i].shape[a]
     for name, size in sizes.items():
         try:
@@ -181,6 +186,10 @@ def _size(rule: Rule, sure: bool = False) -> Diagnosis | None:
                 text = ("it is the rule of a mean where a sum is meant, or divides once too often" if power < 0 else
                         "it is the rule of a sum where a mean is meant, or a division is missing")
                 return Diagnosis("mean", f"the rule gives {told}n times what is right, n being {name}: {text}.")
+            if all(math.isclose(k, v**(power / 2), rel_tol=1e-6) for (_, k), v in zip(ratios, values, strict=True)):
+                text = "a factor" if power < 0 else "a division by it"
+                return Diagnosis("factor", f"the rule gives {told}sqrt(n) times what is right, n being {name}: {text} "
+                                 "is missing.")
         for less, more in ("n", "n - 1"), ("n - 1", "n"):
             if all(v > 1 and math.isclose(k, (v - 1) / v if less == "n" else v / (v - 1), rel_tol=1e-6)
                    for (_, k), v in zip(ratios, values, strict=True)):
@@ -355,28 +364,41 @@ def _somewhere(rule: Rule) -> Diagnosis | None:
 
 
 def _missing_entries(rule: Rule) -> Diagnosis | None:
-    """Entries of the Jacobian that the rule leaves 0: it lacks what comes over another way."""
-    for point, _ in rule.running:
-        right, given = point.numeric(rule.i), point.analytic(rule.i)
-        small = 1e-8 + 1e-6 * np.abs(right).max(initial=0)
-        lost = (np.abs(right) > small) & (np.abs(given) <= small)
-        crossed = (np.abs(given) > small) & (np.eye(*lost.shape) == 0)
-        if lost.any() and lost.shape[0] == lost.shape[1] > 1 and not crossed.any():
-            return Diagnosis("sum", "the rule has the diagonal of the Jacobian, and the rest is lost, as if each "
-                             f"element of {rule.input!r} went into one output; it goes into several, and the rule must "
-                             "sum over these.")
-        if lost.any():
-            share = lost.sum() / (np.abs(right) > small).sum()
-            return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
-                             "nothing from the rule; a sum over an axis is missing, or a way on which the input "
-                             "reaches the output.")
-        extra = (np.abs(right) <= small) & (np.abs(given) > small)
-        across = extra & (np.eye(*extra.shape) == 0)
-        if extra.any() and point.out.shape == point.inputs[rule.i].shape and not across.any():
-            at = point.inputs[rule.i].reshape(-1)[extra.diagonal()][0]
+    """Entries of the Jacobian that the rule leaves 0, everywhere: it lacks what comes over another way."""
+    seen = [_Entries(point.numeric(rule.i), point.analytic(rule.i)) for point, _ in rule.running]
+    lost = [e for e in seen if e.lost.any()]
+    if lost and len(lost) == len(seen):
+        first = lost[0]
+        if first.square and not first.crossed.any():
+            all_of_it = all(close(e.given.diagonal(), e.right.diagonal()) for e in lost)
+            have = "has the diagonal of the Jacobian, and the rest is lost" if all_of_it else "gives a diagonal only"
+            rest = outside_diagonal(rule)
+            return Diagnosis("sum", f"the rule {have}, as if each element of {rule.input!r} went into one output; it "
+                             "goes into several, and the rule must sum over these" + (
+                                 f": for i not j, d out[i] / d {rule.input}[j] is {rest}." if rest else "."))
+        share = first.lost.sum() / (np.abs(first.right) > first.small).sum()
+        return Diagnosis("sum", f"{share:.0%} of the Jacobian is lost: outputs that depend on an element get "
+                         "nothing from the rule; a sum over an axis is missing, or a way on which the input "
+                         "reaches the output.")
+    extra = [(e, point) for e, (point, _) in zip(seen, rule.running, strict=True) if e.extra.any()]
+    if extra and len(extra) == len(seen):
+        e, point = extra[0]
+        if point.out.shape == point.inputs[rule.i].shape and not (e.extra & e.across).any() and \
+                close(e.given[~e.extra], e.right[~e.extra]) and np.abs(e.right).max() > e.small:
+            at = point.inputs[rule.i].reshape(-1)[e.extra.diagonal()][0]
             return Diagnosis("points", f"wrong at some points only, as where {rule.input} is {at:.3g}: there the "
                              f"output does not change with {rule.input!r}, and the rule must give 0.")
-        if extra.any():
-            return Diagnosis("sum", "the rule carries g to elements on which that output does not depend: a sum over "
-                             "an axis is one too many, or elements are mixed up.")
+        return Diagnosis("sum", "the rule carries g to elements on which that output does not depend: a sum over "
+                         "an axis is one too many, or elements are mixed up.")
     return None
+
+
+class _Entries:
+    """Where one of two Jacobians, the right and the given, is 0 and the other is not."""
+
+    def __init__(self, right: Array, given: Array):
+        self.right, self.given, self.small = right, given, 1e-8 + 1e-6 * np.abs(right).max(initial=0)
+        here, there = np.abs(right) > self.small, np.abs(given) > self.small
+        self.across = np.eye(*right.shape) == 0
+        self.square = right.shape[0] == right.shape[1] > 1
+        self.lost, self.extra, self.crossed = here & ~there, there & ~here, there & self.across

@@ -64,7 +64,7 @@ def explore_file(file: Path, out: Path) -> Path:
     loss, gradient = reached[0] if reached else (space.get("loss"), None)
     if not isinstance(loss, Tensor) or not loss.requires_grad:
         raise ValueError(f"{file}: calls backward() on nothing, and has no recorded Tensor named `loss`")
-    gradient = gradient.data if isinstance(gradient, Tensor) else gradient
+    gradient = gradient._data if isinstance(gradient, Tensor) else gradient
     out.write_text(page(Trace(loss, gradient, watch.calls), _Named(space), file.stem), encoding="utf-8")
     return out
 

@@ -57,7 +57,7 @@ def _points(op: Primitive, calls: list[tuple]) -> list[Point]:
     points: list[Point] = []
     seen = set()
     for given, options in calls:
-        shapes = tuple(np.shape(x.data if isinstance(x, Tensor) else x) if hasattr(x, "shape") else () for x in given)
+        shapes = tuple(np.shape(x._data if isinstance(x, Tensor) else x) if hasattr(x, "shape") else () for x in given)
         if shapes in seen or len(points) >= _POINTS or max(map(_size, shapes), default=0) > LARGEST:
             continue
         seen.add(shapes)

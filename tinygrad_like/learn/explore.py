@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import Node
+from ..function import Part
 from ..graph import Box, Layout, Picture
 from ..tensor import Tensor
 from .pages import pages, plain
@@ -36,14 +37,23 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     """
     path = Path(path)
     calls: dict[Key, Called] = {}
-    if not isinstance(loss, Tensor) and callable(loss):
-        loss, calls = watched(loss)
+    function = None if isinstance(loss, Tensor) or not callable(loss) else loss
+    if function is not None:
+        loss, calls = watched(function)
     if not isinstance(loss, Tensor):
         raise TypeError(f"explore: takes a Tensor or a function that gives one, got {type(loss).__name__}")
-    if not loss.requires_grad:
+    if not loss.requires_grad or loss.node is None:
         raise ValueError("explore: nothing was recorded for this Tensor, since it depends on nothing that requires "
-                         "grad")
-    path.write_text(page(Trace(loss, gradient, calls), names, title or path.stem), encoding="utf-8")
+                         "grad" if loss.node is None and not loss.requires_grad else
+                         "explore: this Tensor is a leaf, behind which there is no graph; give what was computed of it")
+    try:
+        trace = Trace(loss, gradient, calls)
+    except RuntimeError as error:
+        if function is not None and "freed the graph" in str(error):
+            raise RuntimeError("explore: the function calls backward itself, which frees the graph; return the loss "
+                               "before that") from None
+        raise
+    path.write_text(page(trace, names, title or path.stem), encoding="utf-8")
     return path
 
 
@@ -142,6 +152,8 @@ class Data:
             return told | {"leaf": True, "op": self.names.get(id(node), "leaf")}
         op: Any = node.op
         told |= {"op": _name(node), "in": self.inputs(trace, node), "rule": self.rule(op), "saved": _saved(node)}
+        if hasattr(op, "function") and len(node.saved._outputs) > 1:
+            told["outputs"] = True
         if node in trace.calls:
             called = trace.calls[node]
             told["line"], told["options"] = called.line, {k: str(v)[:60] for k, v in called.options.items()}
@@ -153,13 +165,13 @@ class Data:
     def inputs(self, trace: Trace, node: Node) -> list:
         """(name, the node it is from or -1, its value or -1) of every input."""
         called = trace.calls.get(node)
-        kept = dict(zip(getattr(node.op, "kept", ()), node.saved or (), strict=False))
+        kept = dict(_kept(node))
         told = []
         for i, parent in enumerate(trace.parents[node]):
             name = _input_name(node, i)
             value = called.inputs[i] if called is not None and i < len(called.inputs) else trace.values.get(
                 parent, kept.get(name)) if parent is not None else kept.get(name)
-            value = value.data if isinstance(value, Tensor) else value
+            value = value._data if isinstance(value, Tensor) else value
             known = value is not None and (isinstance(value, np.ndarray | np.generic | int | float))
             told.append([name, self.number[parent] if parent is not None else -1,
                          self.value(value) if known else -1])
@@ -167,6 +179,9 @@ class Data:
 
     def value(self, x: Any) -> int:
         """The number of a value in the table."""
+        if isinstance(x, dict) and len(x) == 1:  # the cotangent of one of several outputs
+            x = next(iter(x.values()))
+            x = x._data if isinstance(x, Tensor) else x
         if not isinstance(x, np.ndarray | np.generic | int | float):
             return -1
         if id(x) not in self.value_of:
@@ -185,6 +200,8 @@ class Data:
             (op.inputs[i], rule) for i, (rule, _) in sorted(getattr(op, "rules", {}).items())]
         if not found and getattr(op, "reference", None) is not None:
             found = [("the reference", op.reference)]
+        if not found and hasattr(op, "function"):  # a custom Function
+            found = [("all inputs", op.function.backward)]
         return [self.one_rule(what, rule) for what, rule in found]
 
     def one_rule(self, what: str, rule: Any) -> int:
@@ -299,11 +316,17 @@ def _laid_out(boxes: list[tuple[str, int, Box]], arrows: list[tuple[int, int]]) 
 
 
 def _name(node: Node) -> str:
-    return node.op.name.strip("_")
+    name = node.op.name.strip("_")
+    return f"{name}[{node.op.i}]" if type(node.op) is Part else name
 
 
 def _input_name(node: Node, i: int) -> str:
+    if type(node.op) is Part:
+        return "value"
     names: Any = getattr(node.op, "inputs", ())
+    if hasattr(node.op, "function"):
+        names = parameters(node.op.function.forward)
+        names = names[len(names) - len(node.parents or ()):]  # without ctx, if it takes one
     if getattr(node.op, "variadic", False):
         return f"{names[0]}[{i}]"
     return names[i] if i < len(names) else f"input {i}"
@@ -313,18 +336,27 @@ def _saved(node: Node) -> list[list[str]]:
     """What the node has saved: (name, what it is, what for)."""
     op: Any = node.op
     told = []
-    kept, saved = list(getattr(op, "kept", ())), list(node.saved or ())
-    if getattr(op, "variadic", False) and len(saved) > len(kept):
-        kept = [f"{op.inputs[0]}[{i}]" for i in range(len(saved) - len(kept) + 1)] + kept[1:]
-    for name, x in zip(kept, saved, strict=False):
-        x = x.data if isinstance(x, Tensor) else x
+    for name, x in _kept(node):
+        x = x._data if isinstance(x, Tensor) else x
         what = f"{x.dtype} {x.shape}, {x.nbytes:,} bytes" if isinstance(x, np.ndarray) else repr(x)[:80]
         users = [op.inputs[i] for i, (rule, _) in getattr(op, "rules", {}).items() if name in parameters(rule)]
-        joint = op.joint is not None and name in parameters(op.joint[0])
+        joint = getattr(op, "joint", None) is not None and name in parameters(op.joint[0])
         why = "named by the rule of " + " and ".join(users) if users else "named by the rule" if joint else \
+            "by ctx.save_for_backward" if hasattr(op, "function") else \
             "for the reference, from which derivatives of the rule come"
         told.append([name, what, why])
     return told
+
+
+def _kept(node: Node) -> list[tuple[str, Any]]:
+    """What a node has saved, by name."""
+    op: Any = node.op
+    if hasattr(op, "function"):
+        return [(f"saved_tensors[{i}]", x) for i, x in enumerate(node.saved.saved_tensors)]
+    kept, saved = list(getattr(op, "kept", ())), list(node.saved or ()) if hasattr(op, "kept") else []
+    if getattr(op, "variadic", False) and len(saved) > len(kept):
+        kept = [f"{op.inputs[0]}[{i}]" for i in range(len(saved) - len(kept) + 1)] + kept[1:]
+    return list(zip(kept, saved, strict=False))
 
 
 def _owners(name: str) -> tuple[str, ...]:

@@ -83,6 +83,7 @@ function forwardPart(it, at) {
     panel.append(element("p", {}, `${name} `, from >= 0 ? "from " : "(needs no gradient)", from >= 0 ? link(from) : null), value(v));
   for (const [k, v] of Object.entries(it.options || {})) panel.append(element("p", { class: "soft" }, `option ${k} = ${v}`));
   if (it.f > at.f) panel.append(element("p", { class: "soft" }, "out: not computed yet"));
+  else if (it.outputs) panel.append(element("p", {}, "out: several, each a box below"));
   else panel.append(element("p", {}, "out"), value(it.out));
   panel.append(element("h3", {}, "Saved for backward"));
   if (!it.saved.length) panel.append(element("p", {}, "nothing: no rule names anything but g"));
@@ -95,14 +96,15 @@ function backwardPart(n, it, at) {
   const [some, all] = arrivals(n, at.b);
   if (some < all) panel.append(element("p", { class: "soft" }, at.b < 0 ? "Has not arrived yet: backward has not begun."
     : some ? `${some} of ${all} contributions have arrived.` : "Has not arrived yet."));
-  if (all > 1) panel.append(element("p", {}, `The sum of ${all} contributions, as the value is used ${all} times:`));
+  if (it.outputs) panel.append(element("p", {}, "One for each of its outputs that is used:"));
+  else if (all > 1) panel.append(element("p", {}, `The sum of ${all} contributions, as the value is used ${all} times:`));
   for (const [from, which, v] of terms) {
     const there = at.b >= 0 && (from < 0 || node(from).b < at.b || (node(from).b <= at.b && node(from).b < it.b));
     panel.append(element("p", {}, from < 0 ? "where backward begins" : "from ", from < 0 ? null : link(from),
       from < 0 ? null : `, as its input ${(node(from).in[which] || [which])[0]}`, there ? null : " (not yet)"));
-    if (there && all > 1) panel.append(value(v));
+    if (there && (all > 1 || it.outputs)) panel.append(value(v));
   }
-  if (all && some === all) panel.append(value(it.g));
+  if (all && some === all && !it.outputs) panel.append(value(it.g));
   if (it.leaf) return;
   panel.append(element("h3", {}, "What the rule makes of it"));
   if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g is there."));

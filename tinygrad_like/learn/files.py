@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..primitive import Primitive, declared
-from .check import Finding, check_op, not_taken
+from .check import Finding, check_op, fits, not_taken
 from .inputs import NoGradient, NotTaken, others, points
+from .measure import Point
 from .remedy import of_file
 from .source import source
 
@@ -70,13 +73,24 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
                 for g in guessed if g and found[0].input]
         return found, "\n".join([*map(str, found), *([] if proven else _elsewhere(op)), *told])
     shapes = "; ".join(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in where)
-    return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}"
+    return [], f"{op.name}: right in first and second order, at inputs of shape {shapes}" + _not_in_batches(op, where)
+
+
+def _not_in_batches(op: Primitive, where: list[Point]) -> str:
+    """A note on arrays of more axes that the forward takes too, and for which the rules are wrong."""
+    most = max(np.ndim(x) for x in where[0].inputs)
+    for point in others(op) if where[0].tried else ():
+        if max(map(np.ndim, point.inputs)) > most and np.ndim(point.out) > np.ndim(where[0].out) and not fits(point):
+            shapes = ", ".join(str(np.shape(x)) for x in point.inputs)
+            return (f"\n    The forward takes shapes {shapes} too, and there the rules are wrong; if they are meant, "
+                    f"look with example({op.name}, {shapes}).")
+    return ""
 
 
 def _elsewhere(op: Primitive) -> list[str]:
     """At which of the other inputs that can be tried the rules are right: perhaps the op is meant for those only."""
     telling = [p for p in others(op) if all(map(_tells, [p.inputs[i].shape for i in p.vary]))]
-    right = [p for p in telling if not check_op(op, [p])]
+    right = [p for p in telling if fits(p) and not check_op(op, [p])]
     if not right:
         return []
     shapes = [", ".join(str(p.inputs[i].shape) for i in p.vary) for p in right]

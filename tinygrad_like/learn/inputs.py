@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,7 +24,7 @@ _SHAPES: dict[int, list[list[tuple]]] = {
     2: [[(_MATRIX, _MATRIX), (_SQUARE, _SQUARE), (_MATRIX, (3,)), ((2, 1), (1, 3))],
         [(_MATRIX, (3, 4)), (_SQUARE, _SQUARE)], [(_MATRIX, (4, 3)), (_SQUARE, _SQUARE)], [(_CUBE, (2, 4, 2))],
         [(_MATRIX, (3,)), (_SQUARE, (3,))], [(_MATRIX, (2,)), (_SQUARE, (3,))], [(_IMAGE, (3, 2, 2, 3))],
-        [(_ROW, _ROW)], [(_ROW, (3,))], [((), ())]],
+        [(_ROW, (3,))], [(_ROW, _ROW)], [((), ())]],
     3: [[(_MATRIX, (4, 3), (4,)), (_SQUARE, _SQUARE, (3,))], [(_MATRIX, (3, 4), (4,)), (_SQUARE, _SQUARE, (3,))],
         [(_MATRIX, _MATRIX, _MATRIX), (_SQUARE, _SQUARE, _SQUARE)], [(_MATRIX, (3,), (3,)), (_SQUARE, (3,), (3,))],
         [(_CUBE, (2, 5, 4), (2, 5, 3))], [((5, 3, 2), (3,), (3,))], [(_IMAGE, (3, 2, 2, 3), (3,))], [(_ROW,) * 3]],
@@ -70,14 +71,82 @@ def points(op: Primitive) -> list[Point]:
                     break
         if chosen is not None and (any(chosen[0]) or _cause(trouble) is None):  # an `if x > 0` takes single numbers
             taken = [p for p in (_filled(op, shapes, options) for shapes in chosen) if p is not None]
-            for p in taken:
-                p.tried = True
-            return taken
+            return _tried(taken)
+    if count < 4 and not op.variadic and (taken := _searched(op, count)):
+        return _tried(taken)
     if trouble and isinstance(trouble[0], str):
         raise NotTaken(trouble[0])
     given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in _required(op)]
     raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: example({op.name}, {', '.join(given)})"
                    ) from _cause(trouble)
+
+
+def _tried(taken: list[Point]) -> list[Point]:
+    found = [_with_conditions(point) for point in taken]
+    for point in found:
+        point.tried = True
+    return found
+
+
+def _with_conditions(point: Point) -> Point:
+    """The point with True and False for those inputs without a rule of which the output takes nothing but that."""
+    op: Any = point.op
+    lacking = [i for i in point.vary if op.rules and not op.variadic and op.joint is None and i not in op.rules
+               and not point.numeric(i).any()]
+    if not lacking or len(lacking) == len(point.vary):
+        return point
+    rng = np.random.default_rng(3)
+    inputs = [rng.permutation(np.arange(x.size) % 2 == 0).reshape(x.shape) if i in lacking else x
+              for i, x in enumerate(point.inputs)]
+    try:
+        return Point(op, inputs, point.options)
+    except Exception:
+        return point
+
+
+def _searched(op: Primitive, count: int) -> list[Point]:
+    """Points of shapes that no family has: by the numbers of axes, then the axes that must agree."""
+    options = next(_options(op))
+    for ranks in sorted(itertools.product(range(1, 4), repeat=count), key=lambda r: (sum(r), r[::-1])):
+        cube = tuple((3,) * n for n in ranks)
+        square = _filled(op, cube, options)
+        if square is not None and _of_its_axes(square):
+            distinct = _filled(op, _apart(op, cube, options), options)
+            return [square] if distinct is None else [distinct, square]
+    return []
+
+
+def _apart(op: Primitive, shapes: tuple, options: dict) -> tuple:
+    """As many different sizes as the op lets axes have, which are all 3 at first."""
+    places = [(k, a) for k, shape in enumerate(shapes) for a in range(len(shape))]
+    sizes = dict.fromkeys(places, 3)
+    free = list(places[1:])
+    for first in places[1:]:
+        if first not in free:
+            continue
+        others = [p for p in free if p != first]
+        for together in itertools.chain([()], itertools.combinations(others, 1), itertools.combinations(others, 2)):
+            size = next(iter(set(range(2, 8)) - set(sizes.values())), None)
+            if size is None:
+                return _shaped(shapes, sizes)
+            trial = sizes | dict.fromkeys((first, *together), size)
+            if _filled(op, _shaped(shapes, trial), options) is not None:
+                sizes, free = trial, [p for p in free if p not in (first, *together)]
+                break
+    return _shaped(shapes, sizes)
+
+
+def _shaped(shapes: tuple, sizes: dict) -> tuple:
+    return tuple(tuple(sizes[k, a] for a in range(len(shape))) for k, shape in enumerate(shapes))
+
+
+def resized(point: Point) -> Point | None:
+    """The same op at other sizes, if the shapes of `point` were tried; None if it does not take them."""
+    if not point.tried or any(not isinstance(x, np.ndarray) or x.dtype.kind != "f" for x in point.inputs):
+        return None
+    other = {2: 5, 3: 4, 4: 6, 5: 7}
+    shapes = tuple(tuple(other.get(n, n) for n in np.shape(x)) for x in point.inputs)
+    return _filled(point.op, shapes, point.options)  # type: ignore[arg-type]
 
 
 def _cause(trouble: list) -> Exception | None:
@@ -133,6 +202,9 @@ def _filled(op: Primitive, inputs: tuple, options: dict, trouble: list | None = 
             if not op.differentiable:
                 raise NoGradient(f"it gives {point.out.dtype}, of which there is no gradient")
             found.append(f"the forward gives {point.out.dtype}, of which there is no gradient")
+        elif not point.out.size:
+            found.append("the forward gives an empty array at the inputs that were tried; name larger ones: "
+                         f"example({op.name}, np.array(...))")
         elif not np.isfinite(point.out).all():
             found.append("the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
                          f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))")

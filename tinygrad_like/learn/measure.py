@@ -148,7 +148,7 @@ class Point:
             total = sum(((c * Tensor(w[i])).sum() for i, c in zip(self.vary, given, strict=True)), Tensor(np.zeros(())))
         if total.requires_grad:
             with np.errstate(all="ignore"):
-                found = [c.data for c in total.gradient(*varied, g, materialize_grads=True)]
+                found = [c._data for c in total.gradient(*varied, g, materialize_grads=True)]
         else:
             found = [np.zeros(x.shape) for x in (*varied, g)]
 
@@ -234,7 +234,7 @@ def fitted(c: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
 def _plain(x: Any) -> Any:
     """Tensors and float arrays as new float64 arrays, the rest as it is."""
     if isinstance(x, Tensor):
-        x = x.data
+        x = x._data
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":
         return np.array(x, np.float64)
     return x

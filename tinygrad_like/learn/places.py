@@ -10,6 +10,9 @@ import numpy as np
 from .measure import Point, close
 from .rule import Array, Diagnosis, Rule
 
+_FORWARD = Diagnosis("transposed", "the rule multiplies by the Jacobian, not by its transpose: it carries a change of "
+                     "the input forward, where g has to be carried back.")
+
 
 def _orders(ndim: int) -> Iterator[tuple[str, Callable[..., Array]]]:
     for axes in itertools.permutations(range(ndim)) if ndim <= 4 else ():
@@ -46,13 +49,17 @@ def reordered(rule: Rule) -> Diagnosis | None:
             return Diagnosis("transposed", f"the gradient is {text}: where the sizes differ, that is an error; "
                              "where they agree, the right numbers stand in other places.")
     if rule.running and len(rule.running) == len(rule.points) and all(_forward(p, rule.i) for p in rule.points):
-        return Diagnosis("transposed", "the rule multiplies by the Jacobian, not by its transpose: it carries a change "
-                         "of the input forward, where g has to be carried back.")
+        return _FORWARD
     if all(_permuted(p, rule) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("transposed", "the gradient is permuted: with its axes in another order it is right; the rule "
                          "must put back the order that the forward changed.")
-    if (found := _reshaped(rule)) is not None:
-        return found
+    return _reshaped(rule)
+
+
+def mixed(rule: Rule) -> Diagnosis | None:
+    """The right numbers in other places, nobody knows which."""
+    if rule.running and all(_forward(p, rule.i) for p, _ in rule.running):  # elsewhere it raises, if sizes differ
+        return _FORWARD
     if len(rule.running) == len(rule.points) and all(_same_numbers(p, rule.i) for p, _ in rule.running):
         return Diagnosis("transposed", "the gradient is permuted: every row of the Jacobian has the right numbers, in "
                          "other places.")
@@ -112,6 +119,9 @@ def summed(rule: Rule) -> Diagnosis | None:
     if all(_selection(p.numeric(rule.i)) for p in rule.points) and not rule.explains(rule.raw):
         return Diagnosis("places", f"the output is some of the elements of {rule.input!r}: g belongs in the places of "
                          "these, and 0 in all others (`where` with a condition, `put`, `surround`).")
+    if rule.running and all(_kept_once(p.numeric(rule.i), p.analytic(rule.i)) for p, _ in rule.running):
+        return Diagnosis("sum", f"an element of {rule.input!r} that went into several outputs must get the sum of what "
+                         "these send back; here one of them overwrites the others (`ops.scatter_add` adds).")
     if all(_repeatable(p, rule) for p in rule.points) and any(
             (c := rule.raw(p)) is not None and c.size < p.inputs[rule.i].size for p in rule.points):
         return Diagnosis("sum", "g must be repeated along the axes that the output has lost: the gradient must have "
@@ -147,6 +157,13 @@ def _selection(jacobian: Array) -> bool:
     ones = np.isclose(jacobian, 1, atol=1e-6)
     return bool((ones | np.isclose(jacobian, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and
                 ones.sum(0).max(initial=0) == 1 and ones.sum(0).min(initial=1) == 0)
+
+
+def _kept_once(right: Array, given: Array) -> bool:
+    """Whether every output is an element of the input, some are several times, and all but one of these is lost."""
+    ones, once = np.isclose(right, 1, atol=1e-6), np.isclose(given, 1, atol=1e-6)
+    return bool((ones | np.isclose(right, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and ones.sum(0).max() > 1
+                and np.array_equal(once.sum(0), ones.any(0)) and (ones[once]).all() and not given[~once].any())
 
 
 def _repeatable(point: Point, rule: Rule) -> bool:

@@ -19,6 +19,16 @@ _IMPORTS = {"np": "import numpy as np", "numpy": "import numpy", "math": "import
             "pointwise": "from tinygrad_like.ops.pointwise import pointwise",
             **{n: f"from tinygrad_like import {n}" for n in
                ("ops", "primitive", "Tensor", "Residuals", "fused", "gradcheck", "gradgradcheck")}}
+# What ops call otherwise, or do not have since NumPy's array is a constant that does as well.
+_INSTEAD = {"broadcast_to": "ops.expand(x, shape)", "concatenate": "ops.cat", "concat": "ops.cat", "dot": "ops.matmul",
+            "mm": "ops.matmul", "bmm": "ops.matmul", "power": "ops.pow", "multiply": "ops.mul",
+            "subtract": "ops.sub", "negative": "ops.neg", "true_divide": "ops.div", "absolute": "ops.abs",
+            "swapaxes": "ops.transpose(x, i, j)", "moveaxis": "ops.movedim", "expand_dims": "ops.unsqueeze(x, axis)",
+            "tile": "ops.repeat", "amax": "ops.max", "amin": "ops.min", "view": "ops.reshape", "ravel": "ops.flatten",
+            "zeros_like": "np.zeros(x.shape), or 0 * x", "ones_like": "np.ones(x.shape), or 0 * x + 1",
+            "full_like": "np.full(x.shape, value)", "index_add": "ops.scatter_add",
+            **{n: f"np.{n}, since constants may be NumPy's" for n in ("zeros", "ones", "full", "eye", "arange",
+                                                                      "linspace")}}
 
 IN_PLACE = ("the rule writes into an array that is not its own: others may still need g and what was saved; make a new "
             "one, as with ops.where(condition, g, 0.0).")
@@ -157,6 +167,8 @@ def _no_attribute(text: str, forward: bool) -> tuple[str, str] | None:
         module, name = match[1], match[2]
         if module == "tinygrad_like.ops" or module == "numpy":
             short, there = ("np", dir(np)) if module == "numpy" else ("ops", _OPS)
+            if short == "ops" and name in _INSTEAD:
+                return "name", f"there is no ops.{name}; write {_INSTEAD[name]}."
             near = _nearest(name, there)
             meant = f"ops.{name}" if name in _OPS and not forward else f"{short}.{near}" if near else ""
             return "name", f"there is no {short}.{name}" + (f"; did you mean {meant}?" if meant else ".")

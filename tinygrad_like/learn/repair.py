@@ -223,6 +223,10 @@ def functions(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[st
             for option in ("keepdim", "keepdims"):
                 kept = ast.keyword(option, ast.Constant(True))
                 yield "option", ast.Call(node.func, node.args, [*node.keywords, kept])
+        if name in ("std", "var") and not any(k.arg in ("correction", "ddof") for k in node.keywords):
+            for c in (0, 1):  # by n, as NumPy does, or by n - 1, as ops do
+                given = ast.keyword("correction", ast.Constant(c))
+                yield "option", ast.Call(node.func, node.args, [*node.keywords, given])
         for i, keyword in enumerate(node.keywords):
             for value in _options(keyword, known):
                 changed = [ast.keyword(keyword.arg, value) if j == i else k for j, k in enumerate(node.keywords)]
@@ -293,9 +297,10 @@ def factors(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str,
     for c in (1, 0.5):
         yield "missing term", ast.BinOp(node, ast.Sub(), ast.Constant(c))
         yield "missing term", ast.BinOp(node, ast.Add(), ast.Constant(c))
-    for n in known if isinstance(node, ast.Name) else ():
-        yield "missing term", ast.BinOp(node, ast.Sub(), _name(n))
-        yield "missing term", ast.BinOp(node, ast.Add(), _name(n))
+    for n in known:
+        if isinstance(node, ast.Name) and n != node.id:
+            yield "missing term", ast.BinOp(node, ast.Sub(), _name(n))
+            yield "missing term", ast.BinOp(node, ast.Add(), _name(n))
 
 
 def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
@@ -313,7 +318,8 @@ def sums(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, An
     for f in ("exp", "log", "sign", "square", "sqrt"):
         yield "function", _call(f, node)
     for n in ("g", "out"):
-        yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
+        if ast.unparse(node) != n:
+            yield "missing term", ast.BinOp(_name(n), ast.Sub(), node)
 
 
 def products(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:

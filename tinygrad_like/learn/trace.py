@@ -64,8 +64,8 @@ class Watch:
             if not line and (file == _EXAMPLES or not file.startswith(_OURS)):
                 line = f"{file}:{frame.f_lineno}"
             frame = frame.f_back
-        arrays = [x.data if isinstance(x, Tensor) else x for x in inputs]
-        self.calls[y.node] = Called(arrays, dict(options), y.data, tuple(reversed(inside)), line)
+        arrays = [x._data if isinstance(x, Tensor) else x for x in inputs]
+        self.calls[y.node] = Called(arrays, dict(options), y._data, tuple(reversed(inside)), line)
 
 
 class Step(NamedTuple):
@@ -95,18 +95,23 @@ class Trace:
 
     def _values(self, y: Tensor) -> dict[Key, np.ndarray]:
         """The values that are known: of calls that were watched, of leaves, and what nodes have saved."""
-        known: dict[Key, np.ndarray] = {n: n.data for n in self.parents if isinstance(n, Tensor)}
-        known[self.root] = y.data
+        known: dict[Key, np.ndarray] = {n: n._data for n in self.parents if isinstance(n, Tensor)}
+        known[self.root] = y._data
         known |= {n: self.calls[n].out for n in self.parents if n in self.calls}
         for node in self.forward:
             op: Any = node.op
             out = getattr(op, "out", None)
             if out is not None and node.saved is not None:
                 value = node.saved[out]
-                known.setdefault(node, value.data if isinstance(value, Tensor) else np.asarray(value))
+                known.setdefault(node, value._data if isinstance(value, Tensor) else np.asarray(value))
             for x in node.saved if isinstance(node.saved, tuple | list) else ():
                 if isinstance(x, Tensor) and x.node is not None:
-                    known.setdefault(x.node, x.data)
+                    known.setdefault(x.node, x._data)
+        for node in self.forward:  # of what no op made, as a custom Function: what the next op got
+            inputs = self.calls[node].inputs if node in self.calls else ()
+            for parent, x in zip(self.parents[node], inputs, strict=False):
+                if parent is not None and isinstance(x, np.ndarray) and x.shape == parent.shape:
+                    known.setdefault(parent, x)
         return known
 
     def _walk(self, g: np.ndarray) -> None:
@@ -172,7 +177,7 @@ def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
 def _array(c: Any) -> Any:
     if isinstance(c, Placed):
         return np.array(c)
-    return c.data if isinstance(c, Tensor) else c
+    return c._data if isinstance(c, Tensor) else c
 
 
 def _sum(terms: list) -> Any:

@@ -95,7 +95,8 @@ def combinations(x, r=2, with_replacement=False):
     if x.ndim != 1 or r < 0:
         raise ValueError(f"combinations: takes a vector and r from 0 on, got shape {x.shape} and r={r}")
     ways = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    return take(x, index=(np.array(list(ways(range(x.size), r)), np.int64).reshape(-1, r),))
+    found = list(ways(range(x.size), r))
+    return take(x, index=(np.array(found, np.int64).reshape(len(found), r),))
 
 
 def diag_embed(x, offset=0, axis1=-2, axis2=-1):
@@ -258,7 +259,8 @@ def masked_scatter(x, mask, source):
     if source.size < count:
         raise ValueError(f"masked_scatter: {count} places, but source has only {source.size} numbers")
     first = getitem(reshape(source, shape=(-1,)), slice(0, count))
-    return where(mask, surround(first, shape=x.shape, index=tuple(np.nonzero(mask))), x)
+    places = surround(first, shape=(mask.size,), index=(np.flatnonzero(mask),))
+    return where(mask, reshape(places, shape=shape), x)
 
 
 def take_flat(x, index):

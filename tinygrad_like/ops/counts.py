@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import FLOATS
 from .axes import one_axis
 from .compare import cast, isnan
 from .elementwise import ceil, floor, round, where
-from .index import gather, getitem, varying
+from .index import gather, getitem, values_of, varying
 from .order import Found, argsort, searchsorted, sort
 from .reduce import sum
 from .shape import reshape, stack, unsqueeze
@@ -68,7 +69,7 @@ def nanmedian(x, axis=None, keepdim=False):
 
 def nansum(x, axis=None, keepdim=False):
     """The sum of the numbers that are not NaN."""
-    return sum(where(isnan(x), 0.0, x), axis=axis, keepdim=keepdim)
+    return sum(where(isnan(x), 0.0, x) if x.dtype.kind in FLOATS else x, axis=axis, keepdim=keepdim)
 
 
 def nanmean(x, axis=None, keepdim=False):
@@ -133,7 +134,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     axis = one_axis("nanquantile", axis, x.ndim, scalar=True)
     ordered = sort(x, axis)[0]
     count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
-    place = where(count > 0, (count - 1) * cast(count * 0 + q, dtype=x.dtype), 0.0)
+    place = where(count > 0, cast(count - 1, dtype=x.dtype) * q, 0.0)
     low, high = floor(place), ceil(place)
     a, b = (gather(ordered, cast(i, dtype=np.dtype("int64")), axis=axis) for i in (low, high))
     share = {"linear": place - low, "lower": place * 0, "higher": place * 0 + 1, "midpoint": (high - low) * 0.5,
@@ -166,15 +167,6 @@ def mode(x, axis=-1, keepdim=False):
 # Counting: without gradients ------------------------------------------------------------------------------------------
 
 
-def _plain(who, x, why):
-    from ..tensor import Tensor
-
-    if isinstance(x, Tensor):
-        varying(f"{who} {why}")
-        return x._data
-    return np.asarray(x)
-
-
 def _wrapped(*arrays):
     from ..tensor import wrap
 
@@ -183,11 +175,11 @@ def _wrapped(*arrays):
 
 def bincount(x, weights=None, minlength=0):
     """How often each of 0, 1, 2, ... is among integers, or the sums of their weights. Raises ValueError for others."""
-    values = _plain("bincount", x, "gives a number of elements that depends on values")
+    values = values_of("bincount", x, "gives a number of elements that depends on values")
     if values.ndim != 1 or values.dtype.kind not in "iub" or values.size and values.min() < 0:
         raise ValueError(f"bincount: takes integers from 0 in one axis, got {values.dtype} {values.shape}")
     if weights is not None:
-        weights = _plain("bincount", weights, "counts in NumPy")
+        weights = values_of("bincount", weights, "counts in NumPy")
     counts = np.bincount(values, weights, minlength)
     floats = weights is not None and weights.dtype.kind == "f"
     return _wrapped(counts.astype("int64" if weights is None else weights.dtype if floats else "float64"))[0]
@@ -200,7 +192,7 @@ def count_nonzero(x, axis=None):
 
 def histc(x, bins=100, min=0, max=0):
     """How many numbers lie in each of `bins` equal parts of [min, max]; of the whole range, if both are 0."""
-    values = _plain("histc", x, "counts values in NumPy").reshape(-1)
+    values = values_of("histc", x, "counts values in NumPy").reshape(-1)
     if min == max == 0 and values.size:
         min, max = float(values.min()), float(values.max())
     if min == max:
@@ -212,13 +204,17 @@ def histc(x, bins=100, min=0, max=0):
 
 def isin(x, values):
     """Where a number of x is one of the values."""
-    return _wrapped(np.isin(_plain("isin", x, "compares in NumPy"), _plain("isin", values, "compares in NumPy")))[0]
+    return _wrapped(np.isin(*[values_of("isin", part, "compares in NumPy") for part in (x, values)]))[0]
 
 
 def unique(x, sorted=True, return_inverse=False, return_counts=False, axis=None):
-    """The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often."""
-    values = _plain("unique", x, "gives a number of elements that depends on values")
-    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=axis)
+    """The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often.
+
+    Every NaN differs from every other.
+    """
+    values = values_of("unique", x, "gives a number of elements that depends on values")
+    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=axis,
+                                       equal_nan=False)
     inverse = inverse.reshape(values.shape if axis is None else -1)
     results = _wrapped(found, *[inverse] * return_inverse, *[counts] * return_counts)
     return results[0] if len(results) == 1 else results
@@ -226,7 +222,7 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, axis=None)
 
 def unique_consecutive(x, return_inverse=False, return_counts=False, axis=None):
     """Each run of equal numbers, or of equal slices along an axis, once; the run of each; and how long they are."""
-    values = _plain("unique_consecutive", x, "gives a number of elements that depends on values")
+    values = values_of("unique_consecutive", x, "gives a number of elements that depends on values")
     rows = values.reshape(-1) if axis is None else np.moveaxis(values, axis, 0)
     begins = np.ones(len(rows), bool)
     if len(rows) > 1:

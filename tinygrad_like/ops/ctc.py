@@ -10,7 +10,7 @@ import numpy as np
 
 from ..primitive import Residuals, fresh, fused
 from .elementwise import where
-from .index import gather, take
+from .index import gather, take, values_of
 from .loss import _reduce
 from .shape import pad, reshape, stack, unsqueeze
 from .softmax import check_reduction, logsumexp
@@ -150,7 +150,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     alone = log_probs.ndim == 2
     if alone:
         log_probs = unsqueeze(log_probs, 1)
-    targets, *lengths = (np.asarray(x.numpy() if hasattr(x, "numpy") else x) for x in
+    targets, *lengths = (values_of("ctc_loss", x, "reads labels and lengths in NumPy") for x in
                          (targets, input_lengths, target_lengths))
     lengths = [np.atleast_1d(x) for x in lengths]
     if alone and targets.ndim == 1:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from ..dtypes import FLOAT64
-from .compare import cast, eq, isnan, logical_and, ne
-from .elementwise import abs, erf, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
-from .functions import clamp
+from ..dtypes import BOOL, FLOAT64, FLOATS, finfo
+from .compare import cast, eq, ge, isnan, le, logical_and, logical_or, ne
+from .elementwise import erf, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
+from .functions import clamp, logaddexp
 from .trigonometry import sin
 
 
@@ -45,20 +43,22 @@ def heaviside(x, values):
 
 def logaddexp2(a, b):
     """log2(2^a + 2^b), without overflow."""
-    top = maximum(a, b)
-    return top + log1p(2.0 ** -abs(a - b)) * (1 / math.log(2))
+    return logaddexp(a * math.log(2), b * math.log(2)) * (1 / math.log(2))
 
 
 def logit(x, eps=None):
     """log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
     if eps is not None:
-        x = minimum(maximum(x, eps), 1 - eps)
-    return log(x / (1 - x))
+        x = clamp(x, eps, 1 - eps)
+    x = x * where(logical_and(ge(x, 0), le(x, 1)), 1.0, math.nan)  # outside, the slope would be a number
+    return log(x) - log1p(-x)
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
     """x with other numbers for NaN and the infinities, by default the largest and the least of its dtype."""
-    largest = float(np.finfo(x.dtype).max) if x.dtype.kind == "f" else 0.0
+    if x.dtype.kind not in FLOATS:
+        return x
+    largest = float(finfo(x.dtype).max)
     y = where(isnan(x), nan, x)
     y = where(eq(x, math.inf), largest if posinf is None else posinf, y)
     return where(eq(x, -math.inf), -largest if neginf is None else neginf, y)
@@ -76,20 +76,28 @@ def sinc(x):
     return where(there, sin(safe) / safe, 1.0 - (x * x) * (math.pi**2 / 6))
 
 
+def _as_float(y, x):
+    """y in the dtype of x, if y is of integers: their logarithm would be float32."""
+    integers = getattr(y, "dtype", FLOAT64).kind not in FLOATS and getattr(x, "dtype", BOOL).kind in FLOATS
+    return cast(y, dtype=x.dtype) if integers else y
+
+
 def xlogy(x, y):
     """x log y, and 0 where x = 0, unless y is NaN."""
-    none = logical_and(eq(x, 0), eq(isnan(y), False))
+    y = _as_float(y, x)
+    none = logical_and(eq(x, 0), logical_or(le(y, 0), eq(y, math.inf)))  # where the product would be NaN
     return where(none, 0.0, x * log(where(none, 1.0, y)))
 
 
 def xlog1py(x, y):
     """x log(1 + y), and 0 where x = 0, unless y is NaN."""
-    none = logical_and(eq(x, 0), eq(isnan(y), False))
+    y = _as_float(y, x)
+    none = logical_and(eq(x, 0), logical_or(le(y, -1), eq(y, math.inf)))
     return where(none, 0.0, x * log1p(where(none, 0.0, y)))
 
 
 def entr(x):
-    """-x log x, the entropy of a probability: 0 at 0, -infinity below."""
+    """-x log x, the entropy of a probability: 0 at 0, -infinity below, with gradient 0 there."""
     return where(x < 0, -math.inf, -xlogy(where(x < 0, 1.0, x), where(x < 0, 1.0, x)))
 
 

@@ -130,7 +130,7 @@ pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
 def _power_slope(a, b):
     """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
     if type(b) in (int, float):
-        return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else pow(a, b - 1))
+        return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else rsqrt(a) if b == 0.5 else pow(a, b - 1))
     return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 

@@ -178,6 +178,14 @@ def varying(why: str) -> None:
         mode.tape.trouble = why
 
 
+def values_of(who: str, x, why: str):
+    """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
+    if hasattr(x, "_data"):
+        varying(f"{who} {why}")
+        return x._data
+    return np.asarray(x)
+
+
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
 
 

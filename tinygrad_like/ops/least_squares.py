@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dtypes import finfo
 from .compare import cast
 from .elementwise import where
 from .index import varying
@@ -24,7 +25,7 @@ def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):
     largest = np.asarray(getattr(values, "_data", values)).max(-1, initial=0.0)
     atol = tol if atol is None else atol
     if rtol is None:
-        rtol = max(x.shape[-2:]) * np.finfo(x.dtype).eps if atol is None else 0.0
+        rtol = max(x.shape[-2:]) * finfo(x.dtype).eps if atol is None else 0.0
     varying("matrix_rank compares with the largest singular value in NumPy")
     least = np.maximum(0.0 if atol is None else atol, rtol * largest)
     return sum(values > least[..., None].astype(x.dtype), axis=-1)
@@ -45,7 +46,7 @@ def pinv(x, rtol=None, hermitian=False):
     _matrices("pinv", x, square=hermitian)
     if hermitian:  # the lower triangle counts
         x = tril(x) + _t(tril(x, diagonal=-1))
-    rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps) if rtol is None else rtol
+    rtol = max(x.shape[-2:]) * float(finfo(x.dtype).eps) if rtol is None else rtol
     if not x.size:
         return reshape(x, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
     if not _full_rank(x, rtol):
@@ -62,7 +63,7 @@ def pinv(x, rtol=None, hermitian=False):
 
 def pinverse(x, rcond=1e-15):
     """The pseudo-inverse of every matrix, see `linalg.pinv`."""
-    return pinv(x, max(rcond, float(np.finfo(x.dtype).eps)))
+    return pinv(x, max(rcond, float(finfo(x.dtype).eps)))
 
 
 class LeastSquares(NamedTuple):

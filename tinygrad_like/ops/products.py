@@ -214,7 +214,7 @@ def cov(x, correction=1, fweights=None, aweights=None):
     if fweights is None and aweights is None:
         rows = rows - mean(rows, axis=1, keepdim=True)
         y = matmul(rows, transpose(rows, 0, 1)) / max(rows.shape[1] - correction, 0)
-        return y if len(rows) > 1 else reshape(y, shape=())
+        return y if len(rows) != 1 else reshape(y, shape=())
     fweights, aweights = (w if w is None else cast(w, dtype=x.dtype) for w in (fweights, aweights))
     w = 1.0 if fweights is None else fweights
     w = w if aweights is None else w * aweights
@@ -222,7 +222,7 @@ def cov(x, correction=1, fweights=None, aweights=None):
     rows = rows - sum(rows * w, axis=1, keepdim=True) / total
     scale = total - correction * (sum(w * aweights) / total if aweights is not None else 1)
     y = matmul(rows * w, transpose(rows, 0, 1)) / clip(scale, min=0.0)
-    return y if len(rows) > 1 else reshape(y, shape=())
+    return y if len(rows) != 1 else reshape(y, shape=())
 
 
 def corrcoef(x):
@@ -238,5 +238,9 @@ def vander(x, N=None, increasing=False):
     """Powers of a vector as columns, N of them, from the highest to 0, or with increasing from 0 on."""
     x = x if x.ndim else reshape(x, shape=(1,))
     n = x.shape[-1] if N is None else N
+    if n < 0:
+        raise ValueError(f"vander: N={N} is the number of columns, from 0 on")
+    if n == 0:
+        return getitem(unsqueeze(x, -1), (..., slice(0, 0)))
     powers = range(n) if increasing else range(n - 1, -1, -1)
     return stack(*[x**k if k else x * 0 + 1 for k in powers], axis=-1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..autograd import mode
@@ -11,7 +13,7 @@ from ..noting import noted
 from ..primitive import Residuals, fresh, fused, primitive
 from ..tensor import wrap
 from .axes import axes, one_axis
-from .compare import isfinite, logical_or
+from .compare import eq, isfinite, logical_or
 from .elementwise import exp, log, mul, sub, where
 from .reduce import max, max_over, nonempty, sum, sum_over, with_axes, without_axes
 from .shape import permute, reshape
@@ -91,7 +93,8 @@ def logsumexp(x, *, axis=None, keepdim=False):
 def _(g, x, out, axis):
     kept = with_axes(x.shape, axis)
     p = exp.forward(x - out.reshape(kept))
-    p /= sum_over(p, axes("logsumexp", axis, x.ndim), True)
+    total = sum_over(p, axes("logsumexp", axis, x.ndim), True)
+    p /= np.where(np.isposinf(out.reshape(kept)), x.dtype.type(1), total)  # beside an infinity numbers have no share
     p *= g.reshape(kept)
     return [p]
 
@@ -99,8 +102,10 @@ def _(g, x, out, axis):
 @logsumexp.joint_vjp_in_ops
 def _(g, x, out, axis):
     kept = with_axes(x.shape, axis)
-    p = exp(x - reshape(out, shape=kept))  # the softmax of x, but for the rounding of out
-    return [reshape(g, shape=kept) * (p / sum(p, axis=axis, keepdim=True))]
+    out = reshape(out, shape=kept)
+    p = exp(x - out)  # the softmax of x, but for the rounding of out
+    total = where(eq(out, math.inf), 1.0, sum(p, axis=axis, keepdim=True))  # beside an infinity numbers have no share
+    return [reshape(g, shape=kept) * (p / total)]
 
 
 # Cross-entropy --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,103 @@
+"""PyTorch's functions where their formulas have an edge: ties, zeros, infinities, integers, nothing at all."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, linalg, ops
+
+INF, NAN = math.inf, math.nan
+
+
+def slope(f, *values):
+    """The gradient of f by its first argument."""
+    x, *rest = [Tensor(np.array(v, float)) for v in values]
+    x.requires_grad_()
+    with np.errstate(all="ignore"):
+        return f(x, *rest).sum().gradient(x)[0].tolist()
+
+
+def test_where_x_is_0_x_log_y_has_the_slope_log_y():
+    assert slope(ops.xlogy, [0, 0, 0, 2], [math.e, 1, 0, math.e]) == pytest.approx([1, 0, 0, 1])
+    assert slope(ops.xlog1py, [0, 0, 2, 0], [math.e - 1, -1, 0, -0.5]) == pytest.approx([1, 0, 0, -math.log(2)])
+    assert slope(ops.xlogy, [0, 0], [0.5, 0.9]) == pytest.approx([-math.log(2), math.log(0.9)])
+    x, y = Tensor(np.zeros(3)), Tensor([INF, NAN, -1.0])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(ops.xlogy(x, y).numpy(), [0, NAN, 0])
+        np.testing.assert_array_equal(ops.xlog1py(x, y).numpy(), [0, NAN, 0])
+
+
+def test_logarithms_of_integers_keep_the_digits_of_float64():
+    x, n = Tensor(np.array([0.7])), Tensor([3])
+    assert ops.xlogy(x, n).item() == pytest.approx(0.7 * math.log(3), rel=1e-14)
+    assert ops.xlog1py(x, n).item() == pytest.approx(0.7 * math.log(4), rel=1e-14)
+    e = Tensor(np.array([0.0, 0.5, math.e]), requires_grad=True)
+    assert ops.entr(e).tolist() == pytest.approx([0, 0.5 * math.log(2), -math.e])
+    assert ops.entr(e).sum().gradient(e)[0].tolist() == pytest.approx([0, math.log(2) - 1, -2])
+    assert ops.entr(Tensor([-1.0])).tolist() == [-INF]
+    assert ops.xlogy(n, n).item() == pytest.approx(3 * math.log(3)) and ops.xlogy(2.0, n).item() > 2
+
+
+def test_logit_has_no_gradient_where_it_has_no_value():
+    np.testing.assert_array_equal(np.isnan(slope(ops.logit, [-0.5, 0.5, 1.5, NAN])), [True, False, True, True])
+    assert slope(ops.logit, [0, 1]) == [INF, INF]
+    assert slope(lambda x: ops.logit(x, 0.25), [0.1, 0.25, 0.5, 0.9]) == pytest.approx([0, 16 / 3, 4, 0])
+
+
+def test_logaddexp2_is_smooth_where_both_are_equal():
+    x = Tensor(np.array([1.0, -INF]), requires_grad=True)
+    y = ops.logaddexp2(x, Tensor(np.array([1.0, 2.0])))
+    first = y.sum().gradient(x, create_graph=True)[0]
+    assert y.tolist() == pytest.approx([2, 2]) and first.tolist() == pytest.approx([0.5, 0])
+    assert first.sum().gradient(x)[0].tolist() == pytest.approx([math.log(2) / 4, 0])
+
+
+def test_sinc_at_0_has_its_slopes_there():
+    x = Tensor(np.array([0.0, 0.5]), requires_grad=True)
+    first = ops.sinc(x).sum().gradient(x, create_graph=True)[0]
+    assert ops.sinc(x).tolist() == pytest.approx([1, 2 / math.pi])
+    assert first.tolist() == pytest.approx([0, -4 / math.pi])
+    assert first.sum().gradient(x)[0].tolist() == pytest.approx([-(math.pi**2) / 3, 16 / math.pi - 2 * math.pi])
+
+
+def test_heaviside():
+    y = ops.heaviside(Tensor([-1.0, 0.0, 2.0, NAN]), Tensor([5.0, 0.5, 5.0, 5.0]))
+    np.testing.assert_array_equal(y.numpy(), [0, 0.5, 1, NAN])
+
+
+def test_integers_stay_integers():
+    for f in ops.nan_to_num, ops.nansum:
+        assert f(Tensor([[1, 2], [3, 4]])).dtype == np.int64
+    limits = ops.nan_to_num(Tensor([NAN, INF, -INF]).bfloat16())
+    assert limits.tolist() == pytest.approx([0, 3.39e38, -3.39e38], rel=1e-2)
+
+
+def test_a_share_is_no_float32():
+    x = Tensor(np.array([[1.0, 2.0, NAN], [3.0, 5.0, 7.0]]))
+    assert ops.nanquantile(x, 0.37, axis=1).tolist() == pytest.approx([1.37, 4.48], rel=1e-14)
+
+
+def test_every_nan_differs_from_every_other():
+    found, inverse, counts = ops.unique(Tensor([NAN, 1.0, NAN, 1.0]), return_inverse=True, return_counts=True)
+    assert len(found) == 3 and inverse.tolist() == [1, 0, 2, 0] and counts.tolist() == [2, 1, 1]
+
+
+def test_nothing_to_put_together():
+    x = Tensor(np.ones(3))
+    assert ops.combinations(x, 0).shape == (1, 0) and ops.combinations(x, 4).shape == (0, 4)
+    assert ops.vander(x[:0]).shape == (0, 0) and ops.vander(x, 0).shape == (3, 0)
+    with pytest.raises(ValueError, match="vander: N=-1 is the number of columns"):
+        ops.vander(x, -1)
+    assert ops.cov(Tensor(np.ones((0, 2)))).shape == (0, 0)
+    assert ops.masked_scatter(Tensor(1.0), Tensor(True), Tensor([5.0, 6.0])).tolist() == 5
+    assert ops.masked_scatter(Tensor(1), Tensor([[True, False]]), Tensor([5])).tolist() == [[5, 1]]
+
+
+def test_what_is_asked_of_bfloat16_that_numpy_does_not_know():
+    x = Tensor(np.eye(2)).bfloat16()
+    assert linalg.matrix_rank(x).item() == 2 and linalg.pinv(x).dtype == x.dtype
+
+
+def test_x_to_the_half_is_a_root_also_outside_its_domain():
+    np.testing.assert_array_equal(slope(lambda x: x**0.5, [-INF, -1, 0, 4, INF]), [NAN, NAN, INF, 0.25, 0])
