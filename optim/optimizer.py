@@ -54,7 +54,8 @@ class Optimizer:
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] | dict[str, Any], **options: Any):
         self.name = type(self).__name__
-        self.defaults = {**lr, **options} if isinstance(lr, dict) else {"lr": lr, **options}
+        whole = isinstance(lr, dict) and self._steps_itself
+        self.defaults = {**lr, **options} if whole else {"lr": lr, **options}  # type: ignore[dict-item]
         self.param_groups: list[dict[str, Any]] = []
         self.state: dict[Tensor, State] = {}
         self.steps = 0
