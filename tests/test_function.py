@@ -288,3 +288,61 @@ def test_autograd_has_pytorchs_names():
     assert not (x * 2).requires_grad
     autograd.set_grad_enabled(True)
     assert autograd.Variable(ops.exp(Tensor(X)), requires_grad=True).is_leaf
+
+
+def test_a_cotangent_may_be_one_place_of_the_output():
+    class Doubled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            g *= 2  # it is the rule's own
+            return g
+
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = Doubled.apply(x)
+    (y[1] * 5).backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 10, 0]
+    y[1].backward()
+    assert x.grad.tolist() == [0, 12, 0]
+
+
+def test_a_new_output_shares_no_version_with_inputs():
+    class Fresh(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1, "a name", x.argsort()
+
+        @staticmethod
+        def backward(ctx, g, *others):
+            assert others[1].tolist() == [0, 0] and others[0].dtype == np.float32
+            return g
+
+    x = Tensor([2.0, 1.0], requires_grad=True)
+    h = x * 1
+    square = h * h
+    y, name, order = Fresh.apply(h)
+    y += 1  # h, which square needs, is another
+    assert name == "a name" and order.tolist() == [1, 0] and not order.requires_grad
+    (square + y).sum().backward()
+    assert x.grad.tolist() == [5, 3]
+
+
+def test_what_a_subclass_must_define():
+    class Nothing(Function):
+        pass
+
+    class Half(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+    x = Tensor([1.0], requires_grad=True)
+    with pytest.raises(NotImplementedError, match="must define a static forward"):
+        Nothing.apply(x)
+    with pytest.raises(NotImplementedError, match="must define a static backward"):
+        Half.apply(x).backward()
+    with pytest.raises(NotImplementedError, match="may define a static setup_context"):
+        Function.setup_context(None, (), None)
