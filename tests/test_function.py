@@ -346,3 +346,51 @@ def test_what_a_subclass_must_define():
         Half.apply(x).backward()
     with pytest.raises(NotImplementedError, match="may define a static setup_context"):
         Function.setup_context(None, (), None)
+
+
+@pytest.mark.parametrize("shown", [lambda x: x, lambda x: x.view(-1), lambda x: x[1:]], ids=["itself", "view", "part"])
+@pytest.mark.parametrize("leaf", [False, True])
+def test_what_shows_the_memory_of_an_input_does_not_change_behind_its_back(shown, leaf):
+    class Shown(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return shown(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return shown(g)
+
+    for saved, changed in ("y", "h"), ("h", "y"), ("h", "h"), ("y", "y"):
+        x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+        h = x if leaf else x * 1
+        y = Shown.apply(h)
+        kept = {"h": h, "y": y}
+        z = (kept[saved] * kept[saved]).sum()
+        with pytest.raises(RuntimeError, match="shows the memory|changed in place"):
+            if leaf and changed == "h":
+                with no_grad():
+                    h.add_(1.0)
+            else:
+                kept[changed].add_(1.0)
+            z.backward()
+
+
+def test_an_output_twice_is_one_memory():
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            return y, y
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return 2 * a + 2 * b
+
+    a, b = Twice.apply(x := Tensor([1.0, 2.0], requires_grad=True))
+    (a * 3 + b).sum().backward()
+    assert x.grad.tolist() == [8, 8]
+    a, b = Twice.apply(x)
+    z = (b * b).sum()
+    with pytest.raises(RuntimeError, match="shows the memory|changed in place"):
+        a.add_(1.0)
+        z.backward()
