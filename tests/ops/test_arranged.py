@@ -279,7 +279,16 @@ def test_distances_of_many_come_from_one_product(monkeypatch):
         found = ops.cdist(Tensor(a), Tensor(b[:count])).numpy()
         wanted = np.sqrt(np.maximum((a**2).sum(1)[:, None] + (b[:count] ** 2).sum(1) - 2 * a @ b[:count].T, 0))
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-2)
-    assert made == [(300, 64)]
+    batch = ops.cdist(Tensor(np.stack([a, -a])), Tensor(np.stack([b, b]))).numpy()
+    np.testing.assert_allclose(batch[0], found, rtol=1e-6, atol=1e-2)
+    np.testing.assert_allclose(batch[1], ops.cdist(Tensor(-a), Tensor(b)).numpy(), rtol=1e-6, atol=1e-2)
+    assert made == [(300, 64), (2, 300, 64), (300, 64)]
+
+
+def test_the_number_of_differences_has_no_slope():
+    x = Tensor(np.array([[1.0, 2.0], [0.0, 2.0]]), requires_grad=True)
+    y = ops.cdist(x, Tensor(np.array([[1.0, 3.0]])), 0.0)
+    assert y.tolist() == [[1], [2]] and y.sum().gradient(x)[0].tolist() == [[0, 0], [0, 0]]
 
 
 def test_sums_with_factors():
@@ -300,14 +309,25 @@ def test_sums_with_factors():
     assert ops.chain_matmul(x) is x and ops.combinations(Tensor(np.arange(4.0)), 2).tolist()[:2] == [[0, 1], [0, 2]]
 
 
-def test_the_order_that_takes_the_fewest_multiplications(monkeypatch):
+def least(sizes):
+    """The fewest multiplications of a product of matrices of these sizes, over all orders."""
+    n = len(sizes) - 1
+    return 0 if n == 1 else min(least(sizes[:k + 1]) + least(sizes[k:]) + sizes[0] * sizes[k] * sizes[-1]
+                                for k in range(1, n))
+
+
+@pytest.mark.parametrize("sizes", [(10, 100, 5, 50, 2), (2, 9, 1, 7, 3, 8), (1, 6, 2, 5, 1), (3, 1, 4, 1, 5)])
+def test_the_order_that_takes_the_fewest_multiplications(monkeypatch, sizes):
     from tinygrad_like.ops import products
 
     made = []
     monkeypatch.setattr(products, "matmul", lambda a, b: made.append(
-        (len(a), a.shape[1], b.shape[1])) or ops.matmul(a, b))
-    ops.multi_dot(*[Tensor(np.ones(s)) for s in ((10, 100), (100, 5), (5, 50), (50, 2))])
-    assert sum(a * b * c for a, b, c in made) == 5 * 50 * 2 + 100 * 5 * 2 + 10 * 100 * 2  # as the books count
+        a.size // a.shape[-1] * b.size) or ops.matmul(a, b))
+    matrices = [Tensor(np.ones(s)) for s in itertools.pairwise(sizes)]
+    if sizes[0] == sizes[-1] == 1:  # vectors
+        matrices[0], matrices[-1] = matrices[0][0], matrices[-1][:, 0]
+    assert ops.multi_dot(*matrices).size == sizes[0] * sizes[-1]
+    assert sum(made) == least(sizes)
 
 
 X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E741
@@ -333,6 +353,7 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.nanquantile(X, -0.5), "nanquantile: q must lie in"),
     (lambda: ops.kthvalue(X, 0), "kthvalue: k=0 must lie between 1 and 3"),
     (lambda: ops.kthvalue(X, 4), "kthvalue: k=4 must lie between 1 and 3"),
+    (lambda: ops.kthvalue(Tensor(1.0), 2), "kthvalue: k=2 must lie between 1 and 1"),
     (lambda: ops.median(X[:0], 0), r"median: nothing to choose from along axis 0 of shape \(0, 3\)"),
     (lambda: ops.bincount(Tensor([-1, 2])), "bincount: takes integers from 0"),
     (lambda: ops.bincount(V), "bincount: takes integers from 0"),

@@ -284,7 +284,7 @@ def remainder(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a - b floor(
 def sinc(x: Any, **by_other_names: Any) -> Tensor: r"""sin(pi x) / (pi x), and 1 at 0. Example: `Tensor([0.0, 0.5]).sinc()  # (2,) -> (2,)`"""
 def xlogy(x: Any, y: Any, **by_other_names: Any) -> Tensor: r"""x log y, and 0 where x = 0, unless y is NaN. Example: `Tensor([0.0, 2.0]).xlogy(Tensor([0.0, 1.0]))  # (2,) -> (2,)`"""
 def xlog1py(x: Any, y: Any, **by_other_names: Any) -> Tensor: r"""x log(1 + y), and 0 where x = 0, unless y is NaN. Example: `ops.xlog1py(Tensor([2.0]), Tensor([0.0]))  # (1,), (1,) -> (1,)`"""
-def entr(x: Any, **by_other_names: Any) -> Tensor: r"""-x log x, the entropy of a probability: 0 at 0, -infinity below. Example: `ops.entr(Tensor([0.0, 0.5]))  # (2,) -> (2,)`"""
+def entr(x: Any, **by_other_names: Any) -> Tensor: r"""-x log x, the entropy of a probability: 0 at 0, -infinity below, with gradient 0 there. Example: `ops.entr(Tensor([0.0, 0.5]))  # (2,) -> (2,)`"""
 def float_power(a: Any, b: Any, **by_other_names: Any) -> Tensor: r"""a^b in float64. Example: `Tensor([2.0]).float_power(3)  # (1,) -> (1,)`"""
 def isposinf(x: Any, **by_other_names: Any) -> Tensor: r"""Where x is +infinity. Example: `Tensor([1.0, float('inf')]).isposinf()  # (2,) -> (2,)`"""
 def isneginf(x: Any, **by_other_names: Any) -> Tensor: r"""Where x is -infinity. Example: `Tensor([1.0, float('inf')]).isneginf()  # (2,) -> (2,)`"""
