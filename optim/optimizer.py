@@ -284,8 +284,8 @@ class Optimizer:
 
     def _check_options(self, group: dict[str, Any]) -> None:
         """Raise ValueError unless each option is of the kind of its default, and has the values that `check` wants."""
-        if "lr" in group:
-            self._check_lr(group["lr"])
+        if "lr" in group or not self._steps_itself:
+            self._check_lr(group.get("lr"))
         for name, option in () if self._steps_itself else inspect.signature(type(self).__init__).parameters.items():
             usual = option.default
             if name == "lr" or name not in group:

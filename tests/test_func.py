@@ -106,6 +106,18 @@ def test_jacobians_by_any_argument():
     assert func.hessian(lambda a: a**3)(x).tolist() == [[[6, 0], [0, 0]], [[0, 0], [0, 12]]]
 
 
+def test_results_may_be_trees():
+    d, v = func.grad_and_value(lambda x, y: (x * y).sum())(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    assert d.tolist() == [3, 4] and v.item() == 11
+    tree = func.vmap(lambda x: {"a": x, "n": x.sum()}, 0, {"a": 1, "n": 0})(Tensor(A))
+    assert tree["a"].shape == (3, 5) and tree["n"].shape == (5,)
+    assert func.vmap(lambda x: {"a": x}, 0, 1)(Tensor(A[:1]))["a"].shape == (3, 1)  # of one element, too
+    one, _ = func.stack_module_state([nn.Linear(3, 2)])
+    assert one["weight"].shape == (1, 2, 3) and func.jacfwd(lambda x: x * x)([1.0, 2.0]).tolist() == [[2, 0], [0, 4]]
+    with pytest.raises(TypeError, match="stack_module_state: takes a list of modules of one kind, got Linear"):
+        func.stack_module_state(nn.Linear(3, 2))
+
+
 def test_constructors_by_dtype():
     assert tg.FloatTensor([1, 2]).dtype == np.float32 and tg.LongTensor([[1]]).dtype == np.int64
     assert tg.FloatTensor(2, 3).shape == (2, 3) and tg.BoolTensor([0, 2]).tolist() == [False, True]

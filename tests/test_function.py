@@ -288,3 +288,109 @@ def test_autograd_has_pytorchs_names():
     assert not (x * 2).requires_grad
     autograd.set_grad_enabled(True)
     assert autograd.Variable(ops.exp(Tensor(X)), requires_grad=True).is_leaf
+
+
+def test_a_cotangent_may_be_one_place_of_the_output():
+    class Doubled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            g *= 2  # it is the rule's own
+            return g
+
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = Doubled.apply(x)
+    (y[1] * 5).backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 10, 0]
+    y[1].backward()
+    assert x.grad.tolist() == [0, 12, 0]
+
+
+def test_a_new_output_shares_no_version_with_inputs():
+    class Fresh(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1, "a name", x.argsort()
+
+        @staticmethod
+        def backward(ctx, g, *others):
+            assert others[1].tolist() == [0, 0] and others[0].dtype == np.float32
+            return g
+
+    x = Tensor([2.0, 1.0], requires_grad=True)
+    h = x * 1
+    square = h * h
+    y, name, order = Fresh.apply(h)
+    y += 1  # h, which square needs, is another
+    assert name == "a name" and order.tolist() == [1, 0] and not order.requires_grad
+    (square + y).sum().backward()
+    assert x.grad.tolist() == [5, 3]
+
+
+def test_what_a_subclass_must_define():
+    class Nothing(Function):
+        pass
+
+    class Half(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+    x = Tensor([1.0], requires_grad=True)
+    with pytest.raises(NotImplementedError, match="must define a static forward"):
+        Nothing.apply(x)
+    with pytest.raises(NotImplementedError, match="must define a static backward"):
+        Half.apply(x).backward()
+    with pytest.raises(NotImplementedError, match="may define a static setup_context"):
+        Function.setup_context(None, (), None)
+
+
+@pytest.mark.parametrize("shown", [lambda x: x, lambda x: x.view(-1), lambda x: x[1:]], ids=["itself", "view", "part"])
+@pytest.mark.parametrize("leaf", [False, True])
+def test_what_shows_the_memory_of_an_input_does_not_change_behind_its_back(shown, leaf):
+    class Shown(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return shown(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return shown(g)
+
+    for saved, changed in ("y", "h"), ("h", "y"), ("h", "h"), ("y", "y"):
+        x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+        h = x if leaf else x * 1
+        y = Shown.apply(h)
+        kept = {"h": h, "y": y}
+        z = (kept[saved] * kept[saved]).sum()
+        with pytest.raises(RuntimeError, match="shows the memory|changed in place"):
+            if leaf and changed == "h":
+                with no_grad():
+                    h.add_(1.0)
+            else:
+                kept[changed].add_(1.0)
+            z.backward()
+
+
+def test_an_output_twice_is_one_memory():
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            return y, y
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return 2 * a + 2 * b
+
+    a, b = Twice.apply(x := Tensor([1.0, 2.0], requires_grad=True))
+    (a * 3 + b).sum().backward()
+    assert x.grad.tolist() == [8, 8]
+    a, b = Twice.apply(x)
+    z = (b * b).sum()
+    with pytest.raises(RuntimeError, match="shows the memory|changed in place"):
+        a.add_(1.0)
+        z.backward()

@@ -147,3 +147,12 @@ def test_the_inner_function_may_use_what_the_outer_one_differentiates_by(inner):
     assert found.numpy() == pytest.approx(np.diag([2.0, 4.0] if inner(lambda b: a * b * b, x).tolist() == [6, 16]
                                                   else [1.0, 1.0])) and not found.requires_grad
     assert not inner(lambda b: a * b * b, x).requires_grad  # outside, nothing is kept
+
+
+@pytest.mark.parametrize("argnums", [0, -2, (0,)])
+def test_another_argument_may_be_differentiated_by_further_out(argnums):
+    x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True)
+    y, found = value_and_grad(lambda a, b: (a * a * b).sum(), argnums)(x, {"w": w}["w"])
+    found = found[0] if isinstance(found, tuple) else found
+    assert y.requires_grad and found.tolist() == [6, 16] and found.sum().gradient(w)[0].tolist() == [2, 4]
+    assert not grad(lambda a, b: (a * a * b).sum(), argnums)(x, w.detach())[0].requires_grad

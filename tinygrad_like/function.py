@@ -162,7 +162,8 @@ class Function:
                               if isinstance(y, Tensor) else ((), None, False) for y in outputs])
         node = _node(_Call(cls), parents, ctx, ctx._outputs[0])
         ctx._node = weakref.ref(node)
-        results = [_recorded(y, ctx._made(i)) if ctx._outputs[i][2] else y for i, y in enumerate(outputs)]
+        results = [_recorded(y, ctx._made(i), sum(y is x for x in (*args, *outputs)) > 1) if ctx._outputs[i][2] else y
+                   for i, y in enumerate(outputs)]
         ctx._saved = tuple([None if x is None else ctx._keep(x, cls.__name__, args, outputs, results)
                             for x in ctx._given])
         return tuple(results) if isinstance(made, tuple) else results[0]
@@ -175,12 +176,12 @@ def _node(op: Any, parents: list, saved: Any, like: tuple) -> Node:
     return node
 
 
-def _recorded(y: Tensor, node: Node) -> Tensor:
+def _recorded(y: Tensor, node: Node, shared: bool) -> Tensor:
     """y with this node: another Tensor, so that what forward keeps does not keep its node."""
     out = wrap(y._data)
     out.node, out.requires_grad = node, True
     base = y._data if y._data.base is None else y._data.base
-    if y.version is not None or base is not y._data:  # an input, or a view of one
+    if shared or y.version is not None or base is not y._data:  # an input, a view of one, or an output twice
         out.version = node.details().version = y.shared_version()
     return out
 

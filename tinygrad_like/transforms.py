@@ -43,15 +43,14 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
         for i in which:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"grad: argument {i} is to be differentiated, but there are {len(args)}")
-            args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)) or leaves[-1][0], args[i])
-        rest: list[bool] = []  # further out one may differentiate by another argument
-        _mapped(lambda x: rest.append(isinstance(x, Tensor) and x.requires_grad),
-                [x for i, x in enumerate(given) if i not in [j % len(given) for j in which]])
-        nested = mode.within or any(outer for _, outer in leaves) or any(rest)
+            args[i] = _mapped(lambda x: leaves.append(_alias("grad", x)[0]) or leaves[-1], args[i])
+        outer: list[bool] = []  # further out one may differentiate by any argument
+        _mapped(lambda x: outer.append(isinstance(x, Tensor) and x.requires_grad), given)
+        nested = mode.within or any(outer)
         y = _output("grad", f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
-        gradients = iter(_pull(y, [x for x, _ in leaves], np.ones(y.shape, y.dtype), nested))
+        gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
         found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
         return y if nested else y.detach(), found[0] if isinstance(argnums, int) else tuple(found)
 

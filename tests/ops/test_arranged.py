@@ -246,14 +246,88 @@ def test_chains(x):
         np.testing.assert_allclose(ours.numpy(), wanted, rtol=1e-9)
 
 
-def test_the_order_that_takes_the_fewest_multiplications(monkeypatch):
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, np.inf])
+def test_distances(p):
+    global rng
+    rng = np.random.default_rng(3)
+    a, b = normal(2, 4, 3), normal(5, 3)
+    b[0] = a[0, 0]
+    b[1, 0] = a[1, 2, 0]
+    wanted = np.linalg.norm(a[:, :, None] - b, p, axis=-1) if p in (0, 1, 2, np.inf) else (
+        (np.abs(a[:, :, None] - b) ** p).sum(-1) ** (1 / p))
+    same(ops.cdist(Tensor(a), Tensor(b), p), wanted)
+    same(ops.cdist(Tensor(a[..., :0]), Tensor(b[..., :0]), p), np.zeros((2, 4, 5)))
+    same(ops.dist(Tensor(a[0]), Tensor(b[:4]), p), np.asarray(
+        np.linalg.norm((a[0] - b[:4]).ravel(), p)))
+    limit = 0.8
+    for axis in range(-3, 3):
+        rest = tuple(i for i in range(3) if i != axis % 3)
+        y = np.moveaxis(ops.renorm(Tensor(a), p or 2, axis, limit).numpy(), axis, 0).reshape(a.shape[axis], -1)
+        x = np.moveaxis(a, axis, 0).reshape(a.shape[axis], -1)
+        long = np.linalg.norm(x, p or 2, axis=1)
+        np.testing.assert_allclose(y, x * np.minimum(1, limit / long)[:, None], rtol=1e-6, err_msg=str(rest))
+
+
+def test_distances_of_many_come_from_one_product(monkeypatch):
+    from tinygrad_like.ops import products
+
+    made = []
+    monkeypatch.setattr(products, "matmul", lambda a, b: made.append(a.shape) or ops.matmul(a, b))
+    a, b = (np.random.default_rng(i).standard_normal((n, 64)).astype(np.float32) for i, n in enumerate((300, 1000)))
+    b[:3] = a[:3]
+    for count in 800, 1000:
+        found = ops.cdist(Tensor(a), Tensor(b[:count])).numpy()
+        wanted = np.sqrt(np.maximum((a**2).sum(1)[:, None] + (b[:count] ** 2).sum(1) - 2 * a @ b[:count].T, 0))
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-2)
+    batch = ops.cdist(Tensor(np.stack([a, -a])), Tensor(np.stack([b, b]))).numpy()
+    np.testing.assert_allclose(batch[0], found, rtol=1e-6, atol=1e-2)
+    np.testing.assert_allclose(batch[1], ops.cdist(Tensor(-a), Tensor(b)).numpy(), rtol=1e-6, atol=1e-2)
+    assert made == [(300, 64), (2, 300, 64), (300, 64)]
+
+
+def test_the_number_of_differences_has_no_slope():
+    x = Tensor(np.array([[1.0, 2.0], [0.0, 2.0]]), requires_grad=True)
+    y = ops.cdist(x, Tensor(np.array([[1.0, 3.0]])), 0.0)
+    assert y.tolist() == [[1], [2]] and y.sum().gradient(x)[0].tolist() == [[0, 0], [0, 0]]
+
+
+def test_sums_with_factors():
+    shapes = (2, 3), (4, 2, 5), (4, 5, 3)
+    x, a, b = (Tensor(np.random.default_rng(i).standard_normal(s)) for i, s in enumerate(shapes))
+    np.testing.assert_allclose(ops.addbmm(x, a, b, beta=0.5, alpha=3).numpy(),
+                               0.5 * x.numpy() + 3 * (a.numpy() @ b.numpy()).sum(0))
+    np.testing.assert_allclose(ops.baddbmm(x, a, b, beta=0.5, alpha=3).numpy(),
+                               0.5 * x.numpy() + 3 * (a.numpy() @ b.numpy()))
+    np.testing.assert_allclose(ops.addmv(x[:, 0], x, x[1], beta=0.5, alpha=3).numpy(),
+                               0.5 * x.numpy()[:, 0] + 3 * x.numpy() @ x.numpy()[1])
+    np.testing.assert_allclose(ops.addr(x, x[:, 0], x[1], beta=0.5, alpha=3).numpy(),
+                               0.5 * x.numpy() + 3 * np.outer(x.numpy()[:, 0], x.numpy()[1]))
+    y = np.random.default_rng(9).standard_normal((3, 2, 3))  # the first axis of 3 is the default
+    same(ops.cross(Tensor(y), Tensor(y[::-1].copy())), np.cross(y, y[::-1], axis=0))
+    same(ops.tensordot(Tensor(np.ones((3, 4))), Tensor(np.full((1, 2), 2.0)), ([1], [0])), np.full((3, 2), 8.0))
+    same(ops.tensordot(Tensor(np.ones((3, 1))), Tensor(np.full((4, 2), 2.0)), ([1], [0])), np.full((3, 2), 8.0))
+    assert ops.chain_matmul(x) is x and ops.combinations(Tensor(np.arange(4.0)), 2).tolist()[:2] == [[0, 1], [0, 2]]
+
+
+def least(sizes):
+    """The fewest multiplications of a product of matrices of these sizes, over all orders."""
+    n = len(sizes) - 1
+    return 0 if n == 1 else min(least(sizes[:k + 1]) + least(sizes[k:]) + sizes[0] * sizes[k] * sizes[-1]
+                                for k in range(1, n))
+
+
+@pytest.mark.parametrize("sizes", [(10, 100, 5, 50, 2), (2, 9, 1, 7, 3, 8), (1, 6, 2, 5, 1), (3, 1, 4, 1, 5)])
+def test_the_order_that_takes_the_fewest_multiplications(monkeypatch, sizes):
     from tinygrad_like.ops import products
 
     made = []
     monkeypatch.setattr(products, "matmul", lambda a, b: made.append(
-        (len(a), a.shape[1], b.shape[1])) or ops.matmul(a, b))
-    ops.multi_dot(*[Tensor(np.ones(s)) for s in ((10, 100), (100, 5), (5, 50), (50, 2))])
-    assert sum(a * b * c for a, b, c in made) == 5 * 50 * 2 + 100 * 5 * 2 + 10 * 100 * 2  # as the books count
+        a.size // a.shape[-1] * b.size) or ops.matmul(a, b))
+    matrices = [Tensor(np.ones(s)) for s in itertools.pairwise(sizes)]
+    if sizes[0] == sizes[-1] == 1:  # vectors
+        matrices[0], matrices[-1] = matrices[0][0], matrices[-1][:, 0]
+    assert ops.multi_dot(*matrices).size == sizes[0] * sizes[-1]
+    assert sum(made) == least(sizes)
 
 
 X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E741
@@ -279,6 +353,7 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.nanquantile(X, -0.5), "nanquantile: q must lie in"),
     (lambda: ops.kthvalue(X, 0), "kthvalue: k=0 must lie between 1 and 3"),
     (lambda: ops.kthvalue(X, 4), "kthvalue: k=4 must lie between 1 and 3"),
+    (lambda: ops.kthvalue(Tensor(1.0), 2), "kthvalue: k=2 must lie between 1 and 1"),
     (lambda: ops.median(X[:0], 0), r"median: nothing to choose from along axis 0 of shape \(0, 3\)"),
     (lambda: ops.bincount(Tensor([-1, 2])), "bincount: takes integers from 0"),
     (lambda: ops.bincount(V), "bincount: takes integers from 0"),

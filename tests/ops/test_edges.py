@@ -99,5 +99,15 @@ def test_what_is_asked_of_bfloat16_that_numpy_does_not_know():
     assert linalg.matrix_rank(x).item() == 2 and linalg.pinv(x).dtype == x.dtype
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bits_stay_16_bits(dtype):
+    x = Tensor(np.array([[0.25, 0.5, 0.875, 0.5], [0.75, 0.5, 0.25, 0.25]])).cast(dtype)
+    for y in (ops.heaviside(x, x), ops.logit(x), ops.mode(x, 0)[0], ops.bincount(Tensor([1, 0]), x[0, :2]),
+              linalg.pinv(x), linalg.lstsq(x.T, x.T)[0], ops.nan_to_num(x), ops.xlogy(x, x), ops.sinc(x)):
+        assert y.dtype == x.dtype
+    assert ops.mode(x, 1)[0].tolist() == [0.5, 0.25] and ops.float_power(x, 2).dtype == np.float64
+    assert ops.bincount(Tensor([1, 0]), x[0, :2]).tolist() == [0.5, 0.25]
+
+
 def test_x_to_the_half_is_a_root_also_outside_its_domain():
     np.testing.assert_array_equal(slope(lambda x: x**0.5, [-INF, -1, 0, 4, INF]), [NAN, NAN, INF, 0.25, 0])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+import nn.functional as F
+from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.ops.dropout import drop
 
 rng = np.random.default_rng(3)
@@ -199,3 +200,28 @@ def test_a_mean_over_no_label_is_nan_with_gradient_zero():
     assert loss.isnan().item()
     loss.backward()
     assert not x.grad.data.any()
+
+
+NUMBERS = {  # from rows (40, 30)
+    "prod": lambda x: (x * 0.01 + 1).prod(), "sum": lambda x: x.sum(), "mean": lambda x: x.mean(),
+    "var": lambda x: x.var(), "max": lambda x: x.max(), "logsumexp": lambda x: x.logsumexp(),
+    "norm": lambda x: linalg.norm(x), "median": lambda x: x.median(), "dot": lambda x: x.reshape(-1) @ x.reshape(-1),
+    "mse": lambda x: F.mse_loss(x, x.detach() * 0), "l1": lambda x: F.l1_loss(x, x.detach() * 0),
+    "huber": lambda x: F.huber_loss(x, x.detach() * 0), "smooth": lambda x: F.smooth_l1_loss(x, x.detach() * 0),
+    "cross_entropy": lambda x: F.cross_entropy(x, Tensor(np.arange(40) % 30)),
+    "binary": lambda x: F.binary_cross_entropy_with_logits(x, x.detach() * 0),
+    "nll": lambda x: F.nll_loss(x, Tensor(np.arange(40) % 30)), "kl": lambda x: F.kl_div(x, x.detach().softmax(-1)),
+    "margin": lambda x: F.multi_margin_loss(x, Tensor(np.arange(40) % 30)),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x).square().sum(),
+    "ctc": lambda x: F.ctc_loss(x.unsqueeze(1).log_softmax(-1), Tensor([[1, 2]]), [40], [2]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("outer", [lambda y: y.square(), lambda y: y * 3.0, lambda y: y * y[None].sum()])
+def test_the_cotangent_of_a_number_may_be_a_scalar_of_numpys(name, outer):
+    rows, found = np.random.default_rng(2).standard_normal((40, 30)), []
+    for dtype in "float32", "float64":
+        x = Tensor(rows.astype(dtype), requires_grad=True)
+        found.append(outer(NUMBERS[name](x)).gradient(x)[0].numpy())
+    np.testing.assert_allclose(*found, rtol=2e-3, atol=1e-4 * np.abs(found[1]).max())

@@ -151,7 +151,7 @@ def mode(x, axis=-1, keepdim=False):
     varying("mode counts values in NumPy")
     rows = np.moveaxis(np.asarray(getattr(x, "_data", x)), axis, -1)
     counts = (rows[..., :, None] == rows[..., None, :]).sum(-1)
-    best = np.where(counts == counts.max(-1, keepdims=True), rows, np.inf if rows.dtype.kind == "f" else
+    best = np.where(counts == counts.max(-1, keepdims=True), rows, np.inf if rows.dtype.kind in FLOATS else
                     np.iinfo(rows.dtype).max).min(-1, keepdims=True)
     n = rows.shape[-1]
     index = np.moveaxis(n - 1 - (rows == best)[..., ::-1].argmax(-1)[..., None], -1, axis)
@@ -181,7 +181,7 @@ def bincount(x, weights=None, minlength=0):
     if weights is not None:
         weights = values_of("bincount", weights, "counts in NumPy")
     counts = np.bincount(values, weights, minlength)
-    floats = weights is not None and weights.dtype.kind == "f"
+    floats = weights is not None and weights.dtype.kind in FLOATS
     return _wrapped(counts.astype("int64" if weights is None else weights.dtype if floats else "float64"))[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..dtypes import BOOL, FLOAT64, FLOATS, finfo
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, finfo
 from .compare import cast, eq, ge, isnan, le, logical_and, logical_or, ne
 from .elementwise import erf, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
 from .functions import clamp, logaddexp
@@ -38,7 +38,8 @@ def rad2deg(x):
 
 def heaviside(x, values):
     """0 where x < 0, values where x = 0, 1 where x > 0; no gradient reaches x."""
-    return where(eq(x, 0), values, where(x > 0, 1.0, where(isnan(x), math.nan, 0.0)))
+    step = where(x > 0, 1.0, where(isnan(x), math.nan, 0.0))
+    return where(eq(x, 0), values, cast(step, dtype=x.dtype))
 
 
 def logaddexp2(a, b):
@@ -50,7 +51,8 @@ def logit(x, eps=None):
     """log(x / (1 - x)), the inverse of the sigmoid; with eps, x is limited to [eps, 1 - eps] first."""
     if eps is not None:
         x = clamp(x, eps, 1 - eps)
-    x = x * where(logical_and(ge(x, 0), le(x, 1)), 1.0, math.nan)  # outside, the slope would be a number
+    inside = where(logical_and(ge(x, 0), le(x, 1)), 1.0, math.nan)  # outside, the slope would be a number
+    x = x * cast(inside, dtype=x.dtype if x.dtype.kind in FLOATS else FLOAT32)
     return log(x) - log1p(-x)
 
 
@@ -104,7 +106,7 @@ def entr(x):
 def float_power(a, b):
     """a^b in float64."""
     for x in (a, b):
-        if getattr(x, "dtype", FLOAT64).kind not in "fiub":
+        if getattr(x, "dtype", FLOAT64).kind not in FLOATS + "iub":
             raise TypeError(f"float_power: takes real numbers, got {x.dtype}")
     a, b = (cast(x, dtype=FLOAT64) if hasattr(x, "dtype") else x for x in (a, b))
     return pow(a, b)

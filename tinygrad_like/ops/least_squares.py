@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import finfo
+from ..dtypes import finfo, wide
 from .compare import cast
 from .elementwise import where
 from .index import varying
@@ -33,7 +33,7 @@ def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):
 
 def _full_rank(x, rtol) -> bool:
     varying("which formula is used depends on the rank")
-    values = np.linalg.svd(np.asarray(getattr(x, "_data", x)), compute_uv=False)
+    values = np.linalg.svd(np.asarray(getattr(x, "_data", x), wide(x.dtype)), compute_uv=False)
     return bool((values.min(-1, initial=np.inf) > rtol * values.max(-1, initial=0.0)).all())
 
 

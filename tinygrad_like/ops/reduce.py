@@ -264,7 +264,7 @@ def prod(x, *, axis=None, keepdim=False):
 
 @prod.joint_vjp
 def _(g, x, axis, keepdim):
-    return [other_products(x, g, axes("prod", axis, x.ndim))]
+    return [other_products(x, np.asarray(g), axes("prod", axis, x.ndim))]  # of a number NumPy makes a scalar
 
 
 @accelerated
