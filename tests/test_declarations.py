@@ -174,7 +174,7 @@ def test_rules_run_on_arrays_without_calling_ops():
     exec("def helper(x):\n    return triple(x)\n\n"
          "def rule(g):\n    return [helper(residual(y)) for y in (g,)][0]\n", names)
     op = declare(lambda x: x * 1, x=names["rule"])
-    op.hasten()
+    op.ours = True
     fast = op.array_rules[0][0].__globals__
     assert fast["helper"].__globals__["triple"] is triple.forward
     assert fast["residual"] is residual  # whose forward gives more than an array
@@ -186,13 +186,13 @@ def test_rules_run_on_arrays_without_calling_ops():
     seven = 7.0
     closure = declare(lambda x: x * 1, x=lambda g: g * seven)
     rule = closure.rules[0][0]
-    closure.hasten()
+    closure.ours = True
     assert closure.array_rules[0][0] is rule and closure(x).gradient(x)[0].item() == 7
 
 
 def test_functions_from_elsewhere_are_called_as_they_are():
     op = declare(lambda x: x * 2, x=lambda g: twice(g))
-    op.hasten()
+    op.ours = True
     assert op.array_rules[0][0].__globals__["twice"] is twice
     x = leaf(1.0)
     assert op(x).gradient(x)[0].item() == 2
@@ -213,7 +213,7 @@ def test_a_function_that_calls_itself_is_rewritten_once():
     exec("def rule(g, n=2):\n    return rule(neg(g), n - 1) if n else g\n", names)
     op = declare(lambda x: x * 1, x=lambda g: g)
     op.rules[0] = names["rule"], op.rules[0][1]
-    op.hasten()
+    op.ours = True
     fast = op.array_rules[0][0]
     assert fast.__globals__["rule"] is fast and fast.__globals__["neg"] is ops.neg.forward
     assert fast(np.array([3.0])).tolist() == [3.0] and fast.__defaults__ == (2,)
