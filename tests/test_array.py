@@ -96,7 +96,11 @@ def test_methods_called_as_pytorchs_are_those_of_tensors():
     _, predicted = x.data.max(1)
     assert predicted.tolist() == x.data.max(1, keepdim=True)[1][:, 0].tolist() == x.data.max(1)[1].tolist() == [1, 2]
     assert x.data.size == 6 and x.data.size(0) == 2 and x.data.size() == (2, 3)
-    assert x.data.sort(1)[0].tolist() == [[1, 3, 5], [2, 4, 6]] and x.data.repeat(2, 1).shape == (4, 3)
+    assert x.data.sort(dim=1)[0].tolist() == [[1, 3, 5], [2, 4, 6]]
+    assert x.data.repeat(2, axis=0).shape == (4, 3) and x.data.repeat(2, axis=1).tolist()[0][:2] == [x[0, 0].item()] * 2
+    for wrong in (lambda: x.data.sort(1), lambda: x.data.repeat(2, 1)):  # NumPy and PyTorch disagree
+        with pytest.raises(TypeError, match="^(sort|repeat): of numbers alone it is .* in NumPy, .* in PyTorch; write"):
+            wrong()
     assert x.data.sum(dim=1, keepdim=True).tolist() == [[9], [12]] and x.data.argmax(dim=1).tolist() == [1, 2]
     assert x.data.max() == x.data.max(axis=1)[1] == 6 and type(x.data.max(axis=1)) is not Tensor  # as NumPy's
     assert x.data.repeat(2).shape == (12,) and x.data.sum(1).tolist() == [9, 12] and x.data.std() == np.std(x.numpy())

@@ -12,9 +12,9 @@ class Array(np.ndarray):
     """The memory of a Tensor as a NumPy array, on which `p.data.uniform_(-k, k)` and `p.data.norm()` work too.
 
     What NumPy's arrays have means what it means there (`sum`, `std`), unless it is called as PyTorch's: with `dim=` or
-    `keepdim=`, `max(1)`, `sort(1)`, `repeat(2, 1)`, `size(0)`. That, and another name, is of the Tensor on the same
-    memory, which records nothing; a method that ends in _ changes this memory. Raises AttributeError for a name that
-    neither has.
+    `keepdim=`, `max(1)`, `size(0)`. That, and another name, is of the Tensor on the same memory, which records nothing;
+    a method that ends in _ changes this memory. Raises AttributeError for a name that neither has, and TypeError for
+    `sort(1)` and `repeat(2, 1)`, which do different things in the two.
     """
 
     @property
@@ -61,7 +61,9 @@ def _either(name: str) -> Any:
     @functools.wraps(numpys)
     def method(self: Array, *inputs: Any, **options: Any) -> Any:
         counted = len(inputs) > (name == "repeat") and all(isinstance(n, int | bool) for n in inputs)
-        if options.keys() & {"dim", "keepdim", "unbiased", "descending"} or name in _OTHERS and counted:
+        if name in _UNLIKE and counted and not options:
+            raise TypeError(f"{name}: of numbers alone it is {_UNLIKE[name]}")
+        if options.keys() & {"dim", "keepdim", "unbiased", "descending"} or name in ("max", "min") and counted:
             from .tensor import wrap
 
             return getattr(wrap(np.asarray(self)), name)(*inputs, **options)
@@ -70,9 +72,11 @@ def _either(name: str) -> Any:
     return method
 
 
-_OTHERS = "max", "min", "sort", "repeat"  # with numbers alone they are something else in PyTorch
-for _name in (*_OTHERS, "sum", "mean", "std", "var", "prod", "argmax", "argmin", "all", "any", "cumsum", "cumprod",
-              "argsort", "squeeze"):
+_UNLIKE = {"sort": "in place in NumPy, a pair in PyTorch; write sort(axis=1) or sort(dim=1)",
+           "repeat": "elements along an axis in NumPy, copies side by side in PyTorch; write repeat(2, axis=1), or "
+                     "x.repeat(2, 1) of the Tensor"}
+for _name in (*_UNLIKE, "max", "min", "sum", "mean", "std", "var", "prod", "argmax", "argmin", "all", "any", "cumsum",
+              "cumprod", "argsort", "squeeze"):
     setattr(Array, _name, _either(_name))
 
 

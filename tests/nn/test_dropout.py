@@ -205,6 +205,6 @@ def test_the_closed_form_for_relu_is_what_quadrature_gives():
     expected = (np.maximum(mean[:, None] + math.sqrt(0.7) * u, 0) * w).sum(1)
     np.testing.assert_allclose(layer._expected(Tensor(mean), Tensor(variance)).numpy(), expected, atol=1e-7)
     zeros = layer.eval()(Tensor.zeros(2, 3, requires_grad=True))
-    np.testing.assert_allclose(zeros.data, np.maximum(layer.bias.data, 0)[None].repeat(2, 0), atol=1e-6)
+    np.testing.assert_allclose(zeros.data, np.maximum(layer.bias.data, 0)[None].repeat(2, axis=0), atol=1e-6)
     with pytest.raises(ValueError, match="DropConnect: with p=1 there are no weights left"):
         nn.DropConnect(3, 4, p=1.0, activation=nn.ReLU).eval()(Tensor.ones(2, 3))

@@ -74,7 +74,7 @@ DEFAULTS = {
     "soft_margin_loss": {"reduction": "mean"},
     "softplus": {"beta": 1.0},
     "std std_mean var var_mean": {"axis": None, "keepdim": False, "correction": 1},
-    "topk": {"axis": -1, "largest": True},
+    "topk": {"axis": -1, "largest": True, "sorted": True},
     "transpose": {"axis0": 1, "axis1": 0},
     "triplet_margin_loss": {"margin": 1.0, "p": 2.0, "eps": 1e-06, "swap": False, "reduction": "mean"},
     "tril triu": {"diagonal": 0},

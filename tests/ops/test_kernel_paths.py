@@ -164,7 +164,8 @@ CASES = {
                               real(70, 40)),
     "lstm": (ops.lstm, real(7, 13, 120), real(13, 30), real(13, 30), real(120, 30)),
     "lstm, reverse": (lambda *xs: ops.lstm(*xs, reverse=True), real(3, 5, 8), real(5, 2), real(5, 2), real(8, 2)),
-    "gru": (ops.gru, real(7, 13, 99), real(13, 33), real(99, 33), real(99)),
+    # Weights of size 1 would magnify a rounding from step to step.
+    "gru": (ops.gru, real(7, 13, 99), real(13, 33), real(99, 33) / 33**0.5, real(99)),
     "gru, reverse": (lambda *xs: ops.gru(*xs, reverse=True), real(3, 5, 6), real(5, 2), real(6, 2)),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=4, is_causal=True), real(3, 100, 96)),
     "embedding": (lambda w: ops.embedding(Tensor(LABELS), w), real(40, 64)),

@@ -44,8 +44,9 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "normalize_channels": ("channel_norm", 0),
     "normalize_channels_vjp": ("channel_norm", 0),
     "move_statistics": ("channel_norm", 0),
-    **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 65536)),
-    **dict.fromkeys(("relu", "keep_positive", "relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
+    **dict.fromkeys(("add", "sub", "mul", "div"), ("elementwise", 32768)),
+    **dict.fromkeys(("relu", "keep_positive"), ("formula", 1024)),
+    **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", 64)),
     **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", 64)),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
