@@ -22,6 +22,7 @@ _RELATED = [
     {"fold", "unfold"}, {"sin", "cos", "exp", "log", "sqrt", "square", "neg"},
 ]
 _SHAPES = {"transpose", "permute", "flip", "roll", "reshape", "inverse", "swapaxes", "T"}
+PATIENCE = 1.0  # how many times as long a search may take, as on a machine that has other work
 _SUMS = {"sum", "mean", "sum_over", "mean_over", "sum_to", "spread"}
 
 
@@ -42,7 +43,7 @@ def find(rule: Callable, where: Source, names: Sequence[str], available: Sequenc
     """
     if where.tree is None:
         return None
-    seen, until = {ast.dump(where.tree)}, time.thread_time() + seconds  # of its own: others may be busy
+    seen, until = {ast.dump(where.tree)}, time.thread_time() + PATIENCE * seconds
     space = {**namespace(rule), "_ops": ops}
     shapes, known = [n for n in available if n.endswith("_shape")], [*arrays]
     tree: Any = ast.parse(ast.unparse(where.tree)).body[0]  # a copy
