@@ -18,7 +18,7 @@ from ..autograd import mode
 from ..dtypes import FLOAT32
 from ..memory import empty
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
-from .panels import fetch_columns, pack_rows, pitch_of
+from .panels import pack_rows, pitch_of
 from .program import (
     READ,
     STRIDED,
@@ -263,11 +263,8 @@ def _block(m, i0, i1, n, k, a, b, start, out, packs, scratch):
                 if _other(scratch.held, 3, panel.address, depth, columns):
                     pack_columns(panel, depth, columns, b_panel)
                 panel = Matrix(b_panel, 4 * COLUMNS, 4)
-            i, part, parts = i0, 0, ceil_div(i1 - i0, ROWS)
+            i = i0
             while i < i1:
-                # Lines of the next panel lie apart: the machine does not fetch them by itself before they are packed.
-                fetch_columns(part_of(b, k0, n0 + COLUMNS), depth, part, parts)
-                part += 1
                 offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
                 rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
                 left = i1 - i

@@ -1,25 +1,14 @@
 """How the rows of a product's left operand are packed, so that tiles read what lies together."""
 
 from .matrix import place
-from .simd import COLUMNS, ROWS, inner
-from .tiles import copy_float, fetch, make_copy, make_strip_copy
+from .simd import ROWS, inner
+from .tiles import copy_float, make_copy, make_strip_copy
 
 _STRIP = 8 * ROWS  # rows of A packed at a time: whole cache lines, where A is transposed
 _AHEAD = 8  # k between the line being packed and the one being fetched
 
 _copy_rows = make_copy(ROWS)
 _copy_strip = make_strip_copy(ROWS, _STRIP // ROWS)
-
-
-@inner
-def fetch_columns(b, k, part, parts):
-    """Have a share of b[:k, :COLUMNS] fetched into the cache, where its numbers lie together."""
-    lines, length, step = (k, 4 * COLUMNS, b.row) if b.column == 4 else (COLUMNS, 4 * k, b.column)
-    if b.column == 4 or b.row == 4:
-        for line in range(part * lines // parts, (part + 1) * lines // parts):
-            # From the end of a cache line on: its beginning may belong to the panel before, which was fetched already.
-            for byte in range(min(60, length - 4), length, 64):
-                fetch(b.address + line * step + byte)
 
 
 @inner

@@ -154,12 +154,6 @@ def make_dots(rows: int) -> Callable:
 
 
 @intrinsic
-def fetch(typing, address):
-    """Have the cache line of an address fetched into the second-level cache; the address may be anything."""
-    return procedure(lambda b, address: prefetch(b, address, 2), 1)
-
-
-@intrinsic
 def copy_float(typing, source, target):
     """Copy one float32."""
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
