@@ -25,7 +25,6 @@ import math
 
 import numpy as np
 
-from ..memory import empty
 from . import winograd
 from .conv_plan import Convolution, Frame, Shape, backward_plans, forward_plan, forward_plan_of_many, output_shape
 from .gemm import affine, product
@@ -367,7 +366,7 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
     if _is_product(x, w.shape, padding, groups) and bias is None:
-        return product(_rows(g), _rows(w), empty((len(g), math.prod(x[1:])))).reshape(x)
+        return product(_rows(g), _rows(w), np.empty((len(g), math.prod(x[1:])), np.float32)).reshape(x)
     dx = np.empty(x, np.float32)
     if _suits_side_by_side(g.shape, w.shape, g.shape, groups):
         many = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups, COLUMNS)
@@ -389,7 +388,7 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     if _suits_winograd(x.shape, w, stride, padding, dilation, groups):
         return winograd.weight_gradient(x, g)
     if _is_product(x.shape, w, padding, groups):
-        return product(_rows(g).T, _rows(x), empty((w[0], math.prod(w[1:])))).reshape(w)
+        return product(_rows(g).T, _rows(x), np.empty((w[0], math.prod(w[1:])), np.float32)).reshape(w)
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     parts = winograd.parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)

@@ -6,7 +6,6 @@ So the backward pass finds the mask again by computing it again: that costs less
 import numpy as np
 from numba import njit
 
-from ..memory import empty
 from .program import READ, REAL, WRITE, kernel
 from .vectormath import SCALAR, F
 
@@ -48,7 +47,7 @@ def _dropout(x, seed, spread, threshold, scale, y, task, tasks):
 
 def dropout(x: np.ndarray, p: float, seed: int, scale: float, spread: int = 0) -> np.ndarray:
     """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63. spread: see random.spread"""
-    y = empty(x.shape)
+    y = np.empty(x.shape, np.float32)
     _dropout(x, seed, spread, min(round(p * 2**32), 2**32 - 1), float(scale), y)
     return y
 

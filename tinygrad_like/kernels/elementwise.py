@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32
-from ..memory import empty
 from .program import READ, WRITE, kernel
 from .simd import inner, put
 from .vectormath import SCALAR
@@ -71,7 +70,7 @@ def _arithmetic(name: str, operation: Callable, commutes: bool) -> Callable:
             if type(b) is np.ndarray and b.dtype is FLOAT32 and b.flags.c_contiguous:
                 repeat = 1 if a.shape == b.shape else _repeat(b.shape, a.shape)
                 if repeat == 1 or repeat >= _SHORTEST:
-                    out = empty(a.shape)
+                    out = np.empty(a.shape, np.float32)
                     compiled(a, b, repeat, out)
                     return out
         return NotImplemented

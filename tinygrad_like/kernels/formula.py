@@ -15,13 +15,11 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32
-from ..memory import empty
 from .program import READ, REAL, REALS, WRITE, Kernel, in_order, kernel, together
 from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
-_PLACED = 2**15  # numbers from which memory.empty does more than NumPy
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
 
@@ -87,13 +85,13 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Ca
     each = f.kernel(each, work, a=READ, b=READ, p=REAL, y=WRITE)
 
     def of_one(x):
-        y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        y = np.empty(x.shape, FLOAT32)
         x = in_order(x)
         each(x, x, 0.0, y)
         return y
 
     def of_one_with_number(x, **options):
-        y = empty(x.shape) if x.size >= _PLACED else np.empty(x.shape, FLOAT32)
+        y = np.empty(x.shape, FLOAT32)
         x = in_order(x)
         each(x, x, float(options.get(number, signature[number].default)), y)
         return y
@@ -101,7 +99,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Ca
     def of_two(a, b, p=0.0):
         if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != a.shape:
             return NotImplemented
-        y = empty(a.shape) if a.size >= _PLACED else np.empty(a.shape, FLOAT32)
+        y = np.empty(a.shape, FLOAT32)
         each(in_order(a), in_order(b), float(p), y)
         return y
 
@@ -197,7 +195,7 @@ def loss_vjp(formula: Callable, name: str) -> Callable:
     def run(a, b, g, reduction):
         if type(b) is not np.ndarray or b.dtype is not FLOAT32 or g.dtype is not FLOAT32:
             return NotImplemented
-        y = empty(a.shape) if a.size >= _PLACED else np.empty(a.shape, FLOAT32)
+        y = np.empty(a.shape, FLOAT32)
         each(np.asarray(g), a, b, 1 / a.size if reduction == "mean" else 1.0, y)
         return y
 

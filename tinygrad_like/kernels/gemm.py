@@ -16,7 +16,6 @@ import numpy as np
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
-from ..memory import empty
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
 from .panels import pack_rows, pitch_of
 from .program import (
@@ -68,8 +67,8 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if math.prod(shape) * a.shape[-1] < _LEAST and not mode.compiled:
         return NotImplemented
     if b.ndim == 2 < a.ndim:  # one tall product, instead of a batch of them with the same matrix
-        return product(_tall(a), b, empty((math.prod(shape[:-1]), shape[-1]))).reshape(shape)
-    return product(a, b, empty(shape))
+        return product(_tall(a), b, np.empty((math.prod(shape[:-1]), shape[-1]), np.float32)).reshape(shape)
+    return product(a, b, np.empty(shape, np.float32))
 
 
 def batched_matmul_vjp(
@@ -84,10 +83,10 @@ def batched_matmul_vjp(
     da = db = None
     calls: list[tuple] = []
     if wanted[1]:
-        db = empty((*g.shape[:-2], *b.shape[-2:]))
+        db = np.empty((*g.shape[:-2], *b.shape[-2:]), np.float32)
         calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1]))
     if wanted[0]:
-        da = empty((*g.shape[:-2], *a.shape[-2:]))
+        da = np.empty((*g.shape[:-2], *a.shape[-2:]), np.float32)
         calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0]))
     beside(*calls)
     return [da.reshape(shape) if one and da is not None else da, db]
@@ -134,7 +133,7 @@ def matmul(
     if out is None:
         if accumulate:
             raise ValueError("matmul: accumulate needs an out to add to")
-        out = empty(shape)
+        out = np.empty(shape, np.float32)
     elif out.shape != shape:
         raise ValueError(f"matmul: out has shape {out.shape}, but the product of {a.shape} and {b.shape} is {shape}")
     elif not out.flags.writeable:
@@ -164,7 +163,7 @@ def product(
 
 def affine(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
     """y = x @ weight.T + bias"""
-    return product(x, weight, empty((len(x), len(weight))), bias, True)
+    return product(x, weight, np.empty((len(x), len(weight)), np.float32), bias, True)
 
 
 def linear_vjp_reference(g, x, weight):
@@ -185,10 +184,10 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
         db = np.empty(len(weight), np.float32)
         calls.append((_column_sums, g, db))
     if wanted[1]:
-        dw = empty(weight.shape)
+        dw = np.empty(weight.shape, np.float32)
         calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))
     if wanted[0]:
-        dx = empty(x.shape)
+        dx = np.empty(x.shape, np.float32)
         calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0]))
     beside(*calls)
     return [dx, dw, db]

@@ -36,7 +36,7 @@ from numba.core.dispatcher import Dispatcher
 
 from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, INT64
-from . import threads
+from . import blocks, threads
 from .atomics import call, get, put
 from .simd import INNER, compiled
 from .table import DTYPES, KNOWN_AT
@@ -442,3 +442,6 @@ def open_tape(calls: list) -> None:
 def close_tape() -> None:
     global tape
     tape = None
+
+
+blocks.install()

@@ -6,7 +6,6 @@ And matrices above or below a diagonal, which need no condition.
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT32
-from ..memory import empty
 from .program import READ, WRITE, in_order, kernel
 from .simd import inner
 
@@ -66,7 +65,7 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
                 x.shape == shape and x.flags.c_contiguous):
             return NotImplemented
         operands.append(x)
-    out = empty(shape)
+    out = np.empty(shape, np.float32)
     _where(condition.view(np.uint8), *operands, out)
     return out
 

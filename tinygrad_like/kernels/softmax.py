@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
-from ..memory import empty
 from .checks import check_again
 from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
 from .reduce import PIECE, _max, _sum
@@ -131,7 +130,7 @@ def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
 def _along_rows(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
     if axis not in (-1, x.ndim - 1):
         return NotImplemented
-    y = empty(x.shape)
+    y = np.empty(x.shape, np.float32)
     if x.size:
         _softmax(x, x.shape[-1], log_of_it, y)
     return y
@@ -150,7 +149,7 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
 def _vjp_along_rows(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
     if axis not in (-1, y.ndim - 1) or y.dtype is not FLOAT32 or g.shape != y.shape:
         return NotImplemented
-    dx = empty(g.shape)
+    dx = np.empty(g.shape, np.float32)
     if g.size:
         _softmax_vjp(g, y, y.shape[-1], log_of_it, dx)
     return dx
@@ -381,7 +380,7 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
     """
     if stats is None or totals is None:
         return NotImplemented
-    dx = empty(x.shape)
+    dx = np.empty(x.shape, np.float32)
     _cross_entropy_vjp(np.asarray(g), x, *_targets(x, target, weight), ignore_index, float(label_smoothing), stats,
                        totals, reduction == "mean", dx)
     _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's

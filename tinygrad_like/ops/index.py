@@ -15,6 +15,7 @@ from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
 from ..noting import noted
 from ..primitive import fresh, primitive
+from ..tensor import wrap
 from .axes import one_axis
 from .elementwise import where
 
@@ -222,6 +223,11 @@ take_along.vjp(x=fresh(lambda g, index, x_shape, axis: add_along(g, index, size=
 add_along.vjp(x=fresh(lambda g, index, axis: take_along(g, index, axis=axis)))
 
 
+def _beside(x, index):
+    """An index that is already a copy, for a call of an op with x, which would copy an array beside a Tensor again."""
+    return wrap(index) if hasattr(x, "_data") else index
+
+
 def gather(x, index, *, axis):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis.
 
@@ -232,7 +238,7 @@ def gather(x, index, *, axis):
         return take(x, index=place_along("gather", x.shape, index, axis))
     if rows:
         return take(x, index=_rows_along("gather", x.shape, index, axis))
-    return take_along(_beginning(x, index.shape, axis), index, axis=axis)
+    return take_along(_beginning(x, index.shape, axis), _beside(x, index), axis=axis)
 
 
 def scatter_add(x, index, src, *, axis):
@@ -243,7 +249,7 @@ def scatter_add(x, index, src, *, axis):
         place = _rows_along if rows else place_along
         return x + put(src, shape=x.shape, index=place("scatter_add", x.shape, index, axis))
     try:
-        added = add_along(src, index, size=x.shape[axis], axis=axis)
+        added = add_along(src, _beside(src, index), size=x.shape[axis], axis=axis)
     except IndexError:
         _in_range("scatter_add", x.shape, index, axis)  # says which
         raise
@@ -268,7 +274,7 @@ def scatter(x, index, src, *, axis):
         return x * 0 + src
     place = _in_range("scatter", x.shape, index, axis)
     src = where(stays(place, x.shape, axis), src, False)  # False is the zero of every dtype
-    added = add_along(src, place, size=x.shape[axis], axis=axis)
+    added = add_along(src, _beside(src, place), size=x.shape[axis], axis=axis)
     return where(untouched(place, x.shape, axis), x, _padded(added, x.shape))
 
 

@@ -229,8 +229,10 @@ def split(x, sizes, axis=0):
         sizes = [min(sizes, n - start) for start in range(0, n, sizes)] or [0]
     if sum(sizes) != n or any(s < 0 for s in sizes):
         raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape {x.shape}")
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    return tuple(take(x, index=(slice(None),) * axis + (slice(a, a + s),)) for a, s in zip(starts, sizes, strict=True))
+    before, parts, start = (slice(None),) * axis, [], 0
+    for size in sizes:
+        parts.append(take(x, index=(*before, slice(start, start := start + size))))
+    return tuple(parts)
 
 
 def chunk(x, chunks, axis=0):
@@ -243,7 +245,8 @@ def chunk(x, chunks, axis=0):
 def unbind(x, axis=0):
     """The slices along `axis`, without that axis. A tuple."""
     axis = one_axis("unbind", axis, x.ndim)
-    return tuple(take(x, index=(slice(None),) * axis + (i,)) for i in range(x.shape[axis]))
+    before = (slice(None),) * axis
+    return tuple([take(x, index=(*before, i)) for i in range(x.shape[axis])])
 
 
 def repeat(x, repeats):

@@ -1,0 +1,143 @@
+"""The memory of NumPy's arrays, once kernels are there: each block is one array's, and begins with a cache line."""
+
+import io
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tinygrad_like.kernels.program  # noqa: F401  (exchanges the allocator)
+from tinygrad_like.kernels import blocks
+from tinygrad_like.memory import give_back
+
+SIZES = [0, 1, 255, 256, 257, 4095, 4096, 4097, 8191, 8192, 8193, 8704, 8705, 16384, 16385, 2**17 + 1, 2**20, 2**20 + 1]
+
+pytestmark = pytest.mark.skipif(not blocks._kept, reason="NumPy's allocator was left alone")
+
+
+def test_every_class_has_room_for_its_sizes_and_wastes_little():
+    before = 0, 0
+    for size in range(blocks._LEAST, blocks._MOST + 1):
+        if size > 20000 and size % 509 and size & (size - 1) and (size - 1) & (size - 2):
+            continue
+        number, room = blocks._class_of.py_func(size)
+        assert size <= room <= size + max(64, size / 16) and before <= (number, room)
+        assert 0 <= blocks._LISTS + 8 * number < blocks._SIZE
+        assert (number == before[0]) == (room == before[1])
+        before = number, room
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_arrays_begin_with_a_cache_line_and_share_nothing(size):
+    for _ in range(3):
+        arrays = [np.empty(size, np.uint8) for _ in range(20)]
+        for i, x in enumerate(arrays):
+            x[:] = i
+        assert all((x == i).all() for i, x in enumerate(arrays))
+        assert size < blocks._LEAST or all(x.ctypes.data % 64 == 0 for x in arrays)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_zeros_are_zeros_where_something_was(size):
+    for x in [np.full(size, 255, np.uint8) for _ in range(5)]:
+        del x
+        assert not np.zeros(size, np.uint8).any()
+
+
+def test_a_freed_block_is_taken_again():
+    x = np.empty(5000)
+    address = x.ctypes.data
+    del x
+    assert np.empty(4999).ctypes.data == address
+
+
+def test_arrays_that_grow_and_shrink_keep_what_they_hold():
+    draw = random.Random(0)
+    for _ in range(300):
+        x = np.arange(draw.choice(SIZES), dtype=np.uint8)
+        others = []
+        for _ in range(4):
+            before, size = x.copy(), draw.choice(SIZES)
+            x.resize(size, refcheck=False)
+            kept = min(size, before.size)
+            assert (x[:kept] == before[:kept]).all() and not x[kept:].any()
+            others.append(np.full(size, 7, np.uint8))  # in what may have been given back
+        assert all((y == 7).all() for y in others)
+
+
+def test_readers_that_ask_for_more_as_they_go():
+    numbers = np.arange(5000.0)
+    assert (np.fromiter(iter(numbers.tolist()), float) == numbers).all()
+    assert (np.loadtxt(io.StringIO("\n".join(map(str, numbers)))) == numbers).all()
+    assert (np.fromstring(" ".join(map(str, numbers)), sep=" ") == numbers).all()
+    assert (pickle.loads(pickle.dumps(numbers)) == numbers).all()
+    objects = np.empty(3000, object)
+    objects[:] = [[i] for i in range(3000)]
+    assert objects[2999] == [2999] and np.concatenate([objects, objects]).size == 6000
+
+
+def test_threads_do_not_meet_in_a_block():
+    wrong = []
+
+    def work(seed):
+        blocks.install()  # threads begin with NumPy's own
+        draw, held = random.Random(seed), []
+        for i in range(3000):
+            size = draw.choice(SIZES)
+            held.append((i % 256, np.full(size, i % 256, np.uint8)))
+            if len(held) > 8:
+                value, x = held.pop(draw.randrange(8))
+                if not (x == value).all():
+                    wrong.append(size)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_lists_hold_no_more_than_they_may_and_can_be_emptied():
+    def held():
+        return np.frombuffer(blocks._kept[2], np.int64)[blocks._BYTES // 8]
+
+    several = [np.empty(2**20 - 64 * i, np.uint8) for i in range(100)]
+    del several
+    assert 0 < held() <= blocks._HELD
+    give_back()
+    assert held() < 2**16
+
+
+CODE = """
+import atexit, sys
+import numpy as np
+from tinygrad_like import Tensor
+x = Tensor.randn(300, 300, requires_grad=True)
+(x @ x).sum().backward()
+from tinygrad_like.kernels import blocks
+print(bool(blocks._kept))
+sys.kept = [np.empty(n) for n in range(2000)]  # freed when all else is gone
+atexit.register(lambda: [np.ones(n) for n in range(2000)])
+"""
+
+
+@pytest.mark.parametrize("environment, told", [({}, "True"), ({"TINYGRAD_LIKE_MALLOC": "default"}, "False")])
+def test_a_program_ends_with_arrays_that_live_to_the_end(environment, told):
+    run = subprocess.run([sys.executable, "-c", CODE], env={**os.environ, **environment}, capture_output=True,
+                         text=True)
+    assert run.returncode == 0 and run.stdout.split() == [told] and "Error" not in run.stderr, run.stderr
+
+
+def test_a_child_process_goes_on_with_the_blocks_of_its_parent():
+    x = np.full(5000, 3.0)
+    child = os.fork()
+    if not child:
+        y = [np.full(5000, float(i)) for i in range(50)]
+        os._exit(not ((x == 3).all() and all((a == i).all() for i, a in enumerate(y))))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and (x == 3).all()

@@ -1,0 +1,184 @@
+"""Where NumPy's arrays lie: blocks of memory that begin with a cache line, and that the next array takes, still warm.
+
+NumPy's own blocks begin at any multiple of 16 bytes, and come from the system's heap. With AVX-512 nearly every vector
+that is then stored crosses the end of a line: to add two arrays of 8,192 numbers takes twice as long. And a step of a
+model makes the same arrays again and again, for each of which the heap is searched.
+
+NumPy lets its allocator be exchanged (NEP 49). This one has a list of free blocks for each of some sizes, 64 bytes or a
+16th apart, so that a block that was freed is the first to be taken again. All blocks are glibc's, as large as their
+size's class; what is small, large, or more than the lists are to hold, glibc gets back at once. NumPy calls it with the
+GIL; if ever two threads met here, the second would turn to glibc.
+
+Arrays keep the allocator that they were made with, and threads the one they began with: it serves the thread that first
+ran a kernel. TINYGRAD_LIKE_MALLOC=default in the environment leaves NumPy as it is, and so does a system without glibc.
+"""
+
+import ctypes
+import os
+
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+
+from .atomics import exchange, get, put
+from .simd import compiled, inner
+
+_LEAST, _MOST = 256, 2**20  # bytes of a block in a list
+_HELD = 2**25  # bytes in all lists together
+_LINE = 64
+_FINE = 8192  # bytes, below which classes are a cache line apart
+
+# The state, an address: a lock, bytes in the lists, and from _LISTS on the first block of each list, which holds the
+# address of the next.
+_LOCK, _BYTES, _LISTS = 0, 8, 64
+_SIZE = 4096
+
+_malloc = types.ExternalFunction("malloc", types.intp(types.intp))
+_aligned_alloc = types.ExternalFunction("aligned_alloc", types.intp(types.intp, types.intp))
+_realloc = types.ExternalFunction("realloc", types.intp(types.intp, types.intp))
+_free = types.ExternalFunction("free", types.void(types.intp))
+_memset = types.ExternalFunction("memset", types.intp(types.intp, types.int32, types.intp))
+
+
+@inner
+def _class_of(size):
+    """Which list blocks for so many bytes are in, and how large they are."""
+    if size <= _FINE:
+        return (size + _LINE - 1) // _LINE, (size + _LINE - 1) // _LINE * _LINE
+    step, octave = _FINE // 16, 0
+    while size > 32 * step:
+        step, octave = 2 * step, octave + 1
+    parts = (size + step - 1) // step  # 17 to 32
+    return _FINE // _LINE + 16 * octave + parts - 16, parts * step
+
+
+@inner
+def _fresh(size):
+    return _aligned_alloc(_LINE, size) if size >= _LEAST else _malloc(size)
+
+
+@inner
+def _taken(state, size):
+    if size < _LEAST or size > _MOST:
+        return _fresh(size)
+    number, room = _class_of(size)
+    if get(state + _LISTS + 8 * number) == 0 or exchange(state + _LOCK, 0, 1) != 0:
+        return _fresh(room)
+    first = state + _LISTS + 8 * number
+    block = get(first)
+    if block != 0:
+        put(first, get(block))
+        put(state + _BYTES, get(state + _BYTES) - room)
+    put(state + _LOCK, 0)
+    return block if block != 0 else _fresh(room)
+
+
+@inner
+def _listed(state, block, size):
+    """Whether the block was put in a list."""
+    if size < _LEAST or size > _MOST:
+        return False
+    number, room = _class_of(size)
+    held = get(state + _BYTES) + room
+    if held > _HELD or exchange(state + _LOCK, 0, 1) != 0:
+        return False
+    first = state + _LISTS + 8 * number
+    put(block, get(first))
+    put(first, block)
+    put(state + _BYTES, held)
+    put(state + _LOCK, 0)
+    return True
+
+
+# What NumPy calls, all of them with the state first.
+
+
+@compiled(no_cfunc_wrapper=False)
+def _allocate(state, size):
+    return _taken(state, size)
+
+
+@compiled(no_cfunc_wrapper=False)
+def _allocate_zeros(state, count, each):
+    block = _taken(state, count * each)
+    if block != 0:
+        _memset(block, 0, count * each)
+    return block
+
+
+@compiled(no_cfunc_wrapper=False)
+def _resize(state, block, size):
+    return _realloc(block, _class_of(size)[1] if _LEAST <= size <= _MOST else size)
+
+
+@compiled(no_cfunc_wrapper=False)
+def _release(state, block, size):
+    if block != 0 and not _listed(state, block, size):
+        _free(block)
+    return 0
+
+
+@compiled()
+def _emptied(state):
+    """Give all blocks in the lists back to glibc."""
+    if exchange(state + _LOCK, 0, 1) == 0:
+        for first in range(state + _LISTS, state + _SIZE, 8):
+            while get(first) != 0:
+                block = get(first)
+                put(first, get(block))
+                _free(block)
+        put(state + _BYTES, 0)
+        put(state + _LOCK, 0)
+
+
+# Handing it to NumPy --------------------------------------------------------------------------------------------------
+
+
+class _Handler(ctypes.Structure):
+    """PyDataMem_Handler of NumPy's C API."""
+
+    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("state", ctypes.c_void_p),
+                *[(name, ctypes.c_void_p) for name in ("malloc", "calloc", "realloc", "free")]]
+
+
+_SET_HANDLER = 304  # the place of PyDataMem_SetHandler in the table of NumPy's C API
+_kept: list = []  # what arrays need that outlive this module: nothing of it is ever freed
+
+
+def _address(function: Dispatcher, arguments: int) -> int:
+    """Where C finds the code of a function of integers."""
+    signature = (types.intp,) * arguments
+    function.compile(signature)
+    code = function.overloads[signature]
+    return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
+
+
+def install() -> bool:
+    """Let these blocks be those of NumPy's arrays, from now on, in this thread; returns whether that was possible."""
+    libc = ctypes.CDLL(None) if os.name == "posix" else None
+    if os.environ.get("TINYGRAD_LIKE_MALLOC") == "default" or not hasattr(libc, "mallopt"):
+        return False
+    try:
+        table = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    except AttributeError:
+        return False
+    if not _kept:
+        state = ctypes.create_string_buffer(_SIZE)
+        functions = [_address(f, n) for f, n in ((_allocate, 2), (_allocate_zeros, 3), (_resize, 3), (_release, 3))]
+        handler = _Handler(b"tinygrad_like", 1, ctypes.addressof(state), *functions)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        capsule = new(ctypes.addressof(handler), b"mem_handler", None)
+        _kept.extend([capsule, handler, state, _allocate, _allocate_zeros, _resize, _release])
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    functions_of_numpy = ctypes.cast(pointer(table, None), ctypes.POINTER(ctypes.c_void_p))
+    ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions_of_numpy[_SET_HANDLER])(_kept[0])
+    return True
+
+
+def emptied() -> None:
+    """Give what lies in the lists back to the system's heap."""
+    if _kept:
+        _emptied(ctypes.addressof(_kept[2]))
