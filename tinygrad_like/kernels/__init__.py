@@ -49,6 +49,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", 64)),
     **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", 64)),
+    "sqrt": ("formula", 32768),
+    "sqrt_vjp": ("formula", 64),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
     **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", 64)),
     "softsign": ("formula", 1024),

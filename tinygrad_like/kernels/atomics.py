@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 from .simd import ARM, I32, I64, X86, function, procedure
 
 _GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+_REST, _LENGTH = ("Sleep", 1) if sys.platform == "win32" else ("usleep", 50)
 
 
 def _cell(b, address):
@@ -65,6 +66,17 @@ def give_way(typing):
 
     def emit(b):
         b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(I32, []), _GIVE_WAY), [])
+
+    return procedure(emit, 0)
+
+
+@intrinsic
+def rest(typing):
+    """Sleep for a moment: 50 microseconds, or as little as the system can."""
+
+    def emit(b):
+        kind = ir.FunctionType(I32, [I32])
+        b.call(cgutils.get_or_insert_function(b.module, kind, _REST), [ir.Constant(I32, _LENGTH)])
 
     return procedure(emit, 0)
 

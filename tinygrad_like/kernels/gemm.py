@@ -59,8 +59,8 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.ndim == 2 == b.ndim:
         if a.size * b.shape[1] < _LEAST and not mode.compiled:
             return NotImplemented
-        shape = a.shape[0], b.shape[1]
-    elif b.ndim == 2:
+        return product(a, b, np.empty((a.shape[0], b.shape[1]), np.float32))
+    if b.ndim == 2:
         shape = (*a.shape[:-1], b.shape[1])
     else:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])

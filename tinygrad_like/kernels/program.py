@@ -38,9 +38,22 @@ from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from . import blocks, threads
 from .atomics import call, get, put
-from .simd import INNER, compiled
+from .simd import INNER, compiled, inner
 from .table import DTYPES, KNOWN_AT
-from .threads import ALONE, COUNTERS, LINE, MOST, SHARE, region
+from .threads import (
+    ALONE,
+    BUSY,
+    COUNT,
+    COUNTERS,
+    GROUP,
+    LINE,
+    MOST,
+    RESTING,
+    SEVERAL,
+    SHARE,
+    acquire,
+    region,
+)
 from .views import integer_at, largest, real_at, suits, table_suits, view
 
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
@@ -147,8 +160,7 @@ class Kernel:
         if waiting is not None:
             waiting.append((self, record, arguments))
             return
-        with threads.pool:
-            done = _play(threads.board, id(record) + _CONTENT, 1, threads.count, threads.resting)
+        done = _play(_BOARD, id(record) + _CONTENT, 1)
         if tape is not None or done != 1:
             _finish([Call(self, record, arguments)], done)
 
@@ -253,6 +265,7 @@ def address_of(entry: Dispatcher) -> int:
 # --- Running ----------------------------------------------------------------------------------------------------------
 
 _CONTENT = bytes.__basicsize__ - 1  # where the bytes of a bytes object begin
+_BOARD = threads.board
 counters = [threads.board + COUNTERS + i * MOST * LINE for i in range(2)]  # lines that hold 0 when a call begins
 
 
@@ -265,44 +278,55 @@ def _several(record, task, tasks):
     return call(integer_at(at, _CODE), at, task // calls, tasks // calls)
 
 
-@compiled()
-def _play_calls(board, several, at, count, workers, resting):
-    """Run some calls whose records follow one another. Returns how many were done before one did not fit; or, in case
-    that the threads should be woken first, -1 - that number."""
-    group, done = np.empty(2, np.int64), 0
+@inner
+def _done(board, at, count):
+    """What `_play_calls` returns, and whether a call ran out of memory."""
+    done = 0
     while done < count:
         first, calls, work, tasks = at, 0, 0, 0
         while done + calls < count and (calls == 0 or integer_at(at, _BESIDE) != 0):
             more = call(integer_at(at, _CODE), at, -1, 0)
             if more < 0:
-                return done
+                return done, False
             work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
             at, calls = at + integer_at(at, _SIZE), calls + 1
-        sharing = max(1, min(workers, work // get(board + SHARE)))
-        if resting and sharing > 1 and (work >= _WAKE or get(board + ALONE) != 0):
-            return -1 - done
+        sharing = max(1, min(get(board + COUNT), work // get(board + SHARE)))
+        if sharing > 1 and get(board + RESTING) != 0 and (work >= _WAKE or get(board + ALONE) != 0):
+            return -1 - done, False
         for i in range(sharing):
             put(board + COUNTERS + i * LINE, 0)
             put(board + COUNTERS + (MOST + i) * LINE, 0)
-        if calls == 1:
-            region(board, integer_at(first, _CODE), first, tasks * sharing if sharing > 1 else 1, sharing)
-        else:
-            group[0], group[1] = calls, first
-            region(board, several, group.ctypes.data, calls * (tasks * sharing if sharing > 1 else 1), sharing)
-            group[0] = 0  # it lives until here
+        code = integer_at(first, _CODE)
+        if calls > 1:
+            put(board + GROUP, calls)
+            put(board + GROUP + 8, first)
+            code, first, tasks = get(board + SEVERAL), board + GROUP, calls * tasks
+        if region(board, code, first, tasks * sharing if sharing > 1 else calls, sharing):
+            return done, True
         done += calls
+    return done, False
+
+
+@compiled()
+def _play_calls(board, at, count):
+    """Run some calls whose records follow one another. Returns how many were done before one did not fit; or, in case
+    that the threads should be woken first, -1 - that number. Raises MemoryError."""
+    acquire(board)
+    done, failed = _done(board, at, count)
+    put(board + BUSY, 0)
+    if failed:
+        raise MemoryError("a kernel ran out of memory; its result is incomplete")
     return done
 
 
-def _play(board, at, count, workers, resting):
+def _play(board, at, count):
     """`_play_calls`, once it is compiled."""
     global _play
-    code = address_of(_several)
-
-    def _play(board, at, count, workers, resting):
-        return _play_calls(board, code, at, count, workers, resting)
-
-    return _play(board, at, count, workers, resting)
+    with threads.pool:
+        threads.several.value = address_of(_several)
+        _play_calls.compile((types.intp,) * 3)
+        _play = _play_calls
+    return _play(board, at, count)
 
 
 def play(calls: Sequence[tuple]) -> None:
@@ -311,8 +335,7 @@ def play(calls: Sequence[tuple]) -> None:
     Raises ValueError for arrays that are not what their kernel declares.
     """
     records = b"".join([call[1] for call in calls])
-    with threads.pool:
-        done = _play(threads.board, id(records) + _CONTENT, len(calls), threads.count, threads.resting)
+    done = _play(_BOARD, id(records) + _CONTENT, len(calls))
     if tape is not None or done != len(calls):
         _finish(calls, done)
 
@@ -322,11 +345,11 @@ def play_records(address: int, offsets: Sequence[int]) -> int:
     all of them unless the arrays of the next are not what its kernel declares."""
     done, count = 0, len(offsets) - 1
     while True:
+        more = _play(_BOARD, address + offsets[done], count - done)
+        if more >= 0:
+            return done + more
+        done += -1 - more
         with threads.pool:
-            more = _play(threads.board, address + offsets[done], count - done, threads.count, threads.resting)
-            if more >= 0:
-                return done + more
-            done += -1 - more
             threads.gather()
 
 
@@ -372,8 +395,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             copies = [Copy(old, new) for each, call in zip(tuples, calls, strict=True)
                       for old, new in zip(each[2], call.arguments, strict=True) if old is not new]
         rest = b"".join([each[1] for each in calls[done:]])
-        with threads.pool:
-            more = _play(threads.board, id(rest) + _CONTENT, len(calls) - done, threads.count, threads.resting)
+        more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
     note(*copies, *calls)
 

@@ -280,6 +280,8 @@ def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray
     y = sum_over(x, axis, keepdim)
     if y is NotImplemented:
         return y
+    if y.size < 1024 and not mode.compiled:
+        return np.divide(y, np.float32(x.size / y.size if y.size else 1.0), out=np.empty(y.shape, FLOAT32))
     y = np.ascontiguousarray(y).reshape(y.shape)  # ascontiguousarray makes 1-d of 0-d
     _divide(y, x.size / y.size if y.size else 1.0, y)
     return y

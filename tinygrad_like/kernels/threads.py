@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numba import config, types
 
-from .atomics import add, call, exchange, get, give_way, pause, put
+from .atomics import add, call, exchange, get, give_way, pause, put, rest
 from .simd import compiled, inner
 
 # The board: what stands where, in bytes. A line is 128 bytes, since processors fetch cache lines in pairs.
@@ -36,6 +36,9 @@ _RANGES = 6 * LINE  # a line for each thread: how many tasks of its range were t
 MOST = 256  # threads that there is room for
 COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` begins
 SHARE = COUNTERS + 2 * MOST * LINE  # nanoseconds of work that are worth a thread
+COUNT, RESTING = SHARE + 8, SHARE + 16  # threads that kernels may use; whether a worker may be asleep, or not there yet
+SEVERAL, GROUP = SHARE + 24, SHARE + 32  # the code that does calls beside one another, and its record
+BUSY = SHARE + LINE  # whether a thread has opened regions, and not yet ended: one does at a time, or two would compete
 
 _SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
 _PATIENT = 200  # turns after which who waits gives way to other threads at every turn
@@ -74,11 +77,11 @@ def _work(board, worker):
 def region(board, code, record, tasks, workers):
     """Call the code at an address with (record, task, tasks) for every task, on so many threads.
 
-    The code is a compiled function that returns 0, or another number if it failed. Raises MemoryError if a task failed:
-    it has nothing else to fail of. The caller holds `pool`.
+    The code is a compiled function that returns 0, or another number if it failed, for want of memory: it has nothing
+    else to fail of. Returns whether a task did. The caller has made the board `BUSY`.
     """
+    failed = 0
     if workers <= 1 or tasks <= 1:
-        failed = 0
         for task in range(tasks):
             failed |= call(code, record, task, tasks)
     else:
@@ -108,8 +111,18 @@ def region(board, code, record, tasks, workers):
                 give_way()
             pause()
         failed = get(board + _FAILED)
-    if failed != 0:
-        raise MemoryError("a kernel ran out of memory; its result is incomplete")
+    return failed != 0
+
+
+@inner
+def acquire(board):
+    """Wait until no other thread has the board, and take it. Who has it needs the cores: who waits sleeps soon."""
+    turns = 0
+    while exchange(board + BUSY, 0, 1) != 0:
+        turns += 1
+        if turns > _PATIENT:
+            rest()
+        pause()
 
 
 @compiled()
@@ -138,11 +151,10 @@ class _Worker(threading.Thread):
         self.lock.acquire()
 
     def run(self) -> None:
-        global resting
         while not _stopped:
             _serve(self.board, _SPINS)
             self.asleep = True  # each time it becomes true the lock is taken once, and each time false, released once
-            resting = True
+            _resting.value = True
             self.lock.acquire()
 
     def wake(self) -> None:
@@ -166,19 +178,18 @@ def _allowed() -> int:
 most: int = max(1, min(config.NUMBA_NUM_THREADS, MOST))  # that set_num_threads takes
 count: int = _allowed()  # threads that kernels may use, the caller's included
 
-# One parallel region at a time: two would compete for the same cores. Reentrant, since a signal handler may run a
-# kernel between two bytecodes of the thread that holds it.
+# For who changes the pool or compiles a kernel. Reentrant, since a signal handler may run a kernel between two
+# bytecodes of the thread that holds it.
 pool = threading.RLock()
 
-resting = True  # whether a worker may be asleep, or not there yet
 _stopped = False
 _workers: list[_Worker] = []
-_memory = np.zeros(SHARE + 2 * LINE, np.uint8)  # kept, and so is its address
+_memory = np.zeros(BUSY + 2 * LINE, np.uint8)  # kept, and so is its address
 board: int = -(-_memory.ctypes.data // LINE) * LINE
-_alone = ctypes.c_int64.from_address(board + ALONE)
-_alone.value = 1
-share = ctypes.c_int64.from_address(board + SHARE)
+_alone, share, _count, _resting, several = (
+    ctypes.c_int64.from_address(board + place) for place in (ALONE, SHARE, COUNT, RESTING, SEVERAL))
 share.value = 1500  # to open a region and to join it takes about as long
+_alone.value, _count.value, _resting.value = 1, count, True
 
 
 def gather(sure: bool = True) -> int:
@@ -187,9 +198,8 @@ def gather(sure: bool = True) -> int:
     sure: whether the work is known to be worth a region; otherwise they are woken if the last region lacked them. To
     wake a thread takes longer than a small kernel. A worker that wakes too late for a region is not waited for.
     """
-    global resting
-    if resting and (sure or _alone.value):
-        resting, _alone.value = False, 0
+    if _resting.value and (sure or _alone.value):
+        _resting.value = _alone.value = 0
         # Not in a worker: a process that is forked meanwhile would inherit numba's lock, held by nobody.
         _serve.compile((types.intp, types.intp))
         while len(_workers) < count - 1:
@@ -209,14 +219,15 @@ def set_num_threads(n: int) -> None:
 
     Raises ValueError for any other n.
     """
-    global count, resting
+    global count
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= most:
         raise ValueError(
             f"set_num_threads: {n!r} is no number of threads from 1 to {most}, the number of cores; "
             "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
     with pool:
-        count, resting, _alone.value = n, True, 1
+        count = _count.value = n
+        _resting.value = _alone.value = 1
 
 
 def get_num_threads() -> int:
@@ -228,7 +239,7 @@ def _stop() -> None:
     """End the workers before the interpreter ends, which threads must not outlive in compiled code."""
     global _stopped, count
     with pool:
-        _stopped, count = True, 1
+        _stopped, count, _count.value = True, 1, 1
         _memory.view(np.int64)[(board + _STOP - _memory.ctypes.data) // 8] = 1
     for worker in _workers:
         while worker.is_alive():
@@ -238,12 +249,13 @@ def _stop() -> None:
 
 def _after_fork() -> None:
     """Threads are not copied to the child: it starts with one thread, and may ask for more."""
-    global count, pool, resting, _stopped
-    count, pool, resting, _stopped = 1, threading.RLock(), True, False
+    global count, pool, _stopped
+    count, pool, _stopped = 1, threading.RLock(), False
     _workers.clear()
-    worth = share.value
+    kept = share.value, several.value
     _memory[:] = 0
-    _alone.value, share.value = 1, worth
+    share.value, several.value = kept
+    _count.value = _resting.value = _alone.value = 1
 
 
 atexit.register(_stop)

@@ -204,7 +204,13 @@ def square(x):
     return x * x
 
 
-ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": clip, "square": square, "abs": abs}
+@njit(**SCALAR)
+def sqrt(x):
+    return np.sqrt(x)
+
+
+ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": clip, "square": square, "abs": abs,
+              "sqrt": sqrt}
 FUNCTIONS = ARITHMETIC | {"exp": exp, "expm1": expm1, "log": log, "log1p_unit": log1p_unit, "sigmoid": sigmoid,
                           "tanh": tanh, "erf": erf, "gelu_slope": gelu_slope}
 

@@ -89,6 +89,41 @@ erf.vjp(x=lambda g, x: g * (exp(-x * x) * ERF_SLOPE_AT_0))
 
 
 @primitive
+def where(condition, a, b):
+    """a where the condition is true, else b.
+
+    No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0.
+    """
+    if getattr(condition, "dtype", None) is not BOOL and type(condition) is not bool:
+        raise TypeError("where: the condition must be boolean, "
+                        f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
+                        "compare, as in x > 0, or cast with .bool()")
+    return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
+
+
+@accelerated
+def select(like, condition, a, b):
+    """np.where. The kernel looks at its first argument: `like` is a or b, whichever is an array."""
+    return np.where(condition, *_same_type(a, b))
+
+
+where.vjp(a=lambda g, condition: where(condition, g, 0.0),
+          b=lambda g, condition: where(condition, 0.0, g))
+
+
+def _same_type(a, b):
+    """a and b as arrays of one dtype. np.where would turn a float32 array and a Python number into float64."""
+    a_plain, b_plain = type(a) in (float, int), type(b) in (float, int)
+    if (a_plain or getattr(a, "dtype", None) is FLOAT32) and (b_plain or getattr(b, "dtype", None) is FLOAT32) and not (
+            a_plain and b_plain):
+        return np.asarray(a, FLOAT32), np.asarray(b, FLOAT32)  # as below, sooner
+    dtype = np.result_type(a, b)
+    if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
+        dtype = FLOAT32
+    return np.asarray(a, dtype), np.asarray(b, dtype)
+
+
+@pointwise
 def sqrt(x):
     """The square root.
 
@@ -99,7 +134,7 @@ def sqrt(x):
 
 def _sqrt_vjp(g, out):
     # Both the divisor and the result are replaced at 0: g / 0 alone would already be NaN in the next derivative.
-    zero = eq(out, 0)
+    zero = out == 0
     return where(zero, 0.0, g * 0.5 / where(zero, 1.0, out))
 
 
@@ -177,41 +212,6 @@ def clip(x, *, min=None, max=None):
 
 
 clip.vjp(x=lambda g, x, out: where(eq(x, out), g, 0.0))
-
-
-@primitive
-def where(condition, a, b):
-    """a where the condition is true, else b.
-
-    No NaN of the branch not taken leaks into a gradient: it is replaced, not multiplied by 0.
-    """
-    if getattr(condition, "dtype", None) is not BOOL and type(condition) is not bool:
-        raise TypeError("where: the condition must be boolean, "
-                        f"got {getattr(condition, 'dtype', type(condition).__name__)}; "
-                        "compare, as in x > 0, or cast with .bool()")
-    return select(a if getattr(a, "ndim", 0) else b, condition, a, b)
-
-
-@accelerated
-def select(like, condition, a, b):
-    """np.where. The kernel looks at its first argument: `like` is a or b, whichever is an array."""
-    return np.where(condition, *_same_type(a, b))
-
-
-where.vjp(a=lambda g, condition: where(condition, g, 0.0),
-          b=lambda g, condition: where(condition, 0.0, g))
-
-
-def _same_type(a, b):
-    """a and b as arrays of one dtype. np.where would turn a float32 array and a Python number into float64."""
-    a_plain, b_plain = type(a) in (float, int), type(b) in (float, int)
-    if (a_plain or getattr(a, "dtype", None) is FLOAT32) and (b_plain or getattr(b, "dtype", None) is FLOAT32) and not (
-            a_plain and b_plain):
-        return np.asarray(a, FLOAT32), np.asarray(b, FLOAT32)  # as below, sooner
-    dtype = np.result_type(a, b)
-    if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
-        dtype = FLOAT32
-    return np.asarray(a, dtype), np.asarray(b, dtype)
 
 # Steps: the gradient is 0 wherever it exists --------------------------------------------------------------------------
 
