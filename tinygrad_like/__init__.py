@@ -17,6 +17,7 @@ from .dtypes import INT64 as int64
 from .for_autograd import FOR_AUTOGRAD as _for_autograd
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
+from .memory import align as _align_arrays
 from .memory import keep_freed_memory as _keep_freed_memory
 from .methods import complete as _complete
 from .names import function as _function
@@ -30,6 +31,7 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 vars(_autograd).update(_for_autograd)  # where PyTorch has it
 __version__ = "0.1.0"
 _keep_freed_memory()
+_align_arrays()
 _complete()
 _attach_docstrings()
 tensor = _new  # as in PyTorch; the module of that name is found by import

@@ -14,12 +14,11 @@ ran a kernel. TINYGRAD_LIKE_MALLOC=default in the environment leaves NumPy as it
 """
 
 import ctypes
-import os
 
-import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
 
+from .. import memory
 from .atomics import exchange, get, put
 from .simd import compiled, inner
 
@@ -134,15 +133,8 @@ def _emptied(state):
 # Handing it to NumPy --------------------------------------------------------------------------------------------------
 
 
-class _Handler(ctypes.Structure):
-    """PyDataMem_Handler of NumPy's C API."""
-
-    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("state", ctypes.c_void_p),
-                *[(name, ctypes.c_void_p) for name in ("malloc", "calloc", "realloc", "free")]]
-
-
-_SET_HANDLER = 304  # the place of PyDataMem_SetHandler in the table of NumPy's C API
-_kept: list = []  # what arrays need that outlive this module: nothing of it is ever freed
+_state = ctypes.create_string_buffer(_SIZE)
+held = ctypes.c_int64.from_buffer(_state, _BYTES)  # bytes in all lists
 
 
 def _address(function: Dispatcher, arguments: int) -> int:
@@ -153,32 +145,15 @@ def _address(function: Dispatcher, arguments: int) -> int:
     return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
 
 
-def install() -> bool:
-    """Let these blocks be those of NumPy's arrays, from now on, in this thread; returns whether that was possible."""
-    libc = ctypes.CDLL(None) if os.name == "posix" else None
-    if os.environ.get("TINYGRAD_LIKE_MALLOC") == "default" or not hasattr(libc, "mallopt"):
-        return False
-    try:
-        table = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
-    except AttributeError:
-        return False
-    if not _kept:
-        state = ctypes.create_string_buffer(_SIZE)
+def install() -> None:
+    """Let these blocks be those of NumPy's arrays, from now on, in this thread, unless NumPy is to be left alone."""
+    if not memory.allocates_by_itself():
         functions = [_address(f, n) for f, n in ((_allocate, 2), (_allocate_zeros, 3), (_resize, 3), (_release, 3))]
-        handler = _Handler(b"tinygrad_like", 1, ctypes.addressof(state), *functions)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        capsule = new(ctypes.addressof(handler), b"mem_handler", None)
-        _kept.extend([capsule, handler, state, _allocate, _allocate_zeros, _resize, _release])
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    functions_of_numpy = ctypes.cast(pointer(table, None), ctypes.POINTER(ctypes.c_void_p))
-    ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(functions_of_numpy[_SET_HANDLER])(_kept[0])
-    return True
+        handler = memory.Handler(b"tinygrad_like", 1, ctypes.addressof(_state), *functions)
+        memory.hand_over(handler, _state, _allocate, _allocate_zeros, _resize, _release)
 
 
 def emptied() -> None:
     """Give what lies in the lists back to the system's heap."""
-    if _kept:
-        _emptied(ctypes.addressof(_kept[2]))
+    if held.value:
+        _emptied(ctypes.addressof(_state))
