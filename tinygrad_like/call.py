@@ -56,6 +56,7 @@ class Op:
     arity: int | None
     rules: dict[int, tuple[Callable, list[int]]]  # per input: the rule, and where in `saved` is what it names
     array_rules: dict[int, tuple[Callable, list[int]]]  # the same for arrays, faster
+    large: tuple[int, dict[int, Callable]] = 0, {}  # from how many numbers on others are taken, and which
     joint: tuple[Callable, list[int]] | None
     kept: list[str]  # the names of what a node saves
     out: int | None  # the position of the output among them

@@ -74,7 +74,7 @@ class Creation:
         if step == 0:
             raise ValueError("arange: step must not be 0")
         dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else FLOAT32)
-        return _tensor(as_array(np.arange(start, stop, step).tolist(), dtype, "arange"), requires_grad)
+        return _tensor(as_array(np.arange(start, stop, step), dtype, "arange"), requires_grad)
 
     @staticmethod
     def linspace(start: float, stop: float, steps: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:

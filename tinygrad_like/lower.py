@@ -253,10 +253,11 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
 }
 
 
-def _arithmetic(name: str) -> Callable[..., Loop]:
-    def loop(a: np.ndarray, b: np.ndarray, repeat: int, out: np.ndarray) -> Loop:
+def _arithmetic(name: str, operands: int) -> Callable[..., Loop]:
+    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
         body = _Body(out.shape)
-        return body.to(body.make(name, body.take(a, FLOAT32), body.take(b, FLOAT32), dtype=FLOAT32), out)
+        taken = [body.take(x, FLOAT32) for x in (a, b)[:operands]]
+        return body.to(body.make(name, *taken, dtype=FLOAT32), out)
 
     return loop
 
@@ -274,7 +275,7 @@ def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray
 
 def _rectified(sign: str, chosen: Callable) -> Callable[..., Loop]:
     """where(x sign 0, ...) of a kernel's arrays g and x, or x alone, and a number."""
-    def loop(a: np.ndarray, b: np.ndarray, number: float, out: np.ndarray) -> Loop:
+    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
         body = _Body(out.shape)
         g, x, zero = body.take(a, FLOAT32), body.take(b, FLOAT32), body.make("number", 0.0, dtype=FLOAT32)
         met = body.make(sign, x, zero, dtype=BOOL)
@@ -293,7 +294,8 @@ def _or_less(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
 
 # What kernels do of each number by itself, with the same bits; kernels by their names.
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
-    **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div")},
+    **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
+    **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt")},
     "copy": _copied, "accumulate": _accumulated, "where": _chosen,
     **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
     **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),

@@ -53,7 +53,7 @@ class Methods:
     def div(self, other, rounding_mode=None):
         return ops.div(self, other) if rounding_mode is None else ops.divide(self, other, rounding_mode)
     def mod(self, other): return ops.mod(self, other)
-    def pow(self, other): return ops.pow(self, other)
+    def pow(self, other): return ops.square(self) if type(other) is int and other == 2 else ops.pow(self, other)
     def matmul(self, other): return ops.matmul(self, other)
     def neg(self): return ops.neg(self)
     def abs(self): return ops.abs(self)

@@ -141,7 +141,7 @@ s_$k = wrap_(s_$k)
 
 _RULE = Template('''\
         where = $i
-        c_$i = None if p_$i is None else rule_$i(g, $values)
+        c_$i = None if p_$i is None else $rule(g, $values)
 ''')
 
 _JOINT_RULE = Template('''\
@@ -229,13 +229,17 @@ def pull(op: Any, recording: bool) -> Callable:
     cotangents, values = "".join([f"c_{i}, " for i in count]), [f"s_{k}" for k in range(len(op.kept))]
     of_inputs = op.rules if recording else op.array_rules
     names = {f"rule_{i}": rule for i, (rule, _) in of_inputs.items()}
+    least, large = (0, {}) if recording else op.large
+    names |= {f"large_{i}": rule for i, rule in large.items()}
     if op.joint is not None:
         wanted = f"[{', '.join([f'p_{i} is not None' for i in count])}]"
         rules = _JOINT_RULE.substitute(values=", ".join([wanted if k < 0 else values[k] for k in op.joint[1]]),
                                        count=len(count), cotangents=cotangents)
     else:
-        rules = "".join([_RULE.substitute(i=i, values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
-                         for i, (_, uses) in sorted(of_inputs.items())])
+        rules = "".join([_RULE.substitute(
+            i=i, rule=f"(rule_{i} if g.size < {least} else large_{i})" if i in large else f"rule_{i}",
+            values=", ".join([str(i) if k < 0 else values[k] for k in uses]))
+            for i, (_, uses) in sorted(of_inputs.items())])
     as_tensor = _AS_TENSOR.substitute(k=op.out) if recording else ""
     name = "pull_recording" if recording else "pull"
     otherwise = "general_(self, " if recording or not _records(op) else "self.pull_recording("

@@ -26,9 +26,11 @@ from numba.core.runtime import _nrt_python
 
 import optim
 from tinygrad_like import Tensor, kernels, ops
+from tinygrad_like.autograd import mode
 from tinygrad_like.data import augment as augmentation
 from tinygrad_like.kernels import threads
 from tinygrad_like.ops.dropout import drop
+from tinygrad_like.primitive import declared
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)
@@ -160,6 +162,9 @@ def guard_kernels(parallel):
     for name in "MemInfo_alloc_safe_aligned", "MemInfo_alloc_aligned":
         llvmlite.binding.add_symbol("NRT_" + name, ctypes.cast(allocate, ctypes.c_void_p).value)
     kernels.gemm._LEAST = 0
+    mode.compiled = True
+    for op in declared:
+        op.large = 0, op.large[1]
     for choose in gc.get_objects():
         if type(choose) is FunctionType and choose.__code__.co_qualname.startswith("accelerated"):
             free = dict(zip(choose.__code__.co_freevars, choose.__closure__ or (), strict=True))
@@ -167,9 +172,6 @@ def guard_kernels(parallel):
                 free["least"].cell_contents = min(free["least"].cell_contents, 1)
     if parallel:
         kernels.threads.share.value = 1
-    for module in (kernels.gemm, kernels.elementwise, kernels.formula, kernels.softmax, kernels.dropout,
-                   importlib.import_module("tinygrad_like.ops.matmul")):
-        module.empty = lambda shape, dtype=FLOAT32: np.empty(shape, dtype)
 
     def tables(f):
         """The plans, and what else is made once and kept, as copies between forbidden pages."""
@@ -248,11 +250,11 @@ def losses():
 
 
 def arithmetic():
-    name, shape = pick("add", "sub", "mul", "div"), sizes(pick(1, 2, 3))
-    other = pick(shape, shape[-1:], (*shape[:-1], 1), (1,) * len(shape), (1, *shape[1:]))
-    pair = [values(*shape), 2 + rng.random(other)]
-    if name in ("add", "mul") and rng.random() < 0.3:
-        pair.reverse()
+    name, shape = pick("add", "sub", "mul", "div"), sizes(pick(1, 2, 3, 4), 17)
+    shape, other = ([1 if rng.random() < 0.2 else n for n in shape] for _ in range(2))
+    pair = [values(*shape), 2 + rng.random(other[rng.integers(len(other)) :])]
+    if rng.random() < 0.5:
+        pair = [pair[1], 2 + rng.random(shape)]
     return name, differentiated(getattr(ops, name)), pair
 
 

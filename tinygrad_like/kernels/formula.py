@@ -9,17 +9,20 @@ import hashlib
 import inspect
 from collections.abc import Callable, Collection
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32
-from .program import READ, REAL, REALS, WRITE, Kernel, in_order, kernel, together
+from .matrix import length_of, step_of
+from .program import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE, Kernel, kernel, together
 from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
+from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
+_FEW = 16  # runs of which each task would get too few for shares to be alike
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
 
@@ -61,49 +64,154 @@ class Formula:
         return made
 
 
-def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Callable:
-    """y[i] = formula(a[i]), or formula(a[i], b[i]), as a function of float32 arrays; after them there may be
-    an argument that is the same for all i, which is one of `numbers`.
+# --- Loops over arrays of any strides, which broadcast to the result --------------------------------------------------
 
-    It returns NotImplemented if b is not as a is.
+
+@inner
+def _broadcasts(x, y):
+    for axis in range(1, ndim_of(x) + 1):
+        if length_of(x, axis) != length_of(y, axis) and length_of(x, axis) != 1:
+            return False
+    return ndim_of(x) <= ndim_of(y)
+
+
+class _Run(NamedTuple):
+    """Up to which axis of y, counted from the last, all arrays go through the numbers in equal steps; how many there
+    are, and the steps of a, b and c in bytes, 0 where one number is repeated."""
+
+    axes: int
+    n: int
+    a: int
+    b: int
+    c: int
+
+
+@inner
+def _run_of(a, b, c, y, axes):
+    """The longest run from an axis on."""
+    n, i, j, k = 1, 0, 0, 0
+    for axis in range(axes + 1, ndim_of(y) + 1):
+        size = length_of(y, axis)
+        if n == 1:
+            i, j, k = step_of(a, axis), step_of(b, axis), step_of(c, axis)
+        elif size > 1 and not (step_of(a, axis) == n * i and step_of(b, axis) == n * j and step_of(c, axis) == n * k):
+            break
+        axes, n = axis, n * size
+    return _Run(axes, n, i, j, k)
+
+
+@inner
+def _start(x, y, axes, index):
+    """The address in x of part number `index` of y: of its last so many axes."""
+    address = data_of(x)
+    for axis in range(axes + 1, ndim_of(y) + 1):
+        address += index % length_of(y, axis) * step_of(x, axis)
+        index //= length_of(y, axis)
+    return address
+
+
+@inner
+def _side_by_side(address, step, n, buffer):
+    """The address of n numbers that lie side by side: those that lie so many bytes apart, or copies in a buffer."""
+    if step == 4:
+        return address
+    copies = floats_at(buffer, n)
+    if step == 0:
+        copies[:] = floats_at(address, 1)[0]
+    else:
+        for i in range(n):
+            copies[i] = floats_at(address + i * step, 1)[0]
+    return buffer
+
+
+def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
+    """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
+    that broadcast; after them there may be an argument that is the same everywhere, which is one of `numbers`. Its
+    kernel is `each`, which always takes three arrays.
+
+    It returns NotImplemented if they are something else.
     """
     f, signature = Formula(formula, name), inspect.signature(formula).parameters
     number = next((n for n in signature if n in numbers), "")
-    binary, cost = len(signature) - bool(number) == 2, f.cost
-    call = f"lambda a, b, p: f(a{', b' if binary else ''}{', p' if number else ''})"
+    arrays, cost = len(signature) - bool(number), f.cost
+    call = f"lambda a, b, c, p: f({', '.join('abc'[:arrays])}{', p' if number else ''})"
     scalar = njit(**SCALAR)(eval(call, {"f": f.scalar, "__name__": __name__}))
 
-    def each(a, b, p, y, task, tasks):
-        first, last = task * y.size // tasks, (task + 1) * y.size // tasks
-        a, b, p, y = a[first:last], b[first:last], F(p), y[first:last]
-        for i in range(y.size):
-            y[i] = scalar(a[i], b[i], p)
+    def each(a, b, c, p, y, task, tasks):
+        p, run = F(p), _run_of(a, b, c, y, 0)
+        rows, left, right = _run_of(a, b, c, y, run.axes), 0, run.n
+        row, end = 0, count_of(y) // max(run.n, 1)
+        if end >= _FEW * tasks:
+            row, end = task * end // tasks, (task + 1) * end // tasks
+        else:
+            left, right = task * right // tasks, (task + 1) * right // tasks
+        even = run.a == run.b == run.c == 4
+        length = max(right - left, 1) if even else _PIECE
+        copies = np.empty(0 if even else arrays * _PIECE, np.float32)
+        while row < end:
+            index, first = row // rows.n, row % rows.n
+            at_a, at_b = _start(a, y, rows.axes, index), _start(b, y, rows.axes, index)
+            at_c = _start(c, y, rows.axes, index)
+            for k in range(first, min(rows.n, first + end - row)):
+                for i in range(left, right, length):
+                    n, at = min(length, right - i), copies.ctypes.data
+                    x0 = x1 = x2 = floats_at(_side_by_side(at_a + k * rows.a + i * run.a, run.a, n, at), n)
+                    if arrays > 1:
+                        x1 = floats_at(_side_by_side(at_b + k * rows.b + i * run.b, run.b, n, at + 4 * _PIECE), n)
+                    if arrays > 2:
+                        x2 = floats_at(_side_by_side(at_c + k * rows.c + i * run.c, run.c, n, at + 8 * _PIECE), n)
+                    out = floats_at(data_of(y) + 4 * (row * run.n + i), n)
+                    for j in range(n):
+                        out[j] = scalar(x0[j], x1[j], x2[j], p)
+                row += 1
 
-    def work(a, b, p, y):
-        return int(y.size * cost) if a.size == b.size == y.size else -1
+    def work(a, b, c, p, y):
+        fit = _broadcasts(a, y) and _broadcasts(b, y) and _broadcasts(c, y) and is_contiguous(y)
+        return int(count_of(y) * cost) if fit else -1
 
-    each = f.kernel(each, work, a=READ, b=READ, p=REAL, y=WRITE)
+    each = f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, y=STRIDED_WRITE)
 
     def of_one(x):
         y = np.empty(x.shape, FLOAT32)
-        x = in_order(x)
-        each(x, x, 0.0, y)
+        each(x, x, x, 0.0, y)
         return y
 
     def of_one_with_number(x, **options):
         y = np.empty(x.shape, FLOAT32)
-        x = in_order(x)
-        each(x, x, float(options.get(number, signature[number].default)), y)
+        each(x, x, x, float(options.get(number, signature[number].default)), y)
         return y
 
     def of_two(a, b, p=0.0):
-        if type(b) is not np.ndarray or b.dtype is not FLOAT32 or b.shape != a.shape:
+        if type(a) is np.ndarray is type(b) and a.dtype is FLOAT32 is b.dtype and a.shape == b.shape:
+            y = np.empty(a.shape, FLOAT32)
+            each(a, b, a, float(p), y)
+            return y
+        return of_several(a, b, a, p)
+
+    def of_three(a, b, c):
+        return of_several(a, b, c, 0.0)
+
+    def of_several(a, b, c, p):
+        a, b, c = _operand(a), _operand(b), _operand(c)
+        if a is None or b is None or c is None:
             return NotImplemented
-        y = np.empty(a.shape, FLOAT32)
-        each(in_order(a), in_order(b), float(p), y)
+        try:
+            shape = np.broadcast(a, b, c).shape
+        except ValueError:
+            return NotImplemented
+        y = np.empty(shape, FLOAT32)
+        each(a, b, c, float(p), y)
         return y
 
-    return of_two if binary else of_one_with_number if number else of_one
+    run: Any = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
+    run.each = each
+    return run
+
+
+def _operand(x: Any) -> np.ndarray | None:
+    if type(x) is np.ndarray:
+        return x if x.dtype is FLOAT32 else None
+    return np.array(x, FLOAT32) if type(x) in (float, int) else None
 
 
 # --- Losses: the sum of a formula of two arrays, and its VJP ----------------------------------------------------------

@@ -12,6 +12,7 @@ from numba import njit
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
+from .formula import pointwise
 from .program import OPTIONAL, READ, REAL, WRITE, in_order, kernel, together
 from .simd import put
 from .vectormath import INNER, F, I
@@ -25,6 +26,7 @@ SHORT = 64  # rows of fewer numbers are taken several together
 STRIP, BLOCK = 1024, 128  # columns and rows of a part of a matrix whose columns are added up
 UNDIVIDED = 65536  # a matrix of fewer numbers is one part: they are added up before several threads have begun
 LOW = 16  # rows added up in float32
+_FEW, _MANY = 64, 16384  # numbers that are spread, and places that they are spread to, which are worth a kernel
 _AXES = tuple(range(64))  # NumPy's arrays have no more
 
 
@@ -311,13 +313,21 @@ def _repeat(x, count, divisor, out, task, tasks):
         out[i * count : (i + 1) * count] = x[i] / F(divisor)
 
 
+_divided = pointwise(lambda x, divisor: x / divisor, "spread", ("divisor",))
+
+
 def spread_over(x: np.ndarray, shape: tuple[int, ...], axis: tuple[int, ...], keepdim: bool,
                 divisor: float) -> np.ndarray:
-    """x / divisor, repeated along neighbouring axes to a shape."""
-    first, last = (axis[0], axis[-1] + 1) if axis else (0, 0)
-    if last - first != len(axis) or list(axis) != sorted(axis) or x.size * math.prod(shape[first:last]) != math.prod(
-            shape):
+    """x / divisor, repeated along some axes to a shape."""
+    first, last, size = (axis[0], axis[-1] + 1, math.prod(shape)) if axis else (0, 0, math.prod(shape))
+    if x.size < _FEW and size < _MANY and not mode.compiled:
         return NotImplemented
+    if last - first != len(axis) or list(axis) != sorted(axis) or x.size * math.prod(shape[first:last]) != size:
+        if x.ndim and not keepdim:
+            x = x.reshape([1 if a in axis else n for a, n in enumerate(shape)])
+        out = np.empty(shape, np.float32)
+        _divided.each(x, x, x, float(divisor), out)
+        return out
     out, count, inner = np.empty(shape, np.float32), math.prod(shape[first:last]), math.prod(shape[last:])
     if out.size and inner == 1:
         _repeat(x, count, divisor, out)

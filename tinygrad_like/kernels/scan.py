@@ -56,6 +56,15 @@ def _other_products(x, g, n, width, y, task, tasks):
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
         k, left = unit // strips, unit % strips * _STRIP
         columns, begin = min(_STRIP, width - left), k * n * width + left
+        if columns == 1:  # a number need not be put into memory before the next
+            before = after = F(1)
+            for at in range(begin, begin + n * width, width):
+                y[at] = before
+                before *= x[at]
+            for at in range(begin + (n - 1) * width, begin - 1, -width):
+                y[at] = y[at] * after * g[k * width + left]
+                after *= x[at]
+            continue
         product[:] = 1
         for at in range(begin, begin + n * width, width):
             for i in range(columns):

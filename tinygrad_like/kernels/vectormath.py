@@ -209,8 +209,18 @@ def sqrt(x):
     return np.sqrt(x)
 
 
+@njit(**SCALAR)
+def neg(x):
+    return -x
+
+
+@njit(**SCALAR)
+def reciprocal(x):
+    return ONE / x
+
+
 ARITHMETIC = {"where": where, "maximum": maximum, "minimum": minimum, "clip": clip, "square": square, "abs": abs,
-              "sqrt": sqrt}
+              "sqrt": sqrt, "neg": neg, "reciprocal": reciprocal}
 FUNCTIONS = ARITHMETIC | {"exp": exp, "expm1": expm1, "log": log, "log1p_unit": log1p_unit, "sigmoid": sigmoid,
                           "tanh": tanh, "erf": erf, "gelu_slope": gelu_slope}
 

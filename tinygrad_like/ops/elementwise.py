@@ -155,17 +155,17 @@ def pow(a, b):
 
 
 # Powers for which np.power is slow.
-_PRODUCTS = {2: np.square, 3: lambda a: np.square(a) * a, 4: lambda a: np.square(np.square(a)), -1: np.reciprocal,
-             0.5: np.sqrt}
+_PRODUCTS = {2: square.forward, 3: lambda a: mul.forward(square.forward(a), a),
+             4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward, 0.5: sqrt.forward}
 
-pow.vjp(a=lambda g, a, b: g * _power_slope(a, b),
+pow.vjp(a=lambda g, a, b: mul(g, _power_slope(a, b)),
         b=lambda g, a, b, out: g * (out * _log_base(a, b)))
 
 
 def _power_slope(a, b):
     """b a^(b-1). If b may be 0 it needs its own branch: 0 * a^-1 at a = 0 would be 0 * inf."""
     if type(b) in (int, float):
-        return 0.0 if b == 0 else 1.0 if b == 1 else b * (a if b == 2 else rsqrt(a) if b == 0.5 else pow(a, b - 1))
+        return 0.0 if b == 0 else 1.0 if b == 1 else mul(a if b == 2 else rsqrt(a) if b == 0.5 else pow(a, b - 1), b)
     return where(eq(b, 0), 0.0, b * pow(where(eq(b, 0), 1.0, a), _less_one(b)))
 
 

@@ -129,8 +129,9 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
                          f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
     check_weight("nll_loss", weight, classes)
     check_ignore_index("nll_loss", ignore_index)
-    if weight is None and axis == labels.ndim and mode.tape is None and labels.size and (
-            labels.min() >= 0 and labels.max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
+    if weight is None and axis == labels.ndim and mode.tape is None and labels.size and labels.dtype is INT64 and (
+            # Read without a sign, what is below 0 is above all classes.
+            labels.view(np.uint64).max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
         picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
         return reduced(neg(picked), reduction, labels.size, sum)
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype

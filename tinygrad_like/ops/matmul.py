@@ -90,7 +90,8 @@ def outer(a, b):
     """out[i, j] = a[i] b[j] of two vectors."""
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer: takes two vectors, got shapes {a.shape} and {b.shape}")
-    return mul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
+    product = matmul if a.dtype is b.dtype and a.dtype.kind == "f" else mul  # whose rules are products of matrices
+    return product(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
 
 
 # Linear (7.35; PyTorch's weight layout) -------------------------------------------------------------------------------

@@ -337,9 +337,17 @@ def _cut(x, pairs):
 @primitive
 def surround(x, *, shape, index, value=0.0):
     """A Tensor full of `value`, with x at `index`."""
-    if np.iscomplexobj(value):
+    if type(value) not in (int, float) and np.iscomplexobj(value):
         raise TypeError(f"pad: value must be a real number, got {value!r}")
-    out = np.full(shape, value, x.dtype)
+    if any(type(i) is not slice or i.step not in (None, 1) for i in index):
+        out = np.full(shape, value, x.dtype)
+    else:  # only the edges before and behind x are filled
+        out = np.empty(shape, x.dtype)
+        for axis, inside in enumerate(index):
+            start, stop, _ = inside.indices(shape[axis])
+            for edge in slice(start), slice(stop, None):
+                if stop - start < shape[axis]:
+                    out[(*index[:axis], edge)] = value
     out[index] = x
     return out
 

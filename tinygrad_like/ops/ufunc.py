@@ -9,7 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..kernels import ACCELERATED, accelerated, accelerated_arithmetic
-from ..primitive import Primitive
+from ..primitive import Primitive, fresh, on_arrays
+
+
+class Ufunc(Primitive):
+    """An op of a function of arrays. Its rules are formulas, if the list of kernels names one: `mul_vjp`."""
+
+    def vjp(self, **rules: Callable) -> None:
+        name = f"{self.name}_vjp"
+        if name in ACCELERATED:
+            made = {x: rule for x, rule in rules.items() if rule.__code__.co_code != _passes.__code__.co_code}
+            if len(made) == len(rules):
+                rules = {x: fresh(rule) for x, rule in rules.items()}
+            large = {self.inputs.index(x): _for_large(rule, name) for x, rule in made.items()}
+            self.large = ACCELERATED[name][1], large
+        super().vjp(**rules)
+
+
+def _passes(g):
+    return g
+
+
+def _for_large(rule: Callable, name: str) -> Callable:
+    return accelerated(on_arrays(rule), name, made=lambda home: home.pointwise(rule, name))
 
 
 def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
@@ -17,7 +39,7 @@ def ufunc(name: str, meaning: str, function: Callable) -> Primitive:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning
     if name not in ACCELERATED:
-        return Primitive(function)
+        return Ufunc(function)
     if function.__code__.co_argcount == 2:
-        return Primitive(accelerated_arithmetic(function))
-    return Primitive(accelerated(function, made=lambda home: home.pointwise(function, name)))
+        return Ufunc(accelerated_arithmetic(function))
+    return Ufunc(accelerated(function, made=lambda home: home.pointwise(function, name)))
