@@ -339,15 +339,7 @@ def surround(x, *, shape, index, value=0.0):
     """A Tensor full of `value`, with x at `index`."""
     if type(value) not in (int, float) and np.iscomplexobj(value):
         raise TypeError(f"pad: value must be a real number, got {value!r}")
-    if any(type(i) is not slice or i.step not in (None, 1) for i in index):
-        out = np.full(shape, value, x.dtype)
-    else:  # only the edges before and behind x are filled
-        out = np.empty(shape, x.dtype)
-        for axis, inside in enumerate(index):
-            start, stop, _ = inside.indices(shape[axis])
-            for edge in slice(start), slice(stop, None):
-                if stop - start < shape[axis]:
-                    out[(*index[:axis], edge)] = value
+    out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
     out[index] = x
     return out
 
