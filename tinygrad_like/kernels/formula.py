@@ -22,7 +22,6 @@ from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
-_FEW = 16  # runs of which each task would get too few for shares to be alike
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
 
@@ -141,7 +140,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         p, run = F(p), _run_of(a, b, c, y, 0)
         rows, left, right = _run_of(a, b, c, y, run.axes), 0, run.n
         row, end = 0, count_of(y) // max(run.n, 1)
-        if end >= _FEW * tasks:
+        if end >= tasks:
             row, end = task * end // tasks, (task + 1) * end // tasks
         else:
             left, right = task * right // tasks, (task + 1) * right // tasks
