@@ -20,6 +20,8 @@ def _fit(there, back, old, new, width, index, weight):
     rows = there.size // (old * width) if old > 0 and width > 0 and new > 0 else 0
     fits = (rows > 0 and there.size == rows * old * width and back.size == rows * new * width
             and index.size == weight.size and index.size % new == 0)
+    for i in index:
+        fits = fits and 0 <= i < old
     return rows * index.size * width if fits else -1
 
 
@@ -35,45 +37,43 @@ def _work_of_spread(g, old, new, width, index, weight, out):
 
 @kernel(x=READ, index=READ.of(np.int64), weight=READ, out=WRITE, work=_work_of_gather)
 def _gather(x, old, new, width, index, weight, out, task, tasks):
-    """out[row, j, :] = sum_t weight[j, t] x[row, index[j, t], :]"""
+    """out[row, j, :] = sum_t weight[t, j] x[row, index[t, j], :]"""
     rows, taps = x.size // (old * width), index.size // new
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         source = x[row * old * width : (row + 1) * old * width]
         target = out[row * new * width : (row + 1) * new * width]
-        target[:] = F(0)
+        if width == 1:
+            for t in range(taps):
+                index_t, weight_t = index[t * new : (t + 1) * new], weight[t * new : (t + 1) * new]
+                for j in range(new):
+                    product = weight_t[j] * source[index_t[j]]
+                    target[j] = product if t == 0 else target[j] + product
+            continue
         for j in range(new):
-            if width == 1:
-                for t in range(j * taps, (j + 1) * taps):
-                    if 0 <= index[t] < old:
-                        target[j] += weight[t] * source[index[t]]
-                continue
             line = target[j * width : (j + 1) * width]
-            for t in range(j * taps, (j + 1) * taps):
-                if 0 <= index[t] < old:
-                    part, w = source[index[t] * width : (index[t] + 1) * width], weight[t]
-                    for i in range(line.size):
-                        line[i] += w * part[i]
+            for t in range(taps):
+                w, first = weight[t * new + j], index[t * new + j] * width
+                part = source[first : first + width]
+                for i in range(width):
+                    line[i] = w * part[i] if t == 0 else line[i] + w * part[i]
 
 
 @kernel(g=READ, index=READ.of(np.int64), weight=READ, out=WRITE, work=_work_of_spread)
 def _spread(g, old, new, width, index, weight, out, task, tasks):
-    """out[row, index[j, t], :] += weight[j, t] g[row, j, :], from zeros."""
+    """out[row, index[t, j], :] += weight[t, j] g[row, j, :], from zeros."""
     rows, taps = out.size // (old * width), index.size // new
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         source = g[row * new * width : (row + 1) * new * width]
         target = out[row * old * width : (row + 1) * old * width]
         target[:] = F(0)
         for j in range(new):
-            if width == 1:
-                for t in range(j * taps, (j + 1) * taps):
-                    if 0 <= index[t] < old:
-                        target[index[t]] += weight[t] * source[j]
-                continue
-            part = source[j * width : (j + 1) * width]
-            for t in range(j * taps, (j + 1) * taps):
-                if 0 <= index[t] < old:
-                    line, w = target[index[t] * width : (index[t] + 1) * width], weight[t]
-                    for i in range(part.size):
+            for t in range(taps):
+                w, first = weight[t * new + j], index[t * new + j] * width
+                if width == 1:
+                    target[first] += w * source[j]
+                else:
+                    line, part = target[first : first + width], source[j * width : (j + 1) * width]
+                    for i in range(width):
                         line[i] += w * part[i]
 
 
@@ -82,7 +82,7 @@ def resampled(x: np.ndarray, axis: int, taps) -> np.ndarray:
     new, shape = len(taps.places), x.shape
     out = np.empty((*shape[:axis], new, *shape[axis + 1 :]), np.float32)
     if out.size and taps.size == shape[axis]:
-        _gather(in_order(x), taps.size, new, math.prod(shape[axis + 1 :]), taps.places.ravel(), _single(taps), out)
+        _gather(in_order(x), taps.size, new, math.prod(shape[axis + 1 :]), *_turned(taps), out)
         return out
     return NotImplemented
 
@@ -92,10 +92,11 @@ def resampled_vjp(g: np.ndarray, axis: int, taps) -> np.ndarray:
     new, shape = len(taps.places), g.shape
     out = np.empty((*shape[:axis], taps.size, *shape[axis + 1 :]), np.float32)
     if out.size and new == shape[axis]:
-        _spread(in_order(g), taps.size, new, math.prod(shape[axis + 1 :]), taps.places.ravel(), _single(taps), out)
+        _spread(in_order(g), taps.size, new, math.prod(shape[axis + 1 :]), *_turned(taps), out)
         return out
     return NotImplemented
 
 
-def _single(taps) -> np.ndarray:
-    return taps.weight.astype(np.float32).ravel()
+def _turned(taps) -> tuple[np.ndarray, np.ndarray]:
+    """Places and weights, the first tap of every place first."""
+    return taps.places.T.ravel(), taps.weight.T.astype(np.float32).ravel()
