@@ -16,23 +16,23 @@ _COST = 0.3  # nanoseconds of a product
 
 @inner
 def _fit(there, back, old, new, width, index, weight):
-    """How many products, for arrays of rows of (old, width) and of (new, width); -1 if they are not that."""
+    """Nanoseconds for the products of arrays of rows of (old, width) and of (new, width); -1 if they are not that."""
     rows = there.size // (old * width) if old > 0 and width > 0 and new > 0 else 0
     fits = (rows > 0 and there.size == rows * old * width and back.size == rows * new * width
             and index.size == weight.size and index.size % new == 0)
     for i in index:
         fits = fits and 0 <= i < old
-    return rows * index.size * width if fits else -1
+    return int(rows * index.size * width * _COST) if fits else -1
 
 
 @inner
 def _work_of_gather(x, old, new, width, index, weight, out):
-    return int(_fit(x, out, old, new, width, index, weight) * _COST)
+    return _fit(x, out, old, new, width, index, weight)
 
 
 @inner
 def _work_of_spread(g, old, new, width, index, weight, out):
-    return int(_fit(out, g, old, new, width, index, weight) * _COST)
+    return _fit(out, g, old, new, width, index, weight)
 
 
 @kernel(x=READ, index=READ.of(np.int64), weight=READ, out=WRITE, work=_work_of_gather)
