@@ -111,6 +111,15 @@ def test_the_lists_hold_no_more_than_they_may_and_can_be_emptied():
     assert blocks.held.value < 2**16
 
 
+def test_what_is_freed_is_large_enough_for_the_next_of_its_size():
+    for size in 100, 5000, 2**20, 3 * 2**20 + 5:
+        before = np.empty(size, np.uint8)
+        kept, address = np.empty(size, np.uint8), before.ctypes.data
+        del before
+        assert np.empty(size, np.uint8).ctypes.data == address
+        del kept
+
+
 CODE = """
 import atexit, sys
 import numpy as np

@@ -4,10 +4,12 @@ NumPy's own blocks begin at any multiple of 16 bytes, and come from the system's
 that is then stored crosses the end of a line: to add two arrays of 8,192 numbers takes twice as long. And a step of a
 model makes the same arrays again and again, for each of which the heap is searched.
 
-NumPy lets its allocator be exchanged (NEP 49). This one has a list of free blocks for each of some sizes, 64 bytes or a
-16th apart, so that a block that was freed is the first to be taken again. All blocks are glibc's, as large as their
-size's class; what is small, large, or more than the lists are to hold, glibc gets back at once. NumPy calls it with the
-GIL; if ever two threads met here, the second would turn to glibc.
+NumPy lets its allocator be exchanged (NEP 49). This one has a list of free blocks for each of some sizes, 64 bytes or
+a 16th apart, so that a block that was freed is the first to be taken again. All blocks are glibc's, as large as their
+size's class; what is large, or more than the lists are to hold, glibc gets back at once. Each begins with the first
+line in what malloc gave, whose address stands before it: what aligned_alloc gives leaves gaps when it is freed that
+the next of the same size does not fit into, and a step takes half as much memory again. NumPy calls the allocator
+with the GIL; if ever two threads met here, the second would turn to glibc.
 
 Arrays keep the allocator that they were made with, and threads the one they began with: it serves the thread that first
 ran a kernel. TINYGRAD_LIKE_MALLOC=default in the environment leaves NumPy as it is, and so does a system without glibc.
@@ -33,10 +35,11 @@ _LOCK, _BYTES, _LISTS = 0, 8, 64
 _SIZE = 4096
 
 _malloc = types.ExternalFunction("malloc", types.intp(types.intp))
-_aligned_alloc = types.ExternalFunction("aligned_alloc", types.intp(types.intp, types.intp))
-_realloc = types.ExternalFunction("realloc", types.intp(types.intp, types.intp))
+_calloc = types.ExternalFunction("calloc", types.intp(types.intp, types.intp))
+_usable = types.ExternalFunction("malloc_usable_size", types.intp(types.intp))
 _free = types.ExternalFunction("free", types.void(types.intp))
 _memset = types.ExternalFunction("memset", types.intp(types.intp, types.int32, types.intp))
+_memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
 
 
 @inner
@@ -52,8 +55,18 @@ def _class_of(size):
 
 
 @inner
+def _aligned(memory):
+    """The first line in memory of malloc's, which is a multiple of 16; before it there is room for an address."""
+    if memory == 0:
+        return 0
+    block = (memory + _LINE) & -_LINE
+    put(block - 8, memory)
+    return block
+
+
+@inner
 def _fresh(size):
-    return _aligned_alloc(_LINE, size) if size >= _LEAST else _malloc(size)
+    return _aligned(_malloc(size + _LINE))
 
 
 @inner
@@ -99,21 +112,29 @@ def _allocate(state, size):
 
 @compiled(no_cfunc_wrapper=False)
 def _allocate_zeros(state, count, each):
-    block = _taken(state, count * each)
+    size = count * each
+    if size > _MOST:
+        return _aligned(_calloc(1, size + _LINE))
+    block = _taken(state, size)
     if block != 0:
-        _memset(block, 0, count * each)
+        _memset(block, 0, size)
     return block
 
 
 @compiled(no_cfunc_wrapper=False)
 def _resize(state, block, size):
-    return _realloc(block, _class_of(size)[1] if _LEAST <= size <= _MOST else size)
+    new = _taken(state, size)
+    if block != 0 and new != 0:
+        memory = get(block - 8)
+        _memcpy(new, block, min(size, memory + _usable(memory) - block))
+        _free(memory)
+    return new
 
 
 @compiled(no_cfunc_wrapper=False)
 def _release(state, block, size):
     if block != 0 and not _listed(state, block, size):
-        _free(block)
+        _free(get(block - 8))
     return 0
 
 
@@ -125,7 +146,7 @@ def _emptied(state):
             while get(first) != 0:
                 block = get(first)
                 put(first, get(block))
-                _free(block)
+                _free(get(block - 8))
         put(state + _BYTES, 0)
         put(state + _LOCK, 0)
 
