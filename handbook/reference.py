@@ -112,8 +112,14 @@ def methods(cls: type, inherited: bool = False) -> Iterator[tuple[str, Any]]:
             continue
         value = inspect.getattr_static(cls, name)
         value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-        if isinstance(value, property) or callable(value):
+        if (isinstance(value, property) or callable(value)) and (inherited or not _as_of_base(cls, name, value)):
             yield name, value
+
+
+def _as_of_base(cls: type, name: str, value: Any) -> bool:
+    """Whether a method is described where a class that it overrides it from is."""
+    return value.__doc__ is None and any(getattr(vars(base).get(name), "__doc__", None)
+                                         for base in cls.__mro__[1:-1] if not base.__name__.startswith("_"))
 
 
 def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) -> str:
@@ -151,7 +157,7 @@ def signature(value: Any, method: bool = False) -> str:
     if method and parameters and parameters[0].kind is parameters[0].POSITIONAL_OR_KEYWORD:
         found = found.replace(parameters=parameters[1:])
     kept = [p.replace(annotation=_Bare(p.annotation)) if isinstance(p.annotation, str) else p
-            for p in found.parameters.values()]
+            for p in found.parameters.values() if p.name != "by_other_names"]
     returned = found.return_annotation
     found = found.replace(parameters=kept,
                           return_annotation=_Bare(returned) if isinstance(returned, str) else returned)
