@@ -146,6 +146,21 @@ def test_ctc_counts_the_ways():
     assert x.grad.tolist() == np.zeros((2, 1, 2)).tolist()
 
 
+def test_ctc_does_not_hide_nan_behind_what_is_impossible():
+    """NaN is NaN, in its own sequence; what has no probability at some step is impossible, and has no gradient."""
+    logits = rng.standard_normal((5, 4, 3)).astype(np.float32)
+    logits[2, 1] = np.nan
+    x = Tensor(logits, requires_grad=True)
+    log_p = ops.where(np.arange(20).reshape(5, 4, 1) == 2 * 4 + 2, -np.inf, x.log_softmax(-1))
+    losses = F.ctc_loss(log_p, Tensor([[1, 2]] * 4), [5] * 4, [2] * 4, reduction="none", zero_infinity=True)
+    assert np.isnan(losses.data).tolist() == [False, True, False, False] and losses.data[2] == 0
+    (losses[0] + losses[2] + losses[3]).backward()
+    d = x.grad.numpy()
+    assert np.isfinite(d[:, [0, 2, 3]]).all() and not d[:, 2].any() and d[:, [0, 3]].all()
+    losses = F.ctc_loss(log_p, Tensor([[1, 2]] * 4), [5] * 4, [2] * 4, reduction="none")
+    assert losses.data[2] == np.inf and np.isnan(losses.data[1])
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("shape", [(3, 5), (5,)])
 def test_multilabel_margin_loss_is_pytorchs(shape):

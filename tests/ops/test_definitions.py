@@ -375,6 +375,13 @@ def test_sides_of_no_triangle():
         assert ops.hypot(Tensor(3.0), Tensor(4.0)).item() == 5
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_an_angle_has_its_slope_where_squares_overflow_or_vanish(size):
+    a, b = Tensor(np.float32(size), requires_grad=True), Tensor(np.float32(size), requires_grad=True)
+    slopes = [g.item() for g in ops.atan2(a, b).gradient(a, b)]
+    assert slopes == pytest.approx([0.5 / size, -0.5 / size], rel=1e-6)
+
+
 @pytest.mark.parametrize("function, why", [
     (lambda x, index: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"), "scatter_reduce works out in NumPy"),
     (lambda x, index: ops.nonzero(x).shape[0], "nonzero gives a number of elements"),

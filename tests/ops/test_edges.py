@@ -61,6 +61,11 @@ def test_sinc_at_0_has_its_slopes_there():
     assert first.sum().gradient(x)[0].tolist() == pytest.approx([-(math.pi**2) / 3, 16 / math.pi - 2 * math.pi])
 
 
+def test_polygamma_of_nan_is_nan():
+    np.testing.assert_array_equal(ops.polygamma(Tensor([NAN, NAN]), n=1).numpy(), [NAN, NAN])
+    assert math.isnan(ops.polygamma(Tensor(NAN), n=2).item())
+
+
 def test_heaviside():
     y = ops.heaviside(Tensor([-1.0, 0.0, 2.0, NAN]), Tensor([5.0, 0.5, 5.0, 5.0]))
     np.testing.assert_array_equal(y.numpy(), [0, 0.5, 1, NAN])

@@ -164,6 +164,13 @@ def test_searchsorted_of_rows_is_that_of_each_row(right):
         Tensor(one).searchsorted(Tensor(3), side="middle")
 
 
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted_of_rows_takes_nan_for_the_largest(right):
+    row, values = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, 1.0, 2.5])
+    found = Tensor(row[None]).searchsorted(Tensor(values[None]), right=right)
+    assert found[0].tolist() == Tensor(row).searchsorted(Tensor(values), right=right).tolist()
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_order_of_zeros_infinities_and_nan(dtype, descending):

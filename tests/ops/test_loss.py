@@ -27,6 +27,18 @@ def test_targets_of_any_dtype(name, dtype, rows):
     assert results[1][2] == ("float64" if dtype == "float64" else "float32")
 
 
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("rows", [3, 300])
+def test_losses_of_nan_are_nan(name, rows):
+    x, target = rng.uniform(0.1, 0.9, (rows, 4)).astype("float32"), rng.uniform(0.1, 0.9, (rows, 4)).astype("float32")
+    x[1, 2] = np.nan
+    a = Tensor(x, requires_grad=True)
+    y = getattr(ops, name)(a, Tensor(target), reduction="none")
+    y.sum().backward()
+    for found in (y.detach().numpy(), a.grad.numpy()):
+        assert (np.isnan(found) == np.isnan(x)).all()
+
+
 @pytest.mark.parametrize("rows", [3, 300])
 def test_class_weights_of_another_dtype(rows):
     x, weight, found = rng.standard_normal((rows, 4)).astype("float32"), rng.uniform(1, 2, 4).astype("float32"), []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..primitive import Residuals, fresh, fused
-from .elementwise import where
+from .elementwise import maximum, where
 from .index import gather, take, values_of
 from .loss import _reduce
 from .shape import pad, reshape, stack, unsqueeze
@@ -40,6 +40,7 @@ def ctc_reference(log_probs, targets, input_lengths, target_lengths, blank=0):
     labels, leap = _states(targets, blank)
     steps, (batch, states) = len(log_probs), labels.shape
     emitted = gather(log_probs, np.ascontiguousarray(np.broadcast_to(labels, (steps, batch, states))), axis=2)
+    emitted = maximum(emitted, NEVER)
     first = np.arange(states) < 2
     alpha = where(first, take(emitted, index=(0,)), NEVER)
     for t in range(1, steps):
@@ -81,7 +82,7 @@ def ctc(log_probs, targets, input_lengths, target_lengths, *, blank=0):
     targets, input_lengths, target_lengths = _checked(log_probs, targets, input_lengths, target_lengths, blank)
     labels, leap = _states(targets, blank)
     index = np.broadcast_to(labels, (len(log_probs), *labels.shape))
-    emitted = np.take_along_axis(log_probs, index, 2).astype(np.float64)
+    emitted = np.maximum(np.take_along_axis(log_probs, index, 2).astype(np.float64), NEVER)
     alpha = _paths(emitted, leap, input_lengths)
     places, real = _ends(target_lengths, labels.shape[1])
     found = np.where(real, np.take_along_axis(alpha[-1], places, 1), NEVER)
@@ -97,7 +98,7 @@ def _(g, log_probs, targets, input_lengths, target_lengths, out, alpha, emitted,
     beta = np.full((batch, states), NEVER)  # of all paths from a state on to the end
     np.put_along_axis(beta, places[:, 1:], np.where(real[:, 1:], 0.0, NEVER), 1)
     np.put_along_axis(beta, places[:, :1], 0.0, 1)
-    last, total = beta.copy(), np.where(out < -NEVER / 2, -out, np.inf).astype(np.float64)[:, None]
+    last, total = beta.copy(), np.where(out > -NEVER / 2, np.inf, -out).astype(np.float64)[:, None]
     shares = np.zeros(emitted.shape)
     for t in range(steps - 1, -1, -1):
         if t < steps - 1:
@@ -158,8 +159,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     elif targets.ndim == 1:
         targets = _padded(targets, lengths[1])
     losses = ctc(log_probs, targets, *lengths, blank=blank)
-    possible = losses < -NEVER / 2
-    losses = where(possible, losses, 0.0 if zero_infinity else float("inf"))
+    losses = where(losses > -NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
     if reduction == "mean":
         losses = losses / np.maximum(lengths[1], 1).astype(losses.dtype)
     return reshape(losses, shape=()) if alone and reduction == "none" else _reduce(losses, reduction)

@@ -68,7 +68,7 @@ def _digamma(x):
 
 
 def _higher(n, x):
-    if x.size and np.nanmin(x) < -_MOST:
+    if (x < -_MOST).any():
         raise ValueError(f"polygamma: of order {n}, x={np.nanmin(x):g} must not be below {-_MOST}")
     y, sums = _shifted(x, 0, lambda total, y: total + y ** (-1.0 - n))
     tail = math.factorial(n - 1) * y ** float(-n) + math.factorial(n) * (y ** (-1.0 - n) / 2 + sums)

@@ -103,6 +103,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
     """d^2 / (2 beta) for |d| < beta, else |d| - beta / 2: the Huber loss divided by beta; the L1 loss for beta = 0."""
+    _check("smooth_l1_loss", input, target, reduction)
     if beta == 0:
         return l1_loss(input, target, reduction)
     if not beta > 0:
@@ -169,8 +170,8 @@ def _check_probabilities(p) -> None:
 
 
 def _log_above(p, least=3.7835e-44):  # e^-100, in float32 a denormal number
-    ok = p > least
-    return where(ok, log(where(ok, p, 1.0)), -100.0)
+    none = p <= least
+    return where(none, -100.0, log(where(none, 1.0, p)))
 
 
 def binary_cross_entropy_with_logits_reference(input, target, weight=None, pos_weight=None, reduction="mean"):
@@ -221,12 +222,12 @@ def kl_div(input, target, reduction="mean", log_target=False):
 
     reduction: also "batchmean", the sum divided by the batch size, which is the mathematical divergence.
     """
-    _check("kl_div", input, target, "sum" if reduction == "batchmean" else reduction)
+    _check("kl_div", input, target, "mean" if reduction == "batchmean" else reduction)
     if log_target:
         losses = exp(target) * (target - input)
     else:
         some = target > 0
         losses = where(some, target * log(where(some, target, 1.0)), 0.0) - target * input
     if reduction == "batchmean":
-        return sum(losses) * (1 / input.shape[0])
+        return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)

@@ -92,7 +92,9 @@ def searchsorted(x, values, *, right=False, side=None):
     before, n, count = np.less_equal if right else np.less, x.shape[-1], np.zeros(values.shape, np.int64)
     for step in (1 << k for k in reversed(range(n.bit_length()))):  # so many numbers more lie before the place
         more = np.minimum(count + step, n)
-        count = np.where(before(np.take_along_axis(x, more - 1, -1), values), more, count)
+        last = np.take_along_axis(x, more - 1, -1)
+        earlier = before(last, values) | (values != values) & (right | (last == last))  # NaN is the largest
+        count = np.where(earlier, more, count)
     return count
 
 

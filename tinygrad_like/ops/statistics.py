@@ -62,15 +62,17 @@ def softmin(x, axis=-1):
 def multinomial(weights, *, num_samples=1, replacement=False):
     """Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
 
-    Raises ValueError for weights that are negative or add up to 0, or fewer of them than samples without replacement.
+    Raises ValueError for weights that are negative, infinite or add up to 0, or fewer of them than samples without
+    replacement.
     """
     rows = np.atleast_2d(weights)
     if rows.dtype.kind not in "fiub":
         raise TypeError(f"multinomial: weights must be numbers, got {rows.dtype}")
     rows = rows.astype(np.float64)
-    if weights.ndim not in (1, 2) or not (rows >= 0).all() or not (total := rows.sum(1, keepdims=True)).all():
-        raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 and not all 0, got shape "
-                         f"{weights.shape}")
+    possible = weights.ndim in (1, 2) and ((rows >= 0) & (rows < np.inf)).all()
+    if not possible or not (total := rows.sum(1, keepdims=True)).all():
+        raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got "
+                         f"shape {weights.shape}")
     if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
         raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
     if replacement:

@@ -53,10 +53,11 @@ hypot.vjp(a=lambda g, a, out: g * (a / where(eq(out, 0), 1.0, out)),
 
 atan2 = ufunc("atan2", "The angle in [-pi, pi] at which (b, a) lies, seen from (0, 0); there both gradients are 0.",
               lambda a, b: np.arctan2(a, b))
-atan2.vjp(a=lambda g, a, b: g * (b / _square_sum(a, b)),
-          b=lambda g, a, b: -g * (a / _square_sum(a, b)))
+atan2.vjp(a=lambda g, a, b: g * _over_square(b, a, b),
+          b=lambda g, a, b: -g * _over_square(a, a, b))
 
 
-def _square_sum(a, b):
-    total = a * a + b * b
-    return where(eq(total, 0), 1.0, total)
+def _over_square(x, a, b):
+    r = hypot(a, b)
+    r = where(eq(r, 0), 1.0, r)
+    return x / r / r  # a * a + b * b may overflow, or vanish, where this does not
