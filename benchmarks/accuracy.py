@@ -155,7 +155,8 @@ def table(cases: dict[str, Case], ulp: bool, gradients: bool = True) -> None:
                 pairs = [errors(f, e, ulp) for f, e in zip(result[part], exact[part], strict=True)]
                 if pairs:
                     row += [max(p[0] for p in pairs), max(p[1] for p in pairs)]
-        print(f"| {name} | " + " | ".join(f"{v:.2f}" if ulp else f"{v:.0e}" for v in row) + " |", flush=True)
+        shown = [f"{v:.2f}" if ulp and v < 1000 else f"{v:.0e}" for v in row]
+        print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
 
 
 def main() -> None:

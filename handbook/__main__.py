@@ -80,7 +80,8 @@ def build(out: Path, pages: Path) -> None:
     if made.returncode or "error" in said.lower():
         raise SystemExit(f"zensical build failed:\n{said}")
     shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(pages / "site", out)
+    # Its page for what is not there has addresses from the root of a server, and is bare when opened from a folder.
+    shutil.copytree(pages / "site", out, ignore=shutil.ignore_patterns("404.html"))
 
 
 def main() -> int:

@@ -67,7 +67,7 @@ def problems(site: Path) -> list[str]:
                 found.append(f"{where}: asks for {address}")
         for address in dict.fromkeys(page.links):
             parts = urlsplit(address)
-            if parts.scheme or parts.netloc or (where.name == "404.html" and address.startswith("/")):
+            if parts.scheme or parts.netloc:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if target.is_dir():

@@ -86,7 +86,9 @@ def ctc(log_probs, targets, input_lengths, target_lengths, *, blank=0):
     alpha = _paths(emitted, leap, input_lengths)
     places, real = _ends(target_lengths, labels.shape[1])
     found = np.where(real, np.take_along_axis(alpha[-1], places, 1), NEVER)
-    return -np.logaddexp(found[:, 0], found[:, 1]).astype(log_probs.dtype), Residuals(alpha=alpha, emitted=emitted)
+    with np.errstate(invalid="ignore"):  # of NaN it warns, and gives NaN
+        loss = -np.logaddexp(found[:, 0], found[:, 1]).astype(log_probs.dtype)
+    return loss, Residuals(alpha=alpha, emitted=emitted)
 
 
 @ctc.joint_vjp
