@@ -223,6 +223,8 @@ def test_binary_ops_far_out_as_in_pytorch(name, dtype):
     def skip(a, b):  # a quotient that float32 cannot hold
         if name == "hypot":  # whose gradient at (0, 0) is NaN there, and 0 here
             return (a == 0) & (b == 0)
+        if name == "atan2":  # where a^2 + b^2 vanishes in float32, whose gradient is 0 there
+            return np.maximum(np.abs(a), np.abs(b)) < 1e-18
         return (name in ("mod", "fmod")) & (np.abs(a) > 1e20) & (np.abs(b) < 1e-20)
 
     compared(BINARY[name], name, dtype, 1, 2, skip)
