@@ -82,7 +82,8 @@ def _contents(labels: list[str]) -> str:
 
 def _known(cls: type, name: str) -> bool:
     """Whether a method says nothing of its class: the op behind a layer, or what every layer has."""
-    return name in ("forward", "op", "function") or name in ("extra_repr", "reset_parameters") and cls.__name__ != "Module"
+    return name in ("forward", "op", "function") or (
+        name in ("extra_repr", "reset_parameters") and cls.__name__ != "Module")
 
 
 def _first(name: str) -> str:
