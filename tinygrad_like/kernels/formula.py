@@ -123,18 +123,9 @@ def _side_by_side(address, step, n, buffer):
     return buffer
 
 
-def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
-    """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
-    that broadcast; after them there may be an argument that is the same everywhere, which is one of `numbers`. Its
-    kernel is `each`, which always takes three arrays.
-
-    It returns NotImplemented if they are something else.
-    """
-    f, signature = Formula(formula, name), inspect.signature(formula).parameters
-    number = next((n for n in signature if n in numbers), "")
-    arrays, cost = len(signature) - bool(number), f.cost
-    call = f"lambda a, b, c, p: f({', '.join('abc'[:arrays])}{', p' if number else ''})"
-    scalar = njit(**SCALAR)(eval(call, {"f": f.scalar, "__name__": __name__}))
+def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
+    """y = scalar(a, b, c, p), number by number; of the three, only so many `arrays` count."""
+    cost = f.cost
 
     def each(a, b, c, p, y, task, tasks):
         p, run = F(p), _run_of(a, b, c, y, 0)
@@ -168,7 +159,21 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         fit = _broadcasts(a, y) and _broadcasts(b, y) and _broadcasts(c, y) and is_contiguous(y)
         return int(count_of(y) * cost) if fit else -1
 
-    each = f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, y=STRIDED_WRITE)
+    return f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, y=STRIDED_WRITE)
+
+
+def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> Any:
+    """y = formula(a), formula(a, b) or formula(a, b, c), number by number, as a function of float32 arrays or numbers
+    that broadcast; after them there may be an argument that is the same everywhere, which is one of `numbers`. Its
+    kernel is `each`, which always takes three arrays.
+
+    It returns NotImplemented if they are something else.
+    """
+    f, signature = Formula(formula, name), inspect.signature(formula).parameters
+    number = next((n for n in signature if n in numbers), "")
+    arrays = len(signature) - bool(number)
+    call = f"lambda a, b, c, p: f({', '.join('abc'[:arrays])}{', p' if number else ''})"
+    each = _loop(f, njit(**SCALAR)(eval(call, {"f": f.scalar, "__name__": __name__})), arrays)
 
     def of_one(x):
         y = np.empty(x.shape, FLOAT32)
