@@ -144,7 +144,12 @@ def test_ctc_counts_the_ways():
     assert never.item() == float("inf")
     x = Tensor(np.zeros((2, 1, 2)), requires_grad=True)
     F.ctc_loss(x, Tensor([[1, 1]]), Tensor([2]), Tensor([2]), zero_infinity=True).backward()
+    ops.ctc(x, Tensor([[1, 1]]), Tensor([2]), Tensor([2])).sum().backward()
     assert x.grad.tolist() == np.zeros((2, 1, 2)).tolist()
+    assert F.ctc_loss(x, Tensor(np.zeros((1, 0), int)), [2], [0]).item() == 0  # no labels, and of blanks one way
+    far = Tensor(np.full((3, 1, 2), -1051282046976, np.float32), requires_grad=True)
+    ops.ctc(far, Tensor([[1, 1]]), Tensor([3]), Tensor([2])).sum().backward()
+    assert far.grad.tolist() == [[[0, -1]], [[-1, 0]], [[0, -1]]]  # one way alone, of sums that float32 rounds
 
 
 def test_ctc_does_not_hide_nan_behind_what_is_impossible():
@@ -269,6 +274,13 @@ X, W = Tensor(np.ones((2, 3), np.float32)), Tensor(np.ones((4, 2), np.float32))
     (lambda: F.ctc_loss(X[:, None], Tensor([[1]]), [3], [1]), ValueError, "input_lengths must lie in 1 to 2"),
     (lambda: F.ctc_loss(X[:, None], Tensor([1, 2]), [2], [1]), ValueError, "must add up to the 2 labels"),
     (lambda: F.ctc_loss(X[:, None], Tensor([[1.5]]), [2], [1]), TypeError, "must be integers"),
+    (lambda: F.ctc_loss(X[:, None], Tensor([[1]]), [2], [1], reduction="no"), ValueError, "ctc_loss: reduction must"),
+    (lambda: F.ctc_loss(X[None, None], Tensor([[1]]), [2], [1]), ValueError, "takes log_probs"),
+    (lambda: F.ctc_loss(X[:0, None], Tensor([[1]]), [0], [1]), ValueError, "takes log_probs"),
+    (lambda: F.ctc_loss(X[:, None], Tensor([[[1]]]), [2], [1]), ValueError, "takes log_probs"),
+    (lambda: F.ctc_loss(X[:, None], Tensor([[1], [1]]), [2], [1]), ValueError, "takes log_probs"),
+    (lambda: F.ctc_loss(X[:, None], Tensor([[1]]), [2, 2], [1]), ValueError, "takes log_probs"),
+    (lambda: F.ctc_loss(X[:, None], Tensor([[1]]), [2], [1, 1]), ValueError, "takes log_probs"),
     (lambda: F.multilabel_margin_loss(X, Tensor([[1]])), ValueError, "of one shape"),
     (lambda: F.multilabel_margin_loss(X, Tensor([[3, -1, -1]] * 2)), ValueError, "label 3 is out of range"),
     (lambda: F.triplet_margin_with_distance_loss(X, X, X, reduction="no"), ValueError, "reduction"),

@@ -30,7 +30,7 @@ def _states(targets, blank):
 
 def _ends(target_lengths, states):
     """The last two states of each sequence: a blank and a label, or for no labels the blank alone."""
-    last = 2 * target_lengths[:, None] + np.array([0, -1])
+    last = 2 * target_lengths[:, None] - np.arange(2)
     return np.maximum(last, 0), last >= 0
 
 
@@ -87,20 +87,19 @@ def ctc(log_probs, targets, input_lengths, target_lengths, *, blank=0):
     places, real = _ends(target_lengths, labels.shape[1])
     found = np.where(real, np.take_along_axis(alpha[-1], places, 1), NEVER)
     with np.errstate(invalid="ignore"):  # of NaN it warns, and gives NaN
-        loss = -np.logaddexp(found[:, 0], found[:, 1]).astype(log_probs.dtype)
-    return loss, Residuals(alpha=alpha, emitted=emitted)
+        total = np.logaddexp(found[:, 0], found[:, 1])
+    return -total.astype(log_probs.dtype), Residuals(alpha=alpha, emitted=emitted, total=total)
 
 
 @ctc.joint_vjp
 @fresh
-def _(g, log_probs, targets, input_lengths, target_lengths, out, alpha, emitted, blank):
+def _(g, log_probs, targets, input_lengths, target_lengths, alpha, emitted, total, blank):
     labels, leap = _states(targets, blank)
     steps, (batch, states) = len(log_probs), labels.shape
-    places, real = _ends(target_lengths, states)
-    beta = np.full((batch, states), NEVER)  # of all paths from a state on to the end
-    np.put_along_axis(beta, places[:, 1:], np.where(real[:, 1:], 0.0, NEVER), 1)
-    np.put_along_axis(beta, places[:, :1], 0.0, 1)
-    last, total = beta.copy(), np.where(out > -NEVER / 2, np.inf, -out).astype(np.float64)[:, None]
+    last = np.full((batch, states), NEVER)
+    np.put_along_axis(last, _ends(target_lengths, states)[0], 0.0, 1)
+    beta = last  # of all paths from a state on to the end
+    total = np.where(total < NEVER / 2, np.inf, total)[:, None]
     shares = np.zeros(emitted.shape)
     for t in range(steps - 1, -1, -1):
         if t < steps - 1:
@@ -110,7 +109,7 @@ def _(g, log_probs, targets, input_lengths, target_lengths, out, alpha, emitted,
             ways[2, :, :-2] = np.where(leap[:, 2:], after[:, 2:], NEVER)
             top = ways.max(0)
             beta = np.where((t < input_lengths - 1)[:, None], np.log(np.exp(ways - top).sum(0)) + top, last)
-        shares[t] = np.exp(np.minimum(alpha[t] + beta - total, 0.0)) * (t < input_lengths)[:, None]
+        shares[t] = np.exp(alpha[t] + beta - total) * (t < input_lengths)[:, None]
     d = np.zeros(log_probs.shape)
     n = np.arange(batch)
     for s in range(states):  # a label may stand in several states
@@ -122,7 +121,7 @@ def _checked(log_probs, targets, input_lengths, target_lengths, blank):
     """Labels and lengths as arrays of integers; labels beyond their length count as blanks."""
     targets, *lengths = (np.asarray(x) for x in (targets, input_lengths, target_lengths))
     if log_probs.ndim != 3 or not len(log_probs) or targets.ndim != 2 or any(
-            x.shape != log_probs.shape[1:2] for x in (*lengths, targets[:, 0] if targets.shape[1] else lengths[0])):
+            shape != log_probs.shape[1:2] for shape in (targets.shape[:1], *[x.shape for x in lengths])):
         raise ValueError(f"ctc: takes log_probs (T, batch, classes), targets (batch, L) and lengths (batch,), got "
                          f"shapes {log_probs.shape}, {targets.shape}, {lengths[0].shape} and {lengths[1].shape}")
     if any(x.dtype.kind not in "iu" for x in (targets, *lengths)) or not isinstance(blank, int):
@@ -156,9 +155,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     targets, *lengths = (values_of("ctc_loss", x, "reads labels and lengths in NumPy") for x in
                          (targets, input_lengths, target_lengths))
     lengths = [np.atleast_1d(x) for x in lengths]
-    if alone and targets.ndim == 1:
-        targets = targets[None]
-    elif targets.ndim == 1:
+    if targets.ndim == 1:
         targets = _padded(targets, lengths[1])
     losses = ctc(log_probs, targets, *lengths, blank=blank)
     losses = where(losses > -NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
@@ -169,7 +166,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 def _padded(targets, lengths):
     """Labels one after the other, as rows."""
-    if lengths.ndim != 1 or lengths.min(initial=0) < 0 or lengths.sum() != len(targets):
+    if lengths.ndim != 1 or (lengths < 0).any() or lengths.sum() != len(targets):
         raise ValueError(f"ctc_loss: target_lengths {lengths.tolist()[:8]} must add up to the {len(targets)} labels")
     there = np.arange(lengths.max(initial=0)) < lengths[:, None]
     rows = np.zeros(there.shape, targets.dtype)
