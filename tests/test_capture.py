@@ -631,3 +631,15 @@ def test_numbers_scattered_to_places_that_were_computed(write):
     for _ in range(5):
         np.testing.assert_array_equal(codes(x).numpy(), np.eye(64)[x.numpy().argmin(1)])
     assert "calls of kernels" in str(codes)
+
+
+def test_the_count_of_batches_is_read_after_it_moved():
+    layer, x = nn.BatchNorm1d(3), Tensor(np.arange(12.0, dtype=np.float32).reshape(4, 3))
+
+    @capture
+    @no_grad()
+    def count():
+        layer(x)
+        return layer.num_batches_tracked * 1
+
+    assert [count().item() for _ in range(4)] == [1, 2, 3, 4]

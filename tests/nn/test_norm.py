@@ -57,6 +57,18 @@ def test_the_scale_of_the_weights_before_a_norm_changes_nothing(norm, a):
     assert abs(along) < 1e-4 * np.abs(mm.weight.grad.numpy()).sum()
 
 
+def test_without_weights_the_last_axis_is_normalised_and_eps_is_added():
+    x = some(2, 3, 4)
+    v = x.numpy()
+    centred = v - v.mean(-1, keepdims=True)
+    expected = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 0.5)
+    for layer_norm in ops.layer_norm, ops.layer_norm.reference:
+        np.testing.assert_allclose(layer_norm(x, eps=0.5).numpy(), expected, rtol=1e-5, atol=1e-6)
+    for rms_norm in ops.rms_norm, ops.rms_norm.reference:
+        expected = v / np.sqrt((v**2).mean(-1, keepdims=True) + 0.5)
+        np.testing.assert_allclose(rms_norm(x, eps=0.5).numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_variants_a_and_b_of_layer_norm():
     x = some(2, 3, 4, 4)
     a, b = nn.LayerNorm((3, 4, 4)), nn.LayerNorm(3)
