@@ -8,7 +8,8 @@ import pytest
 
 import nn
 import tinygrad_like
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, capture, no_grad, ops
+from tinygrad_like.array import Array
 
 
 def test_methods_that_change_it():
@@ -36,6 +37,26 @@ def test_methods_that_compute():
     assert x.data.max(1).tolist() == [2, 5]  # NumPy's
     values, index = tinygrad_like.max(x.data, 1)
     assert index.tolist() == [2, 2]
+
+
+def test_ops_take_it_as_an_array_and_beside_a_tensor_as_one():
+    x, w = Tensor([1.0, 5.0]), Tensor([2.0, 3.0], requires_grad=True)
+    d = x.data
+    for _ in range(3):  # from the second call on each op has its own code
+        assert type(ops.exp(d)) is type(ops.mul(d, d)) is Array and type(ops.mul(w, d)) is Tensor
+    y = (w * d).sum()
+    d.zero_()
+    y.backward()  # by the numbers that were there
+    assert w.grad.tolist() == [1, 5]
+
+    @capture
+    @no_grad()
+    def product():
+        return w.clone() * d
+
+    for _ in range(4):
+        d.add_(1.0)
+        assert product().tolist() == [2 * d[0], 3 * d[1]]
 
 
 def test_an_update_counts_as_a_change_and_keeps_the_memory():

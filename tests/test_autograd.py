@@ -1101,6 +1101,8 @@ def test_hooks_on_leaves_and_inner_tensors():
     assert seen == [("h", [6, 12]), ("x", [18, 36])]
     remove_leaf()
     remove_leaf()  # a second time is harmless
+    with x.register_hook(seen.append):
+        pass
     (x * 1).sum().backward()
     assert len(seen) == 2
     assert_close(x.grad, [19, 37])
@@ -1394,3 +1396,22 @@ def test_a_change_is_detected_when_the_graph_of_the_gradient_is_walked():
     x.assign(3.0)
     with pytest.raises(RuntimeError, match="was changed in place"):
         g.backward()
+
+
+@pytest.mark.parametrize("switch", [enable_grad, detect_anomaly])
+def test_an_output_changed_between_a_gradient_and_its_own_is_noticed(switch):
+    x = leaf(0.5)
+    with switch():
+        y = x.exp()
+        dx, = y.gradient(x, create_graph=True)
+        y.detach().add_(1.0)
+        with pytest.raises(RuntimeError, match="was changed in place"):
+            dx.backward()
+
+
+def test_what_an_interrupted_block_puts_off_is_forgotten():
+    x = Tensor([1.0, 2.0])
+    for _ in range(3):  # from the second call on each op has its own code
+        mode.waiting = []
+        x * 2
+        assert mode.waiting is None

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import weakref
+from functools import partial, wraps
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import nn
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.primitive import Fused, declared
+
+FACTOR = 1
 
 
 def leaf(values, dtype="float64"):
@@ -65,6 +68,12 @@ def test_options_by_position_inputs_by_name():
     assert ops.linear(x, w, None).detach().numpy().tolist() == [[3], [7]]
 
 
+def test_the_first_call_too_may_have_all_its_options_by_position():
+    once, = primitive(lambda x, *, by=1, plus=0: x * by + plus)(leaf([2.0]), 3, 4).tolist()
+    several, = primitive(lambda *xs, by=1, plus=0: sum(xs) * by + plus)([leaf([2.0]), leaf([5.0])], 3, 4).tolist()
+    assert (once, several) == (10, 25)
+
+
 def test_an_option_left_out_reaches_the_rule_with_its_default():
     seen = []
 
@@ -103,6 +112,31 @@ def test_rules_that_do_not_fit_the_op():
     typo(Tensor([1.0]))  # nothing is recorded, so nothing is missing
     with pytest.raises(TypeError, match="'out' names the output in VJP rules"):
         primitive(lambda x, out: x)
+
+
+def test_rules_that_are_no_plain_functions_and_rules_that_take_the_place_of_others():
+    def by_output(g, out):
+        return 3 * g * out
+
+    @wraps(by_output)
+    def wrapped(*given):
+        return by_output(*given)
+
+    by_input, x = partial(lambda scale, g, x: scale * g * x, 5), leaf([2.0])
+    op, found = declare(lambda x: x**2, x=lambda g: g), []
+    for rule in lambda g, x: 2 * g * x, by_output, wrapped, by_input:
+        op.vjp(x=rule)
+        for _ in range(3):
+            found += op(x).gradient(x)[0].tolist()
+    assert found == [4] * 3 + [12] * 6 + [10] * 3
+
+
+def test_a_rule_of_another_module_sees_what_its_names_stand_for_now(monkeypatch):
+    op, x, found = declare(lambda x: x * 1, x=lambda g: g * FACTOR), leaf([1.0]), []
+    for factor in 2, 3:
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        found += op(x).gradient(x)[0].tolist()
+    assert found == [2, 3]
 
 
 def test_an_input_without_a_rule():
@@ -590,6 +624,27 @@ def test_a_joint_rule_may_leave_a_case_to_the_reference():
     a, b = leaf([2.0]), leaf([3.0])
     assert op(a, b).gradient(a)[0].item() == 3 and ran == []
     assert [g.item() for g in op(a, b).gradient(a, b)] == [3, 2] and ran == ["reference"]
+
+
+def test_a_fused_op_of_any_number_of_inputs():
+    op = Fused(lambda *xs: np.prod(xs, axis=0), lambda *xs: xs[0] * xs[1] * xs[2])
+    xs = leaf([2.0]), leaf([3.0]), leaf([5.0])
+    for how in ({}, {"create_graph": True}):
+        found = op(*xs).gradient(*xs, **how)
+        assert [g.item() for g in found] == [15, 10, 6]
+    assert [g.item() for g in found[0].gradient(*xs[1:])] == [5, 3]
+
+
+def test_a_joint_rule_in_ops_may_name_the_output():
+    op = Fused(lambda x: np.exp(x), ops.exp)
+
+    @op.joint_vjp_in_ops
+    def _(g, out):
+        return [g * out]
+
+    x = leaf([0.5])
+    first, = op(x).gradient(x, create_graph=True)
+    assert first.gradient(x)[0].item() == pytest.approx(np.exp(0.5))
 
 
 def test_an_input_the_reference_does_not_depend_on_gets_zeros():

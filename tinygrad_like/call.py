@@ -30,7 +30,7 @@ _NOTHING: dict = {}  # the residuals of a forward that hands out none
 class Placed:
     """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
 
-    So those of many parts, as `split` makes them, go into one array. np.array(placed) is that of a single one.
+    So those of many parts, as `split` makes them, go into one array. np.asarray(placed) is that of a single one.
     """
 
     __slots__ = "shape", "dtype", "index", "value"
@@ -227,7 +227,7 @@ class Op:
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
         if type(g) is Placed:
-            g = np.array(g)
+            g = np.asarray(g)
         if NARROW and node.dtype in NARROW:  # rules compute, too
             g = ops.cast(g, dtype=FLOAT32)
         cotangents = self.cotangents(node, g, parents)
@@ -320,7 +320,7 @@ class Op:
     def fit(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
         if type(c) is Placed:
-            c = np.array(c)
+            c = np.asarray(c)
         if c.shape != parent.shape:
             if (summed := ops.reduce.summed_to(c, parent.shape)) is None:
                 raise ValueError(f"{self.rule_for(i)} gave shape {c.shape}, which is not {parent.shape} nor broadcasts "
@@ -355,8 +355,7 @@ def replayed(y: Tensor, g, since: int, keys) -> list:
     owned: set = set()
     found = walk(y.node, g, since=since, retain=mode.recording, plus=ops.cotangents.plus, owned=owned)
     if not mode.recording:
-        copied = np.array if mode.tape is None else ops.clone
-        found = {key: c if key in owned else copied(c) for key, c in found.items()}
+        found = {key: c if key in owned else ops.clone(c) for key, c in found.items()}
     return [found.get(key) for key in keys]
 
 

@@ -114,7 +114,7 @@ class Primitive(Op):
     def _uses(self, rule) -> list[int]:
         """Positions, in what the node saves, of the values the rule names; -1 stands for `which` or `wanted`."""
         if isinstance(rule, FunctionType) and "__wrapped__" not in vars(rule):  # as below, sooner
-            names = list(rule.__code__.co_varnames[1 : rule.__code__.co_argcount + rule.__code__.co_kwonlyargcount])
+            names = list(rule.__code__.co_varnames[1 : rule.__code__.co_argcount])
         else:
             names = list(inspect.signature(rule).parameters)[1:]
         self.kept += [n for n in names if n not in self.kept and n not in ("which", "wanted")]
