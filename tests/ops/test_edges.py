@@ -116,3 +116,97 @@ def test_16_bits_stay_16_bits(dtype):
 
 def test_x_to_the_half_is_a_root_also_outside_its_domain():
     np.testing.assert_array_equal(slope(lambda x: x**0.5, [-INF, -1, 0, 4, INF]), [NAN, NAN, INF, 0.25, 0])
+
+
+# Shapes ---------------------------------------------------------------------------------------------------------------
+
+
+def test_axes_are_merged_and_split_where_they_stand():
+    x = Tensor(np.arange(120.0).reshape(2, 3, 4, 5))
+    assert [ops.flatten(x, *at).shape for at in ((0, 1), (1, 2), (2, 3), (2, 2))] == [
+        (6, 4, 5), (2, 12, 5), (2, 3, 20), (2, 3, 4, 5)]
+    assert ops.flatten(x[0, 0, 0]).shape == (5,) and ops.flatten(x.sum()).shape == (1,)
+    assert ops.unflatten(x, 1, (3, 1)).shape == (2, 3, 1, 4, 5)
+    assert ops.unflatten(x, 3, (-1, 5)).shape == (2, 3, 4, 1, 5)
+    assert ops.squeeze(x[:1, :, :1]).shape == (3, 5) and ops.squeeze(x[:1, :, :1], (0, 1)).shape == (3, 1, 5)
+    x.requires_grad_()
+    y = ops.permute(x, axes=(-1, 0, -2, 1))
+    assert y.shape == (5, 2, 4, 3)
+    np.testing.assert_array_equal((y * y).sum().gradient(x)[0].numpy(), 2 * x.detach().numpy())
+    assert ops.contiguous(y)._data.flags.c_contiguous and ops.contiguous(x)._data.base is not None
+    assert ops.clone(x)._data.base is None and ops.clone(x)._data is not x._data
+
+
+def test_as_many_times_as_none():
+    x = Tensor([[1.0, 2.0]])
+    assert ops.repeat(x, (0, 2)).shape == (0, 4) and ops.repeat_interleave(x, 0).shape == (0,)
+    assert ops.repeat_interleave(x, 2).tolist() == [1, 1, 2, 2] and ops.repeat_interleave(x, [1, 3]).tolist() == [
+        1, 2, 2, 2]
+    assert ops.topk(x, 0)[0].shape == (1, 0) and ops.argsort(x[:0]).shape == (0, 2)
+    empty = Tensor(np.zeros((0, 3)), requires_grad=True)
+    for prod in ops.prod, ops.prod.reference:
+        assert prod(empty, axis=0).tolist() == [1, 1, 1] and prod(empty, axis=0, keepdim=True).tolist() == [[1, 1, 1]]
+        y = prod(Tensor([[2.0, 3.0], [5.0, 7.0]]), axis=1, keepdim=True)
+        assert y.tolist() == [[6], [35]] and prod(x, axis=0).tolist() == [1, 2]
+
+
+def test_padding_as_far_as_it_goes():
+    x = Tensor([[1.0, 2.0, 3.0]])
+    assert ops.pad(x, padding=(2, 2), mode="reflect").tolist() == [[3, 2, 1, 2, 3, 2, 1]]
+    assert ops.pad(x, padding=(3, 0), mode="circular").tolist() == [[1, 2, 3, 1, 2, 3]]
+    assert ops.pad(x, padding=(1, 0), value=np.float32(0.5)).tolist() == [[0.5, 1, 2, 3]]
+
+
+# Order and ties -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_the_first_few_of_many(axis):
+    x = np.random.default_rng(axis).permuted(np.arange(2 * 3 * 70.0, dtype="f").reshape(2, 3, 70), axis=2)
+    x = np.moveaxis(x, 2, axis)
+    for k in 1, 2, 3, 7:
+        for first_places in ops.order.first_places, ops.order.first_of_rows.__wrapped__:
+            for largest in True, False:
+                expected = np.argsort(-x if largest else x, axis)[(slice(None),) * axis + (slice(k),)]
+                assert np.array_equal(first_places(x, k=k, axis=axis, largest=largest), expected)
+    x[0, 0, 0] = NAN
+    np.testing.assert_array_equal(ops.argsort(Tensor(x), axis=axis).numpy(), np.argsort(x, axis, kind="stable"))
+
+
+def test_ties_beside_nan_share_the_cotangent():
+    for dtype in "float32", "float64":
+        x = Tensor(np.array([[1, 1], [NAN, 0]], dtype), requires_grad=True)
+        assert x.max(axis=1).sum().gradient(x)[0].tolist() == [[0.5, 0.5], [1, 0]]
+
+
+def test_the_mean_of_two():
+    assert slope(lambda x: ops.mean(x, axis=1), [[1, 2], [3, 4]]) == [[0.5, 0.5]] * 2
+
+
+# Powers, choices, gamma -----------------------------------------------------------------------------------------------
+
+
+def test_exponents_of_small_bases_and_of_0():
+    assert slope(lambda b: 0.5**b, [0, 2]) == pytest.approx([math.log(0.5), math.log(0.5) / 4])
+    assert slope(lambda b: 1.0**b, [3]) == [0]
+    a, b = (Tensor(np.zeros(1), requires_grad=True) for _ in range(2))
+    with np.errstate(all="raise"):
+        da, = ops.pow(a, b).gradient(a, create_graph=True)
+    assert da.item() == 0 and da.gradient(a)[0].item() == 0
+
+
+def test_the_dtype_of_a_choice():
+    c, x = np.array([True, False]), np.array([0.1, 0.2])
+    for a, b, dtype in ((1, 2, "int64"), (1.0, 2, "float32"), (x, 0.0, "float64"), (0.0, x, "float64"),
+                        (x, x.astype("f"), "float64"), (x.astype("f"), x, "float64"), (x.astype("f"), 0, "float32")):
+        y = ops.where(c, a, b)
+        assert y.dtype == dtype and np.array_equal(y, np.where(c, a, b).astype(dtype))
+
+
+def test_gamma_next_to_a_pole():
+    far = 2.0**-30
+    assert ops.digamma(Tensor(np.array(far - 1000))).item() == pytest.approx(-1 / far + math.log(1000.5), rel=1e-12)
+    assert ops.lgamma(Tensor(np.array(far - 1000))).item() == pytest.approx(
+        -math.log(far) - math.lgamma(1001 - far), rel=1e-12)
+    assert ops.polygamma(Tensor(np.array(-9999.5)), n=1).item() == pytest.approx(math.pi**2 - 1 / 10000, rel=1e-8)
+    assert not math.isfinite(ops.polygamma(Tensor(np.array(-10000.0)), n=1).item())

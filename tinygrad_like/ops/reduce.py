@@ -248,7 +248,7 @@ def prod_reference(x, axis=None, keepdim=False):
     rest = tuple(a for a in range(x.ndim) if a not in axis)
     y = reshape(permute(x, axes=(*axis, *rest)), shape=(_count(x.shape, axis), *(x.shape[a] for a in rest)))
     if len(y) == 0:
-        y = mul(reshape(sum(y, axis=0), shape=(1, *y.shape[1:])), 0) + 1
+        y = reshape(sum(y, axis=0), shape=(1, *y.shape[1:])) + 1
     while len(y) > 1:
         pairs = mul(y[0 : len(y) // 2 * 2 : 2], y[1::2])
         y = cat(pairs, y[-1:], axis=0) if len(y) % 2 else pairs
