@@ -1400,13 +1400,14 @@ def test_a_change_is_detected_when_the_graph_of_the_gradient_is_walked():
 
 @pytest.mark.parametrize("switch", [enable_grad, detect_anomaly])
 def test_an_output_changed_between_a_gradient_and_its_own_is_noticed(switch):
-    x = leaf(0.5)
+    x, g = leaf(0.5), leaf(1.0)
     with switch():
         y = x.exp()
-        dx, = y.gradient(x, create_graph=True)
+        dx, = y.gradient(x, gradient=g, create_graph=True)
         y.detach().add_(1.0)
-        with pytest.raises(RuntimeError, match="was changed in place"):
-            dx.backward()
+        for target in x, g:
+            with pytest.raises(RuntimeError, match="was changed in place"):
+                dx.gradient(target, retain_graph=True)
 
 
 def test_what_an_interrupted_block_puts_off_is_forgotten():

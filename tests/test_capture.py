@@ -643,3 +643,16 @@ def test_the_count_of_batches_is_read_after_it_moved():
         return layer.num_batches_tracked * 1
 
     assert [count().item() for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_a_rule_of_any_number_of_inputs():
+    x = Tensor(np.array([1.0, 2.0], np.float32), requires_grad=True)
+
+    @capture
+    def step():
+        x.grad = None
+        (tg.stack([x, x * 3]) * tg.cat([x, x]).reshape(2, 2)).sum().backward()
+
+    for _ in range(4):
+        step()
+        assert x.grad.tolist() == [8, 16]
