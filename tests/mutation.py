@@ -22,7 +22,7 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FunctionType
 
-os.environ["NUMBA_NUM_THREADS"] = "1"  # a forked process has only the thread that forked it
+os.environ["NUMBA_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a forked process has but the one that forked
 os.environ["CI"] = "1"  # so that hypothesis keeps no examples, and takes the same ones each time
 
 import coverage
@@ -126,9 +126,9 @@ class Mutation:
         traced.start()
         for item in session.items:
             traced.switch_context(item.nodeid)
-            begun = time.process_time()
-            if passes(session, [item]) and time.process_time() - begun < self.options.seconds:
-                took[item.nodeid] = time.process_time() - begun, item
+            passed, begun = passes(session, [item]), time.process_time()
+            if passed and passes(session, [item]) and time.process_time() - begun < self.options.seconds:
+                took[item.nodeid] = time.process_time() - begun, item  # one that fails the second time would kill all
         traced.stop()
         print(f"{len(took)} of {len(session.items)} tests", flush=True)
         again = self.options.again and self.options.again.read_text()
@@ -205,5 +205,5 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     sys.exit(pytest.main(["-o", "addopts=--import-mode=importlib", "-p", "no:terminal", "-p", "no:cacheprovider",
-                          "-m", options.m, "-W", "ignore::coverage.exceptions.CoverageWarning",
+                          "-m", options.m, "-k", "not ctrl_c", "-W", "ignore::coverage.exceptions.CoverageWarning",
                           *options.tests], plugins=[Mutation(options)]))
