@@ -146,7 +146,8 @@ def test_ctc_counts_the_ways():
     F.ctc_loss(x, Tensor([[1, 1]]), Tensor([2]), Tensor([2]), zero_infinity=True).backward()
     ops.ctc(x, Tensor([[1, 1]]), Tensor([2]), Tensor([2])).sum().backward()
     assert x.grad.tolist() == np.zeros((2, 1, 2)).tolist()
-    assert F.ctc_loss(x, Tensor(np.zeros((1, 0), int)), [2], [0]).item() == 0  # no labels, and of blanks one way
+    for labels in np.zeros((1, 0), int), np.zeros(0, int):
+        assert F.ctc_loss(x, Tensor(labels), [2], [0]).item() == 0  # no labels, and of blanks one way
     far = Tensor(np.full((3, 1, 2), -1051282046976, np.float32), requires_grad=True)
     ops.ctc(far, Tensor([[1, 1]]), Tensor([3]), Tensor([2])).sum().backward()
     assert far.grad.tolist() == [[[0, -1]], [[-1, 0]], [[0, -1]]]  # one way alone, of sums that float32 rounds
