@@ -210,3 +210,76 @@ def test_gamma_next_to_a_pole():
         -math.log(far) - math.lgamma(1001 - far), rel=1e-12)
     assert ops.polygamma(Tensor(np.array(-9999.5)), n=1).item() == pytest.approx(math.pi**2 - 1 / 10000, rel=1e-8)
     assert not math.isfinite(ops.polygamma(Tensor(np.array(-10000.0)), n=1).item())
+
+
+# Layers ---------------------------------------------------------------------------------------------------------------
+
+
+def test_steps_and_linear_pieces():
+    for dtype in "float32", "float64", "int64":
+        y = ops.binary_step(Tensor(np.array([-1, 0, 1], dtype)))
+        assert y.tolist() == [0, 1, 1] and y.dtype.name == ("float32" if dtype == "int64" else dtype)
+    np.testing.assert_allclose(ops.hardsigmoid(Tensor([-4.0, -1.0, 0.0, 1.0, 4.0])).numpy(), [0, 1 / 3, 0.5, 2 / 3, 1],
+                               rtol=1e-6)
+    with pytest.raises(ValueError, match="celu: alpha must be positive, got 0"):
+        ops.celu(Tensor([1.0]), alpha=0)
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3), (2, 3, 1, 2)])
+def test_attention_over_any_leading_axes(batch):
+    rng = np.random.default_rng(0)
+    q, k, v = rng.standard_normal((3, *batch, 5, 4))
+    scores = q @ k.swapaxes(-1, -2) / 2 + np.triu(np.full((5, 5), -INF), 1)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = weights / weights.sum(-1, keepdims=True) @ v
+    mask = np.tri(5, dtype=bool)
+    for dtype in "float32", "float64":
+        xs = [Tensor(x.astype(dtype)) for x in (q, k, v)]
+        for y in (ops.scaled_dot_product_attention(*xs, is_causal=True), ops.scaled_dot_product_attention(*xs, mask),
+                  ops.matmul(ops.attention_weights(*xs[:2], is_causal=True), xs[2])):
+            np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-5)
+        for heads in 1, 2:
+            qkv = Tensor(np.concatenate([q, k, v], -1).astype(dtype), requires_grad=True)
+            y = ops.self_attention(qkv, num_heads=heads, is_causal=True)
+            reference = ops.self_attention(qkv.cast("float64"), mask, num_heads=heads)
+            np.testing.assert_allclose(y.detach().numpy(), reference.detach().numpy(), rtol=1e-4, atol=1e-5)
+            if heads == 1:
+                np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+            once, = (y * y).sum().gradient(qkv, retain_graph=True)
+            twice, = (y * y).sum().gradient(qkv, create_graph=True)
+            np.testing.assert_allclose(once.numpy(), twice.detach().numpy(), rtol=1e-4, atol=1e-4)
+        dropped = ops.scaled_dot_product_attention(*xs, dropout_p=0.5)
+        assert dropped.shape == expected.shape and not np.allclose(dropped.numpy(), expected)
+
+
+def test_seeds_of_dropped_weights_differ():
+    assert len({ops.attention._noise(0.5, (2, 3, 4))["seed"] for _ in range(300)}) == 300
+
+
+def test_rotated_halves():
+    x, angle = Tensor(np.arange(6.0).reshape(1, 6), requires_grad=True), np.array([0.1, 0.7, 2.0])
+    y = ops.rotate_halves(x, np.cos(angle), np.sin(angle))
+    expected = (np.arange(3) + 1j * np.arange(3, 6)) * np.exp(1j * angle)
+    np.testing.assert_allclose(y.detach().numpy()[0], [*expected.real, *expected.imag])
+    assert ops.rotate_halves(x[0], np.cos(angle), np.sin(angle)).shape == (6,)
+    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+        ops.rotate_halves(Tensor(1.0), np.ones(()), np.ones(()))
+    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+        ops.rotate_halves(Tensor(1.0), np.ones(0), np.ones(0))
+
+
+@pytest.mark.parametrize("n", range(5, 9))
+def test_steps_that_do_not_reach_the_end_of_an_image(n):
+    rng = np.random.default_rng(n)
+    x, w, b = (Tensor(rng.standard_normal(s), requires_grad=True) for s in ((2, 4, n, n + 1), (2, 2, 2, 3), (2,)))
+    for conv, weight in (ops.conv2d, w), (ops.conv_transpose2d, ops.transpose(w, 0, 1).reshape(4, 1, 2, 3)):
+        y = conv(x, weight, b, stride=(2, 3), padding=(1, 2), dilation=(2, 1), groups=2)
+        g = Tensor(rng.standard_normal(y.shape))
+        for once, twice in zip(y.gradient(x, w, b, gradient=g, retain_graph=True),
+                               y.gradient(x, w, b, gradient=g, create_graph=True), strict=True):
+            np.testing.assert_allclose(once.numpy(), twice.detach().numpy(), rtol=1e-9)
+    with pytest.raises(ValueError, match="bias"):
+        ops.conv_transpose2d(x, ops.transpose(w, 0, 1).reshape(4, 1, 2, 3), b[:1], groups=2)
+    rows = (ops.conv1d(x[:, :, 0], w[:, :, 0], b, 2, 1, 1, 2),
+            ops.conv2d(x[:, :, :1], w[:, :, :1], b, (1, 2), (0, 1), 1, 2))
+    assert rows[0].tolist() == rows[1][:, :, 0].tolist()

@@ -46,7 +46,6 @@ def _over(step, x, state, weight, bias, reverse):
 
 
 def lstm_reference(x, h, c, weight, reverse=False):
-    _check("lstm", 4, x, weight, h=h, c=c)
     outputs, (_, c) = _over(lstm_step, x, (h, c), weight, None, reverse)
     return stack(*outputs, c, axis=0)
 
@@ -82,7 +81,6 @@ def _(g, h, c, weight, out, gates, cells, reverse):
 
 
 def gru_reference(x, h, weight, bias=None, reverse=False):
-    _check("gru", 3, x, weight, bias, h=h)
     outputs, _ = _over(gru_step, x, (h,), weight, bias, reverse)
     return stack(*outputs, axis=0)
 
@@ -117,7 +115,7 @@ def _(g, h, weight, bias, out, gates, reverse):
 
 
 def _check(who, gates, x, weight, bias=None, **states):
-    size = weight.shape[-1] if weight.ndim == 2 else 0
+    size = weight.shape[-1] if weight.ndim else 0
     if x.ndim != 3 or not len(x) or weight.shape != (gates * size, size) or x.shape[2] != gates * size:
         raise ValueError(f"{who}: takes x (T, batch, {gates} H) with T > 0, and weight ({gates} H, H), got shapes "
                          f"{x.shape} and {weight.shape}")
