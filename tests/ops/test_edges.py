@@ -1,11 +1,12 @@
 """PyTorch's functions where their formulas have an edge: ties, zeros, infinities, integers, nothing at all."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, linalg, ops
+from tinygrad_like import Tensor, capture, linalg, no_grad, ops
 
 INF, NAN = math.inf, math.nan
 
@@ -283,3 +284,52 @@ def test_steps_that_do_not_reach_the_end_of_an_image(n):
     rows = (ops.conv1d(x[:, :, 0], w[:, :, 0], b, 2, 1, 1, 2),
             ops.conv2d(x[:, :, :1], w[:, :, :1], b, (1, 2), (0, 1), 1, 2))
     assert rows[0].tolist() == rows[1][:, :, 0].tolist()
+
+
+def test_an_image_of_one_pixel_mirrored_in_itself():
+    image, grid = Tensor(np.full((1, 1, 1, 1), 3.0)), Tensor(np.zeros((1, 1, 2, 2)), requires_grad=True)
+    y = ops.grid_sample(image, grid, padding_mode="reflection", align_corners=True)
+    assert y.tolist() == [[[[3, 3]]]] and not y.sum().gradient(grid)[0].numpy().any()
+
+
+def test_labels_of_any_integers_in_a_captured_loss_too():
+    log_p = Tensor(np.log(np.random.default_rng(0).dirichlet(np.ones(3), 3).astype("f")))
+    loss = no_grad()(capture(ops.nll_loss))
+    for dtype in "int32", "int64", "uint8":
+        for labels in ([0, 1, 2], [2, 2, 0], [1, 0, 2], [0, 0, 0]):
+            given = Tensor(np.array(labels, dtype))
+            expected = pytest.approx(-np.mean([log_p[i, k].item() for i, k in enumerate(labels)]))
+            assert ops.nll_loss(log_p, given).item() == expected and loss(log_p, given).item() == expected
+
+
+def test_products_of_integers_of_vectors_and_of_batches():
+    rng = np.random.default_rng(0)
+    for dtype in "int64", "float32", "float64":
+        for a, b in itertools.product([(4,), (3, 4), (2, 3, 4), (5, 2, 3, 4)], [(4,), (4, 6), (2, 4, 6), (5, 2, 4, 6)]):
+            x, y = (rng.integers(-9, 9, s).astype(dtype) for s in (a, b))
+            assert np.array_equal(ops.matmul(Tensor(x), Tensor(y)).numpy(), x @ y)
+            assert np.array_equal(ops.batched_matmul(x, y) if min(len(a), len(b)) > 1 else x @ y, x @ y)
+        u, v = (rng.integers(-9, 9, n).astype(dtype) for n in (3, 4))
+        assert np.array_equal(ops.outer(Tensor(u), Tensor(v)).numpy(), np.outer(u, v))
+        assert np.array_equal(ops.outer(Tensor(u), Tensor(v.astype("int8"))).numpy(), np.outer(u, v))
+    x, w, b = (rng.standard_normal(s) for s in ((2, 3, 4), (5, 4), (5,)))
+    np.testing.assert_allclose(ops.linear.reference(x, w), x @ w.T)
+    np.testing.assert_allclose(ops.linear.reference(x, w, b), x @ w.T + b)
+    for bad in ((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)):
+        with pytest.raises(ValueError, match="do not broadcast"):
+            ops.matmul(*[Tensor(np.ones(s)) for s in bad])
+
+
+@pytest.mark.parametrize("formula", [
+    "ij,jk,kl->il", "ii->i", "iii->i", "iij->j", "ij,ij->i", "ij,ij", "ij", "ji", "i,j->ij", "bij,bjk->bik",
+    "...i,...i->...", "ij...,j->i...", "...ij,...jk", "ab,bc,cd,de->ae", "abc,cd,abd->", "ij,kl->", "i,i,i->i",
+    "ab,b,bc->ca", "aab,bcc->ac"])
+def test_einsum_is_numpys(formula):
+    rng = np.random.default_rng(0)
+    sizes = dict(zip("abcdeijkl", (2, 3, 2, 3, 2, 3, 3, 4, 5), strict=True)) | ({"c": 3} if "cc" in formula else {})
+    xs = [rng.standard_normal([n for c in term.replace("...", ".") for n in ((2, 4) if c == "." else (sizes[c],))])
+          for term in formula.split("->")[0].split(",")]
+    for given in (xs, [xs]):
+        y = ops.einsum(formula, *[Tensor(x) for x in given] if given is xs else [[Tensor(x) for x in xs]])
+        np.testing.assert_allclose(y.numpy(), np.einsum(formula, *xs), rtol=1e-9)
+    assert not np.shares_memory(y.numpy(), xs[0])
