@@ -333,3 +333,20 @@ def test_einsum_is_numpys(formula):
         y = ops.einsum(formula, *[Tensor(x) for x in given] if given is xs else [[Tensor(x) for x in xs]])
         np.testing.assert_allclose(y.numpy(), np.einsum(formula, *xs), rtol=1e-9)
     assert not np.shares_memory(y.numpy(), xs[0])
+
+
+def test_losses_of_rows_of_nothing_and_of_single_examples():
+    zeros, x, t = Tensor(np.zeros((2, 3))), Tensor(np.arange(1.0, 7).reshape(2, 3)), Tensor(np.ones(2))
+    for a, b in (zeros, x), (x, zeros), (zeros, zeros):
+        assert ops.cosine_embedding_loss(a, b, t).item() == 1
+    a, p, n = np.random.default_rng(0).standard_normal((3, 2, 3, 4))
+    for norm in 1.0, 2.0, 3.0:
+        near, far = (np.linalg.norm(a - y + 1e-6, norm, axis=-1) for y in (p, n))
+        found = ops.triplet_margin_loss(Tensor(a), Tensor(p), Tensor(n), p=norm, reduction="none")
+        np.testing.assert_allclose(found.numpy(), np.maximum(near - far + 1, 0))
+    y = np.array([1.0, 0.0, 1.0])
+    assert ops.multilabel_soft_margin_loss(x[0], Tensor(y)).item() == pytest.approx(
+        np.log1p(np.exp(-np.array([1, -2, 3]))).mean())
+    for var in ([2.0], [[2.0] * 3] * 2, [2.0, 2.0]):
+        assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
+            (math.log(2) + (x.numpy() ** 2).mean() / 2) / 2)
