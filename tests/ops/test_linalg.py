@@ -1,13 +1,14 @@
 """Linear algebra beside numpy.linalg, and what a decomposition must be."""
 
 import math
+from fractions import Fraction
 from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, linalg
+from tinygrad_like import Tensor, capture, linalg, no_grad
 
 SHAPES = [(3, 3), (1, 1), (2, 4, 4), (4, 3, 2, 2)]
 ORDERS = [2, 1, 0, 3, 0.5, -1, -2, math.inf, -math.inf]
@@ -157,3 +158,98 @@ def test_powers_of_singular_matrices_and_gradients_of_equal_eigenvalues():
     equal(linalg.matrix_power(Tensor(np.diag([2.0, 0.0])), 2), np.diag([4.0, 0.0]))
     x = Tensor(np.eye(3), requires_grad=True)
     equal(linalg.eigvalsh(x).sum().gradient(x)[0], np.eye(3))
+
+
+# Least squares --------------------------------------------------------------------------------------------------------
+
+
+def of_rank(rank, *shape):
+    u, s, vh = np.linalg.svd(normal(*shape), full_matrices=False)
+    return u[..., :rank] * s[..., None, :rank] @ vh[..., :rank, :]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 3, 5), (2, 2, 4, 3), (2, 3, 3)])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_pseudo_inverses_ranks_and_solutions_of_any_rank_are_numpys(shape, rank):
+    x, b = of_rank(rank, *shape), normal(*shape[:-1], 2)
+    if len(shape) == 4:
+        x[0] = normal(*shape[1:])  # not all of one rank
+    a = Tensor(x)
+    equal(linalg.pinv(a), np.linalg.pinv(x))
+    assert np.array_equal(linalg.matrix_rank(a).numpy(), np.linalg.matrix_rank(x))
+    for driver in None, "gelsy", "gelsd", "gelss", "gels":
+        found = linalg.lstsq(a, Tensor(b), driver=driver)
+        equal(found.solution, np.linalg.pinv(x) @ b)
+        if shape[-2] > shape[-1] and driver in ("gelsd", "gelss", "gels"):
+            equal(found.residuals, ((x @ np.linalg.pinv(x) @ b - b) ** 2).sum(-2))
+        else:
+            assert found.residuals.shape == (0,)
+        if driver == "gels":
+            assert found.rank.shape == (0,) and found.rank.dtype == np.int64
+        else:
+            assert np.array_equal(found.rank.numpy(), np.linalg.matrix_rank(x))
+        if driver in ("gelsd", "gelss"):
+            equal(found.singular_values, np.linalg.svd(x, compute_uv=False))
+        else:
+            assert found.singular_values.shape == (0,)
+    if shape[-1] == shape[-2]:
+        lower = np.tril(x) + adjoint(np.tril(x, -1))
+        equal(linalg.pinv(a, hermitian=True), np.linalg.pinv(lower))
+
+
+def test_what_counts_as_zero():
+    x = np.diag([4.0, 2.0, 1.0])
+    a = Tensor(x)
+    ranks = [dict(atol=1.5), dict(rtol=0.4), dict(atol=0.5, rtol=0.6), dict(atol=2.0), dict(tol=1.5), dict(atol=0.0),
+             {}, dict(atol=3, tol=0.5), dict(rtol=0.5)]
+    assert [linalg.matrix_rank(a, **how).item() for how in ranks] == [2, 2, 1, 1, 2, 3, 3, 1, 1]
+    assert linalg.matrix_rank(Tensor(x * 1e-20)).item() == 3 and linalg.matrix_rank(Tensor(x * 0)).item() == 0
+    small = np.diag([1.0, 3 * np.finfo(float).eps])
+    assert linalg.matrix_rank(Tensor(small)).item() == 2
+    assert linalg.matrix_rank(Tensor(np.pad(small, (0, 2)))).item() == 1
+    for rtol, kept in (0.4, 2), (0.5, 1), (0.3, 2), (0.2, 3):
+        equal(linalg.pinv(a, rtol), np.diag([1 / 4, 1 / 2, 1][:kept] + [0] * (3 - kept)))
+    equal(linalg.pinv(Tensor(x * 1e-20)), np.linalg.inv(x * 1e-20))
+    equal(linalg.pinverse(a, 0.4), np.diag([1 / 4, 1 / 2, 0]))
+    assert linalg.pinv(Tensor(np.zeros((2, 0, 3)))).shape == (2, 3, 0) and not linalg.pinv(Tensor(x * 0)).numpy().any()
+    equal(linalg.vander(Tensor([2.0, 3.0])), [[1, 2], [1, 3]])
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda: linalg.lstsq(Tensor(normal(3)), Tensor(normal(3))), "lstsq: takes matrices"),
+    (lambda: linalg.lstsq(Tensor(normal(3, 2)), Tensor(normal(3))), r"lstsq: takes a \(..., m, n\)"),
+    (lambda: linalg.lstsq(Tensor(normal(3, 2)), Tensor(normal(2, 2))), r"lstsq: takes a \(..., m, n\)"),
+    (lambda: linalg.pinv(Tensor(normal(3))), "pinv: takes matrices"),
+    (lambda: linalg.pinv(Tensor(normal(3, 2)), hermitian=True), "pinv: takes square matrices"),
+    (lambda: linalg.matrix_rank(Tensor(normal(3))), "matrix_rank: takes matrices"),
+    (lambda: linalg.matrix_exp(Tensor(normal(3, 2))), "matrix_exp: takes square matrices"),
+])
+def test_matrices_that_do_not_fit(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
+def test_the_exponential_of_matrices_to_the_last_digits():
+    def exactly(x):
+        x = [[Fraction(n) for n in row] for row in x]
+        total = term = [[Fraction(int(i == j)) for j in range(len(x))] for i in range(len(x))]
+        for k in range(1, 60):
+            term = [[sum(t * c for t, c in zip(row, column, strict=True)) / k for column in zip(*x, strict=True)]
+                    for row in term]
+            total = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(total, term, strict=True)]
+        return [[float(n) for n in row] for row in total]
+
+    for scale in 0.125, 0.5, 1.0, 4.0:
+        x = np.array([[0.25, 0.5], [-0.75, 0.125]]) * scale
+        np.testing.assert_allclose(linalg.matrix_exp(Tensor(x)).numpy(), exactly(x), rtol=1e-14)
+    stacked = np.stack([x, x / 64])
+    np.testing.assert_allclose(linalg.matrix_exp(Tensor(stacked)).numpy(), [exactly(x) for x in stacked], rtol=1e-14)
+    assert linalg.matrix_exp(Tensor(np.zeros((2, 0, 0)))).shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize("f", [linalg.pinv, linalg.matrix_rank, linalg.matrix_exp])
+def test_what_depends_on_values_does_so_when_captured_too(f):
+    captured = no_grad()(capture(f))
+    with pytest.warns(UserWarning, match="runs without capture"):
+        for x in (np.eye(2), np.eye(2) * 9, np.ones((2, 2)), np.eye(2)):
+            np.testing.assert_allclose(captured(Tensor(x)).numpy(), f(Tensor(x)).numpy(), rtol=1e-12)
