@@ -70,3 +70,11 @@ def test_a_mean_and_a_variance_of_nothing_are_errors():
             call(Tensor.zeros(0))
     with pytest.raises(ValueError, match="use correction=0"):
         Tensor(3.0).var(0)
+
+
+def test_an_axis_may_be_an_integer_of_numpys():
+    x = Tensor(np.arange(6.0).reshape(2, 3))
+    for axis in -2, -1, 0, 1:
+        for one in np.int64(axis), np.int8(axis):
+            assert ops.sum(x, axis=one).tolist() == ops.sum(x, axis=axis).tolist()
+            assert ops.cumsum(x, axis=one).tolist() == ops.cumsum(x, axis=axis).tolist()

@@ -132,3 +132,23 @@ def test_a_seed_is_an_integer():
     for x in (ONES, np.ones(2)):
         with pytest.raises(TypeError, match="integer"):
             drop(x, p=0.5, seed=1.5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", [
+    ops.dropout, lambda x: ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5, scale=1e-3)])
+def test_what_is_dropped_of_some_rows_of_a_batch(op, dtype):
+    """Each process drops of its rows what a single one would drop of them; a parameter has no rows."""
+    x = np.random.default_rng(0).standard_normal((6, 3, 16)).astype(dtype)
+
+    def run(rows, *given, leaf=False):
+        manual_seed(5)
+        with random.of_rows(rows):
+            return op(Tensor(*given, requires_grad=leaf)).detach().numpy()
+
+    whole = run(None, x)
+    for rows in random.Rows(0, 2, 6), random.Rows(2, 4, 6), random.Rows(1, 3, 6, 2):
+        np.testing.assert_allclose(run(rows, x[rows.part]), whole[rows.part], rtol=1e-6, atol=1e-6)
+        if op is ops.dropout:
+            np.testing.assert_array_equal(run(rows, x, leaf=True), run(None, x, leaf=True))
+            assert np.array_equal(run(rows, x[0, 0, 0], leaf=False), run(None, x[0, 0, 0]))

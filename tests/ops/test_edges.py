@@ -151,6 +151,13 @@ def test_as_many_times_as_none():
         assert y.tolist() == [[6], [35]] and prod(x, axis=0).tolist() == [1, 2]
 
 
+def test_axes_of_a_mesh_one_by_one_or_in_a_list():
+    a, b = Tensor([1.0, 2.0]), Tensor([3.0, 4.0, 5.0])
+    for found in ops.meshgrid(a, b), ops.meshgrid([a, b]), ops.meshgrid((a, b)):
+        assert [x.tolist() for x in found] == [[[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]]]
+    assert ops.meshgrid(a)[0].tolist() == ops.meshgrid([a])[0].tolist() == [1, 2]
+
+
 def test_padding_as_far_as_it_goes():
     x = Tensor([[1.0, 2.0, 3.0]])
     assert ops.pad(x, padding=(2, 2), mode="reflect").tolist() == [[3, 2, 1, 2, 3, 2, 1]]
@@ -350,3 +357,12 @@ def test_losses_of_rows_of_nothing_and_of_single_examples():
     for var in ([2.0], [[2.0] * 3] * 2, [2.0, 2.0]):
         assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
             (math.log(2) + (x.numpy() ** 2).mean() / 2) / 2)
+
+
+def test_a_kernel_deeper_than_its_volume():
+    for depth, dilation in (5, 1), (3, 2):
+        with pytest.raises(ValueError, match=f"the kernel of depth {depth} is larger than the padded input"):
+            ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, depth, 1, 1))), None, 1, (1, 0, 0),
+                       dilation)
+    assert ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, 4, 5, 1))), None, 1, (1, 0, 0)).shape == (
+        1, 1, 1, 5, 9)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
 from .. import kernels, random
@@ -20,7 +18,6 @@ def drop(x, *, p, seed, spread=0):
     spread: which positions, if they do not just follow one another (`random.spread`).
     It scales each element by a constant, so it is its own adjoint. Nothing is saved: the rule finds the mask again.
     """
-    operator.index(seed)  # which raises for what is no integer
     return _drop(x, p=p, seed=seed, spread=spread)
 
 

@@ -26,13 +26,13 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     _check("conv3d", x, weight)
     (sd, *stride), (dd, *dilation) = (each("conv3d", name, value, 3, 1) for name, value in
                                       (("stride", stride), ("dilation", dilation)))
-    kd, span = weight.shape[2], dd * (weight.shape[2] - 1)
+    kd = weight.shape[2]
     if isinstance(padding, str):
         (margin,) = margins_of("conv3d", padding, (kd,), (sd,), (dd,))
     else:
         front, *padding = each("conv3d", "padding", padding, 3, 0)
         margin = front, front
-    if x.shape[2] + sum(margin) <= span:
+    if x.shape[2] + sum(margin) <= dd * (kd - 1):
         raise ValueError(f"conv3d: the kernel of depth {kd} is larger than the padded input (shape {x.shape}, padding "
                          f"{margin} along the depth)")
     x = taps(pad(x, padding=(0, 0, 0, 0, *margin)) if any(margin) else x, 2, kd, sd, dd)
