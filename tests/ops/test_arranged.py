@@ -357,6 +357,8 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.median(X[:0], 0), r"median: nothing to choose from along axis 0 of shape \(0, 3\)"),
     (lambda: ops.bincount(Tensor([-1, 2])), "bincount: takes integers from 0"),
     (lambda: ops.bincount(V), "bincount: takes integers from 0"),
+    (lambda: ops.quantile(X, [[0.5]]), "quantile: q must be a number in"),
+    (lambda: ops.quantile(X, ["half"]), "quantile: q must be a number in"),
     (lambda: ops.histc(V, 0), "histc: needs bins > 0"),
     (lambda: ops.histc(V, 3, 2, 1), "histc: needs bins > 0 and min < max"),
     (lambda: ops.tensordot(X, X, 1), r"tensordot: axes \(1,\) of shape \(2, 3\) and \(0,\)"),

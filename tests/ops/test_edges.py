@@ -181,6 +181,30 @@ def test_the_first_few_of_many(axis):
     np.testing.assert_array_equal(ops.argsort(Tensor(x), axis=axis).numpy(), np.argsort(x, axis, kind="stable"))
 
 
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_quantiles_of_what_is_not_nan(interpolation):
+    x = np.random.default_rng(0).standard_normal((5, 7))
+    x[1, 2:5], x[2, :6], x[0, 0] = NAN, NAN, NAN
+    for q in 0.0, 0.3, 0.45, 0.6, 1.0:
+        expected = np.nanquantile(x, q, axis=1, method=interpolation)
+        np.testing.assert_allclose(ops.nanquantile(Tensor(x), q, 1, interpolation=interpolation).numpy(), expected)
+        expected = np.quantile(x[3:], q, axis=0, method=interpolation)
+        np.testing.assert_allclose(ops.quantile(Tensor(x[3:]), q, 0, interpolation=interpolation).numpy(), expected)
+    for q in [0.3, 0.6], np.array([0.3, 0.6]), Tensor(np.array([0.3, 0.6])):
+        found = ops.nanquantile(Tensor(x), q, 1, interpolation=interpolation).numpy()
+        np.testing.assert_allclose(found, np.nanquantile(x, [0.3, 0.6], axis=1, method=interpolation), rtol=1e-6)
+    tenths = np.arange(1, 10) / 10
+    for n in 6, 11, 21, 31:
+        for f in ops.quantile, ops.nanquantile:
+            found = f(Tensor(np.arange(n, dtype="f")), Tensor(tenths.astype("f")), interpolation=interpolation)
+            expected = np.quantile(np.arange(n), tenths, method=interpolation)
+            np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+
+
+def test_a_histogram_of_one_number():
+    assert ops.histc(Tensor([2.0, 2.0]), 5).tolist() == [0, 0, 2, 0, 0]
+
+
 def test_ties_beside_nan_share_the_cotangent():
     for dtype in "float32", "float64":
         x = Tensor(np.array([[1, 1], [NAN, 0]], dtype), requires_grad=True)

@@ -88,7 +88,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     shares = np.asarray(getattr(q, "_data", q))
     if shares.dtype.kind not in "fiu":
         raise TypeError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
-    shares = shares.astype(np.float64)
+    shares = shares.astype(np.result_type(shares, np.float32))  # in float64, float32's 0.6 times 5 would be above 3
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
     if interpolation not in ("linear", "lower", "higher", "nearest", "midpoint"):
@@ -98,9 +98,9 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
         y, axis, keepdim = reshape(x, shape=(1,)), 0, False
         return quantile(y, q, axis, keepdim, interpolation)
     flat = axis is None
-    axis = 0 if flat else one_axis("quantile", axis, x.ndim, scalar=True)
+    axis = 0 if flat else one_axis("quantile", axis, x.ndim)
     ordered = sort(reshape(x, shape=(-1,)) if flat else x, axis)[0]
-    parts = [_between(ordered, float(s) * (ordered.shape[axis] - 1), axis, interpolation) for s in np.ravel(shares)]
+    parts = [_between(ordered, float(s * (ordered.shape[axis] - 1)), axis, interpolation) for s in np.ravel(shares)]
     if flat and keepdim:
         parts = [reshape(p, shape=(1,) * x.ndim) for p in parts]
     elif keepdim:
@@ -147,7 +147,7 @@ def mode(x, axis=-1, keepdim=False):
     """The value that is there most often along the axis, of several the least, and where it is last."""
     if not x.ndim:
         return Found(*[reshape(y, shape=()) for y in mode(reshape(x, shape=(1,)), 0)])
-    axis = one_axis("mode", axis, x.ndim, scalar=True)
+    axis = one_axis("mode", axis, x.ndim)
     varying("mode counts values in NumPy")
     rows = np.moveaxis(np.asarray(getattr(x, "_data", x)), axis, -1)
     counts = (rows[..., :, None] == rows[..., None, :]).sum(-1)
