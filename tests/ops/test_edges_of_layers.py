@@ -1,0 +1,200 @@
+"""Layers, losses and products where their formulas have an edge: zeros, single numbers, axes of any kind."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tinygrad_like import Tensor, capture, no_grad, ops
+
+INF = math.inf
+
+# Layers ---------------------------------------------------------------------------------------------------------------
+
+
+def test_steps_and_linear_pieces():
+    for dtype in "float32", "float64", "int64":
+        y = ops.binary_step(Tensor(np.array([-1, 0, 1], dtype)))
+        assert y.tolist() == [0, 1, 1] and y.dtype.name == ("float32" if dtype == "int64" else dtype)
+    np.testing.assert_allclose(ops.hardsigmoid(Tensor([-4.0, -1.0, 0.0, 1.0, 4.0])).numpy(), [0, 1 / 3, 0.5, 2 / 3, 1],
+                               rtol=1e-6)
+    with pytest.raises(ValueError, match="celu: alpha must be positive, got 0"):
+        ops.celu(Tensor([1.0]), alpha=0)
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3), (2, 3, 1, 2)])
+def test_attention_over_any_leading_axes(batch):
+    rng = np.random.default_rng(0)
+    q, k, v = rng.standard_normal((3, *batch, 5, 4))
+    scores = q @ k.swapaxes(-1, -2) / 2 + np.triu(np.full((5, 5), -INF), 1)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = weights / weights.sum(-1, keepdims=True) @ v
+    mask = np.tri(5, dtype=bool)
+    for dtype in "float32", "float64":
+        xs = [Tensor(x.astype(dtype)) for x in (q, k, v)]
+        for y in (ops.scaled_dot_product_attention(*xs, is_causal=True), ops.scaled_dot_product_attention(*xs, mask),
+                  ops.matmul(ops.attention_weights(*xs[:2], is_causal=True), xs[2])):
+            np.testing.assert_allclose(y.numpy(), expected, rtol=1e-4, atol=1e-5)
+        for heads in 1, 2:
+            qkv = Tensor(np.concatenate([q, k, v], -1).astype(dtype), requires_grad=True)
+            y = ops.self_attention(qkv, num_heads=heads, is_causal=True)
+            reference = ops.self_attention(qkv.cast("float64"), mask, num_heads=heads)
+            np.testing.assert_allclose(y.detach().numpy(), reference.detach().numpy(), rtol=1e-4, atol=1e-5)
+            if heads == 1:
+                np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-4, atol=1e-5)
+            once, = (y * y).sum().gradient(qkv, retain_graph=True)
+            twice, = (y * y).sum().gradient(qkv, create_graph=True)
+            np.testing.assert_allclose(once.numpy(), twice.detach().numpy(), rtol=1e-4, atol=1e-4)
+        dropped = ops.scaled_dot_product_attention(*xs, dropout_p=0.5)
+        assert dropped.shape == expected.shape and not np.allclose(dropped.numpy(), expected)
+
+
+def test_seeds_of_dropped_weights_differ():
+    assert len({ops.attention._noise(0.5, (2, 3, 4))["seed"] for _ in range(300)}) == 300
+
+
+def test_rotated_halves():
+    x, angle = Tensor(np.arange(6.0).reshape(1, 6), requires_grad=True), np.array([0.1, 0.7, 2.0])
+    y = ops.rotate_halves(x, np.cos(angle), np.sin(angle))
+    expected = (np.arange(3) + 1j * np.arange(3, 6)) * np.exp(1j * angle)
+    np.testing.assert_allclose(y.detach().numpy()[0], [*expected.real, *expected.imag])
+    assert ops.rotate_halves(x[0], np.cos(angle), np.sin(angle)).shape == (6,)
+    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+        ops.rotate_halves(Tensor(1.0), np.ones(()), np.ones(()))
+    with pytest.raises(ValueError, match="needs a last axis of an even size"):
+        ops.rotate_halves(Tensor(1.0), np.ones(0), np.ones(0))
+
+
+@pytest.mark.parametrize("n", range(5, 9))
+def test_steps_that_do_not_reach_the_end_of_an_image(n):
+    rng = np.random.default_rng(n)
+    x, w, b = (Tensor(rng.standard_normal(s), requires_grad=True) for s in ((2, 4, n, n + 1), (2, 2, 2, 3), (2,)))
+    for conv, weight in (ops.conv2d, w), (ops.conv_transpose2d, ops.transpose(w, 0, 1).reshape(4, 1, 2, 3)):
+        y = conv(x, weight, b, stride=(2, 3), padding=(1, 2), dilation=(2, 1), groups=2)
+        g = Tensor(rng.standard_normal(y.shape))
+        for once, twice in zip(y.gradient(x, w, b, gradient=g, retain_graph=True),
+                               y.gradient(x, w, b, gradient=g, create_graph=True), strict=True):
+            np.testing.assert_allclose(once.numpy(), twice.detach().numpy(), rtol=1e-9)
+    with pytest.raises(ValueError, match="bias"):
+        ops.conv_transpose2d(x, ops.transpose(w, 0, 1).reshape(4, 1, 2, 3), b[:1], groups=2)
+    rows = (ops.conv1d(x[:, :, 0], w[:, :, 0], b, 2, 1, 1, 2),
+            ops.conv2d(x[:, :, :1], w[:, :, :1], b, (1, 2), (0, 1), 1, 2))
+    assert rows[0].tolist() == rows[1][:, :, 0].tolist()
+
+
+def test_an_image_of_one_pixel_mirrored_in_itself():
+    image, grid = Tensor(np.full((1, 1, 1, 1), 3.0)), Tensor(np.zeros((1, 1, 2, 2)), requires_grad=True)
+    y = ops.grid_sample(image, grid, padding_mode="reflection", align_corners=True)
+    assert y.tolist() == [[[[3, 3]]]] and not y.sum().gradient(grid)[0].numpy().any()
+
+
+def test_labels_of_any_integers_in_a_captured_loss_too():
+    log_p = Tensor(np.log(np.random.default_rng(0).dirichlet(np.ones(3), 3).astype("f")))
+    loss = no_grad()(capture(ops.nll_loss))
+    for dtype in "int32", "int64", "uint8":
+        for labels in ([0, 1, 2], [2, 2, 0], [1, 0, 2], [0, 0, 0]):
+            given = Tensor(np.array(labels, dtype))
+            expected = pytest.approx(-np.mean([log_p[i, k].item() for i, k in enumerate(labels)]))
+            assert ops.nll_loss(log_p, given).item() == expected and loss(log_p, given).item() == expected
+
+
+def test_products_of_integers_of_vectors_and_of_batches():
+    rng = np.random.default_rng(0)
+    for dtype in "int64", "float32", "float64":
+        for a, b in itertools.product([(4,), (3, 4), (2, 3, 4), (5, 2, 3, 4)], [(4,), (4, 6), (2, 4, 6), (5, 2, 4, 6)]):
+            x, y = (rng.integers(-9, 9, s).astype(dtype) for s in (a, b))
+            assert np.array_equal(ops.matmul(Tensor(x), Tensor(y)).numpy(), x @ y)
+            assert np.array_equal(ops.batched_matmul(x, y) if min(len(a), len(b)) > 1 else x @ y, x @ y)
+        u, v = (rng.integers(-9, 9, n).astype(dtype) for n in (3, 4))
+        assert np.array_equal(ops.outer(Tensor(u), Tensor(v)).numpy(), np.outer(u, v))
+        assert np.array_equal(ops.outer(Tensor(u), Tensor(v.astype("int8"))).numpy(), np.outer(u, v))
+    x, w, b = (rng.standard_normal(s) for s in ((2, 3, 4), (5, 4), (5,)))
+    np.testing.assert_allclose(ops.linear.reference(x, w), x @ w.T)
+    np.testing.assert_allclose(ops.linear.reference(x, w, b), x @ w.T + b)
+    for bad in ((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)):
+        with pytest.raises(ValueError, match="do not broadcast"):
+            ops.matmul(*[Tensor(np.ones(s)) for s in bad])
+
+
+@pytest.mark.parametrize("formula", [
+    "ij,jk,kl->il", "ii->i", "iii->i", "iij->j", "ij,ij->i", "ij,ij", "ij", "ji", "i,j->ij", "bij,bjk->bik",
+    "...i,...i->...", "ij...,j->i...", "...ij,...jk", "ab,bc,cd,de->ae", "abc,cd,abd->", "ij,kl->", "i,i,i->i",
+    "ab,b,bc->ca", "aab,bcc->ac"])
+def test_einsum_is_numpys(formula):
+    rng = np.random.default_rng(0)
+    sizes = dict(zip("abcdeijkl", (2, 3, 2, 3, 2, 3, 3, 4, 5), strict=True)) | ({"c": 3} if "cc" in formula else {})
+    xs = [rng.standard_normal([n for c in term.replace("...", ".") for n in ((2, 4) if c == "." else (sizes[c],))])
+          for term in formula.split("->")[0].split(",")]
+    for given in (xs, [xs]):
+        y = ops.einsum(formula, *[Tensor(x) for x in given] if given is xs else [[Tensor(x) for x in xs]])
+        np.testing.assert_allclose(y.numpy(), np.einsum(formula, *xs), rtol=1e-9)
+    assert not np.shares_memory(y.numpy(), xs[0])
+
+
+def test_losses_of_rows_of_nothing_and_of_single_examples():
+    zeros, x, t = Tensor(np.zeros((2, 3))), Tensor(np.arange(1.0, 7).reshape(2, 3)), Tensor(np.ones(2))
+    for a, b in (zeros, x), (x, zeros), (zeros, zeros):
+        assert ops.cosine_embedding_loss(a, b, t).item() == 1
+    a, p, n = np.random.default_rng(0).standard_normal((3, 2, 3, 4))
+    for norm in 1.0, 2.0, 3.0:
+        near, far = (np.linalg.norm(a - y + 1e-6, norm, axis=-1) for y in (p, n))
+        found = ops.triplet_margin_loss(Tensor(a), Tensor(p), Tensor(n), p=norm, reduction="none")
+        np.testing.assert_allclose(found.numpy(), np.maximum(near - far + 1, 0))
+    y = np.array([1.0, 0.0, 1.0])
+    assert ops.multilabel_soft_margin_loss(x[0], Tensor(y)).item() == pytest.approx(
+        np.log1p(np.exp(-np.array([1, -2, 3]))).mean())
+    for var in ([2.0], [[2.0] * 3] * 2, [2.0, 2.0]):
+        assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
+            (math.log(2) + (x.numpy() ** 2).mean() / 2) / 2)
+
+
+def test_a_kernel_deeper_than_its_volume():
+    for depth, dilation in (5, 1), (3, 2):
+        with pytest.raises(ValueError, match=f"the kernel of depth {depth} is larger than the padded input"):
+            ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, depth, 1, 1))), None, 1, (1, 0, 0),
+                       dilation)
+    assert ops.conv3d(Tensor(np.ones((1, 1, 2, 9, 9))), Tensor(np.ones((1, 1, 4, 5, 1))), None, 1, (1, 0, 0)).shape == (
+        1, 1, 1, 5, 9)
+
+
+# Products of vectors --------------------------------------------------------------------------------------------------
+
+
+def test_products_of_vectors_that_do_not_fit_are_refused():
+    x = Tensor(np.ones((2, 3)))
+    for a, b, axis in (x, x[:, :1], None), (x[:, :1], x, None), (x[:, :2], x[:, :2], None), (x, x[:, :1], 1):
+        with pytest.raises(ValueError, match=f"cross: axis {-1 if axis is None else axis - 2} of shapes"):
+            ops.cross(a, b, axis)
+    assert ops.cdist(x[:, :0], Tensor(np.ones((4, 0)))).tolist() == [[0] * 4] * 2
+
+
+def test_powers_as_columns_of_numbers_and_of_rows():
+    assert ops.vander(Tensor(2.0), 3).tolist() == [[4, 2, 1]]
+    x = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert ops.vander(x, 2).tolist() == [[[v, 1] for v in row] for row in x.tolist()]
+    assert ops.vander(x, 0).shape == (2, 3, 0) and ops.vander(x[0], 0).shape == (3, 0)
+
+
+def test_what_is_as_long_as_it_may_be_stays_as_it_is():
+    x = Tensor(np.array([[3.0, 4.0], [6.0, 8.0]]))
+    assert ops.renorm(x, 2.0, 0, 5.0)[0].tolist() == [3, 4] and ops.renorm(x, 2.0, 0, 5.0)[1].tolist() != [6, 8]
+
+
+def test_no_correlation_is_above_1():
+    rng = np.random.default_rng(0)
+    found = [ops.corrcoef(Tensor(np.stack([x, 3 * x, -7 * x]))).numpy() for x in rng.standard_normal((50, 9))]
+    assert np.max(found) == 1 and np.min(found) == -1
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_the_reference_of_logsumexp_is_it(keepdim):
+    x = Tensor(np.array([[1000.0, 1001.0, -INF], [-INF, -INF, -INF]]), requires_grad=True)
+    for axis in 0, 1, (0, 1), None:
+        expected = ops.logsumexp(x, axis=axis, keepdim=keepdim).detach().numpy()
+        with np.errstate(divide="ignore"):
+            for given in x, x.detach(), x.detach().numpy():
+                y = ops.logsumexp.reference(given, axis, keepdim)
+                np.testing.assert_allclose(getattr(y, "_data", y), expected)
+    y = ops.logsumexp.reference(x[:1], axis=1)
+    np.testing.assert_allclose(y.sum().gradient(x)[0].numpy(), [[1 / (1 + math.e), math.e / (1 + math.e), 0], [0] * 3])
