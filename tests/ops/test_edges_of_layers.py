@@ -198,3 +198,14 @@ def test_the_reference_of_logsumexp_is_it(keepdim):
                 np.testing.assert_allclose(getattr(y, "_data", y), expected)
     y = ops.logsumexp.reference(x[:1], axis=1)
     np.testing.assert_allclose(y.sum().gradient(x)[0].numpy(), [[1 / (1 + math.e), math.e / (1 + math.e), 0], [0] * 3])
+
+
+def test_places_that_a_mask_has_when_captured():
+    x, source = Tensor(np.zeros(4)), Tensor(np.array([1.0, 2.0, 3.0, 4.0]))
+    filled = no_grad()(capture(ops.masked_scatter))
+    with pytest.warns(UserWarning, match="masked_scatter takes as many numbers as the mask has places"):
+        for mask in [1, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 1, 1]:
+            mask = np.array(mask, bool)
+            expected = np.zeros(4)
+            expected[mask] = np.arange(1.0, mask.sum() + 1)
+            assert filled(x, Tensor(mask), source).tolist() == expected.tolist()

@@ -153,7 +153,8 @@ def movedim(x, source, destination):
 
 def tensor_split(x, indices_or_sections, axis=0):
     """Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
-    axis, n = one_axis("tensor_split", axis, x.ndim), x.shape[axis] if x.ndim else 0
+    axis = one_axis("tensor_split", axis, x.ndim)
+    n = x.shape[axis]
     if getattr(indices_or_sections, "ndim", 1) == 0:
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
