@@ -204,6 +204,30 @@ def test_a_histogram_of_one_number():
     assert ops.histc(Tensor([2.0, 2.0]), 5).tolist() == [0, 0, 2, 0, 0]
 
 
+def test_the_first_few_of_more_than_numpy_just_sorts():
+    x = np.random.default_rng(0).permutation(20000).astype("f")
+    for f in ops.order.first_places, ops.order.first_of_rows.__wrapped__:
+        for k in 100, 1000, 2000:
+            assert np.array_equal(f(x, k=k, axis=0, largest=False), np.argsort(x)[:k])
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_draws_by_weight(replacement):
+    weights = np.array([[1.0, 2.0, 0.0, 5.0], [0.0, 1e-3, 3e-3, 0.0], [7e9, 1e9, 0.0, 0.0]])
+    draws = np.stack([ops.multinomial(weights, num_samples=1, replacement=replacement)[:, 0] for _ in range(3000)])
+    for row, drawn in zip(weights, draws.T, strict=True):
+        np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 3000, row / row.sum(), atol=0.04)
+    assert set(ops.multinomial(np.full(3, 1e308), num_samples=60, replacement=True)) == {0, 1, 2}
+    for wrong, text in (np.array(["a", "b"]), "must be numbers"), (np.array([[1.0, 2], [0, 0]]), "not all 0"):
+        with pytest.raises((TypeError, ValueError), match=text):
+            ops.multinomial(wrong, replacement=replacement)
+
+
+def test_what_is_centred_has_no_mean_left():
+    x = (np.random.default_rng(1).standard_normal(1000) + 3e4).astype("f")
+    assert abs((x - x.mean()).mean()) > 1e-4 > 1e-6 > abs(ops.reduce._centred(x, 0).mean())
+
+
 def test_ties_beside_nan_share_the_cotangent():
     for dtype in "float32", "float64":
         x = Tensor(np.array([[1, 1], [NAN, 0]], dtype), requires_grad=True)

@@ -70,13 +70,13 @@ def multinomial(weights, *, num_samples=1, replacement=False):
         raise TypeError(f"multinomial: weights must be numbers, got {rows.dtype}")
     rows = rows.astype(np.float64)
     possible = weights.ndim in (1, 2) and ((rows >= 0) & (rows < np.inf)).all()
-    if not possible or not (total := rows.sum(1, keepdims=True)).all():
+    if not possible or not rows.any(1).all():
         raise ValueError(f"multinomial: takes (n) or (rows, n) weights, none below 0 or infinite and not all 0, got "
                          f"shape {weights.shape}")
     if not replacement and num_samples > (rows > 0).sum(1).min(initial=num_samples):
         raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
     if replacement:
-        ends = np.cumsum(rows / total, axis=1)
+        ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
         drawn = random.drawn(lambda: random.generator.random((len(rows), num_samples))) * ends[:, -1:]
         out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
     else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
