@@ -6,7 +6,6 @@ import numpy as np
 
 from ..call import Placed
 from ..kernels import accelerated
-from .compare import cast
 from .elementwise import add
 
 
@@ -25,10 +24,7 @@ def plus(total, c, owned: bool):
         else:
             total[c.index] += c.value
         return total
-    y = total + c
-    if getattr(y, "dtype", None) is getattr(total, "dtype", None):
-        return y
-    return cast(y, dtype=total.dtype)  # of float16 it is float32
+    return total + c
 
 
 @accelerated
