@@ -207,10 +207,13 @@ def test_what_counts_as_zero():
     small = np.diag([1.0, 3 * np.finfo(float).eps])
     assert linalg.matrix_rank(Tensor(small)).item() == 2
     assert linalg.matrix_rank(Tensor(np.pad(small, (0, 2)))).item() == 1
+    many = Tensor(np.stack([np.diag([1.0, 9 * np.finfo(float).eps])] * 50))  # whose number does not count
+    assert linalg.matrix_rank(many).tolist() == [2] * 50 and linalg.pinv(many).numpy().max() > 1e14
     for rtol, kept in (0.4, 2), (0.5, 1), (0.3, 2), (0.2, 3):
         equal(linalg.pinv(a, rtol), np.diag([1 / 4, 1 / 2, 1][:kept] + [0] * (3 - kept)))
     equal(linalg.pinv(Tensor(x * 1e-20)), np.linalg.inv(x * 1e-20))
     equal(linalg.pinverse(a, 0.4), np.diag([1 / 4, 1 / 2, 0]))
+    equal(linalg.pinv(Tensor(np.diag([4.0, 0, 1]) * 1e-20)), np.diag([0.25, 0, 1]) * 1e20)
     assert linalg.pinv(Tensor(np.zeros((2, 0, 3)))).shape == (2, 3, 0) and not linalg.pinv(Tensor(x * 0)).numpy().any()
     equal(linalg.vander(Tensor([2.0, 3.0])), [[1, 2], [1, 3]])
 
@@ -242,14 +245,20 @@ def test_the_exponential_of_matrices_to_the_last_digits():
     for scale in 0.125, 0.5, 1.0, 4.0:
         x = np.array([[0.25, 0.5], [-0.75, 0.125]]) * scale
         np.testing.assert_allclose(linalg.matrix_exp(Tensor(x)).numpy(), exactly(x), rtol=1e-14)
+    for n in 0.5, -0.5, 0.49, 1.0:  # where all terms count most
+        np.testing.assert_allclose(linalg.matrix_exp(Tensor([[n]], dtype="float64")).item(), math.exp(n), rtol=5e-15)
     stacked = np.stack([x, x / 64])
     np.testing.assert_allclose(linalg.matrix_exp(Tensor(stacked)).numpy(), [exactly(x) for x in stacked], rtol=1e-14)
     assert linalg.matrix_exp(Tensor(np.zeros((2, 0, 0)))).shape == (2, 0, 0)
 
 
-@pytest.mark.parametrize("f", [linalg.pinv, linalg.matrix_rank, linalg.matrix_exp])
-def test_what_depends_on_values_does_so_when_captured_too(f):
+@pytest.mark.parametrize(("f", "why"), [
+    (linalg.pinv, "which formula is used depends on the rank"),
+    (linalg.matrix_rank, "matrix_rank compares with the largest singular value in NumPy"),
+    (linalg.matrix_exp, "how often matrix_exp squares depends on its input"),
+])
+def test_what_depends_on_values_does_so_when_captured_too(f, why):
     captured = no_grad()(capture(f))
-    with pytest.warns(UserWarning, match="runs without capture"):
+    with pytest.warns(UserWarning, match=why):
         for x in (np.eye(2), np.eye(2) * 9, np.ones((2, 2)), np.eye(2)):
             np.testing.assert_allclose(captured(Tensor(x)).numpy(), f(Tensor(x)).numpy(), rtol=1e-12)
