@@ -97,6 +97,12 @@ def test_labels_of_any_integers_in_a_captured_loss_too():
             given = Tensor(np.array(labels, dtype))
             expected = pytest.approx(-np.mean([log_p[i, k].item() for i, k in enumerate(labels)]))
             assert ops.nll_loss(log_p, given).item() == expected and loss(log_p, given).item() == expected
+        if dtype != "uint8":
+            ignored = loss(log_p, Tensor(np.array([0, -100, 2], dtype))).item()
+            assert ignored == pytest.approx(-(log_p[0, 0] + log_p[2, 2]).item() / 2)
+        with pytest.raises(IndexError, match="nll_loss: label 3 is out of range"):
+            loss(log_p, Tensor(np.array([0, 3, 2], dtype)))
+    assert ops.kl_div(Tensor(-1.0), Tensor(0.5), "batchmean").item() == pytest.approx(0.5 * (math.log(0.5) + 1))
 
 
 def test_products_of_integers_of_vectors_and_of_batches():
@@ -112,7 +118,8 @@ def test_products_of_integers_of_vectors_and_of_batches():
     x, w, b = (rng.standard_normal(s) for s in ((2, 3, 4), (5, 4), (5,)))
     np.testing.assert_allclose(ops.linear.reference(x, w), x @ w.T)
     np.testing.assert_allclose(ops.linear.reference(x, w, b), x @ w.T + b)
-    for bad in ((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)):
+    for bad in (((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)), ((2, 3, 4, 5), (2, 5, 6)),
+                ((2, 4, 5), (2, 3, 5, 6)), ((2, 3, 4), (2, 3, 4, 5)), ((2, 3, 5, 3), (2, 3, 4))):
         with pytest.raises(ValueError, match="do not broadcast"):
             ops.matmul(*[Tensor(np.ones(s)) for s in bad])
 
