@@ -221,3 +221,8 @@ def test_places_that_a_mask_has_when_captured():
             expected = np.zeros(4)
             expected[mask] = np.arange(1.0, mask.sum() + 1)
             assert filled(x, Tensor(mask), source).tolist() == expected.tolist()
+
+
+def test_a_folded_image_keeps_no_margins():
+    image = ops.fold(Tensor(np.ones((1, 4, 9))), output_size=(2, 2), kernel_size=(2, 2), padding=1)
+    assert image.tolist() == [[[[4, 4], [4, 4]]]] and image._data.flags.c_contiguous
