@@ -39,6 +39,7 @@ _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS st
 _SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
 _PACKING = 4  # multiplications in the time that it takes to pack a number
 _FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
+_CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
 
@@ -227,9 +228,9 @@ def _step(n, largest, multiple):
 
 
 @inner
-def _packs_rows(a, n):
+def _packs_rows(a, m, n, k):
     """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
-    return abs(a.column) > 64 and n > _FEW_COLUMNS
+    return abs(a.column) > 64 and n > (_FEW_COLUMNS if m * k <= _CACHED else COLUMNS)
 
 
 @inner
@@ -344,7 +345,7 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= length_of(out, axis)
-    packs = _packs_rows(matrix_of(a, 0, out, a_turned), n)
+    packs = _packs_rows(matrix_of(a, 0, out, a_turned), m, n, k)
     by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, k_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
