@@ -89,6 +89,8 @@ CASES = {
     "dropout": (lambda a: F.dropout(a, 0.5), (MATRIX,)),
     "matmul": (lambda a, b: a @ b, ((301, 207), (207, 333))),
     "matmul tall": (lambda a, b: a.T @ b, ((4001, 70), (4001, 33))),
+    "matmul of few rows": (lambda a, b: a @ b.T, ((5, 1300), (333, 1300))),
+    "matmul of short sums": (lambda a, b: a @ b, ((301, 7), (7, 2500))),
     "linear": (lambda a, w, b: ops.linear(a, w, b), ((1003, 130), (99, 130), (99,))),
     "sum": (lambda a: a.sum(), (MATRIX,)),
     "sum of rows": (lambda a: a.sum(1), (WIDE,)),

@@ -92,7 +92,8 @@ def test_batches_broadcast(pair, expanded):
 
 
 @pytest.mark.parametrize(
-    "m, k, n", [(131, 1300, 197), (1100, 70, 90), (64, 2500, 33), (2, 700, 1500), (1500, 600, 1), (45, 20, 300)]
+    "m, k, n", [(131, 1300, 197), (1100, 70, 90), (64, 2500, 33), (2, 700, 1500), (1500, 600, 1), (45, 20, 300),
+                (5, 2100, 77), (301, 9, 2300), (3, 11, 2100), (1, 1, 40_000)]
 )
 @pytest.mark.parametrize("a_transposed", [False, True])
 @pytest.mark.parametrize("b_transposed", [False, True])

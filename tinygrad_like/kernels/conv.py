@@ -266,7 +266,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                 a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                 target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k) * rows
                 if in_vectors:
-                    _dots(depth // FLOATS, *a, here + 4 * p, target, taps - k)
+                    _dots(depth, *a, here + 4 * p, target, target, taps - k)
                     continue
                 for i in range(0, rows, COLUMNS):
                     b, there = turned_at + 4 * depth * i, target + 4 * i

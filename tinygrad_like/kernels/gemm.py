@@ -2,22 +2,18 @@
 
 What is computed is one line, `matmul_reference`. How, from the outside in: the outputs are cut into pieces, a block of
 rows that stays in the cache by a panel of columns as wide as a tile. Each task does those of its own part of the
-matrix, and then helps out where others are behind. For a piece it walks through k in blocks. For each it packs B, so
-that the numbers of one k lie together and those of the next k follow; then every tile of rows goes over the panel. A
-needs no packing where the numbers of a row lie together, since tiles read it in place through offset tables (see
-tiles.py); otherwise it is packed too, in panels as high as a tile.
+matrix, and then helps out where others are behind. How a piece is computed stands in pieces.py.
 """
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
-from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place
-from .panels import pack_rows, pitch_of
+from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
+from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import (
     READ,
     STRIDED,
@@ -28,24 +24,20 @@ from .program import (
     counters,
     kernel,
 )
-from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
+from .simd import COLUMNS, ROWS, inner
 from .threads import take
-from .tiles import make_tile
 from .views import is_row_by_row, ndim_of
 
-_ROWS_CACHED, _K_CACHED = 512, 512  # a block of A is 1 MiB, for the second-level cache; a panel of B is 64 KiB
 _COST = 0.015  # nanoseconds of a multiplication
 _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
+_LEAST_OUT = 2**15  # numbers that are: OpenBLAS is slow where each is the sum of few products
 _SHORT = 32  # examples for which three calls of NumPy's take less time than the cotangents of a layer from kernels
 _PACKING = 4  # multiplications in the time that it takes to pack a number
-_FEW_ROWS, _FEW_COLUMNS = 4 * ROWS, 4 * COLUMNS  # for so few, packing the other operand takes longer than it saves
-_CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
 _SUMMED = 32  # rows of a column added up in float32; more of them in float64
+_ROWS_CACHED = 512  # rows of a block of A: 1 MiB, for the second-level cache
+_PACKED_ONCE = 512  # numbers of a sum for which a block of A is packed once for all columns
+_WIDE = 2048  # columns of B in a piece that reads all of them for each tile of rows
 _HALVED = 8 * ROWS  # a piece of more rows than these is worth cutting in two
-
-_LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
-_wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
-_narrow_tile = make_tile(ROWS, 1)
 
 
 def matmul_reference(a: np.ndarray, b: np.ndarray, start: np.ndarray | float = 0.0) -> np.ndarray:
@@ -53,19 +45,24 @@ def matmul_reference(a: np.ndarray, b: np.ndarray, start: np.ndarray | float = 0
     return start + np.matmul(a, b)
 
 
+def _is_small(multiplications: int, numbers: int) -> bool:
+    """Whether a product is left to NumPy, which has so many numbers, or one of whose operands has."""
+    return multiplications < _LEAST and numbers < _LEAST_OUT and not mode.compiled
+
+
 def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b, unless that is so little that NumPy's BLAS is as fast, and starts no threads for it."""
     if b.dtype is not FLOAT32:
         return NotImplemented
     if a.ndim == 2 == b.ndim:
-        if a.size * b.shape[1] < _LEAST and not mode.compiled:
+        if _is_small(a.size * b.shape[1], a.shape[0] * b.shape[1]):
             return NotImplemented
         return product(a, b, np.empty((a.shape[0], b.shape[1]), np.float32))
     if b.ndim == 2:
         shape = (*a.shape[:-1], b.shape[1])
     else:
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    if math.prod(shape) * a.shape[-1] < _LEAST and not mode.compiled:
+    if _is_small(math.prod(shape) * a.shape[-1], math.prod(shape)):
         return NotImplemented
     if b.ndim == 2 < a.ndim:  # one tall product, instead of a batch of them with the same matrix
         return product(_tall(a), b, np.empty((math.prod(shape[:-1]), shape[-1]), np.float32)).reshape(shape)
@@ -76,7 +73,8 @@ def batched_matmul_vjp(
     g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Sequence[bool]
 ) -> list[np.ndarray | None]:
     """Cotangents of a and b in a @ b, from that of the product, g: g @ b.mT and a.mT @ g, with the batch axes of g."""
-    if g.size * a.shape[-1] < _LEAST and not mode.compiled or a.dtype is not FLOAT32 or b.dtype is not FLOAT32:
+    small = _is_small(g.size * a.shape[-1], max(a.size, b.size))
+    if small or a.dtype is not FLOAT32 or b.dtype is not FLOAT32:
         return NotImplemented
     shape, one = a.shape, b.ndim == 2 < a.ndim
     if one:
@@ -177,7 +175,8 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
 
     x (m, in) and weight (out, in); g (m, out). wanted: which of the three to compute; the others are None.
     """
-    if len(g) <= _SHORT and g.size * weight.shape[1] < _LEAST and not mode.compiled:
+    multiplications, short = g.size * weight.shape[1], len(g) <= _SHORT
+    if short and _is_small(multiplications, weight.size):
         return NotImplemented
     dx = dw = db = None
     calls: list[tuple] = []
@@ -187,7 +186,9 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
     if wanted[1]:
         dw = np.empty(weight.shape, np.float32)
         calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))
-    if wanted[0]:
+    if wanted[0] and short and _is_small(multiplications, g.size):
+        dx = np.dot(g, weight)
+    elif wanted[0]:
         dx = np.empty(x.shape, np.float32)
         calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0]))
     beside(*calls)
@@ -201,96 +202,19 @@ def column_sums(x: np.ndarray) -> np.ndarray:
     return out
 
 
-class _Scratch(NamedTuple):
-    """Memory of one task: offset tables of A, a block of A and a panel of B, of which block and panel they are; and
-    zeros for a tile to start from."""
-
-    r: np.ndarray
-    c: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
-    held: np.ndarray
-    zeros: np.ndarray
-
-
 @inner
-def _other(held, first, address, m, n):
-    """Whether this matrix is another than is held, by the three numbers from the first on; from now on, it is."""
-    other = held[first] != address or held[first + 1] != m or held[first + 2] != n
-    held[first], held[first + 1], held[first + 2] = address, m, n
-    return other
-
-
-@inner
-def _step(n, largest, multiple):
-    """Size of blocks, a multiple of something, that cut n into equal parts no larger than the largest."""
-    return max(1, ceil_div(n, max(1, ceil_div(n, largest)) * multiple)) * multiple
-
-
-@inner
-def _packs_rows(a, m, n, k):
-    """Whether A is packed: if the numbers of a row share no cache line, unless only few columns of B will meet them."""
-    return abs(a.column) > 64 and n > (_FEW_COLUMNS if m * k <= _CACHED else COLUMNS)
-
-
-@inner
-def _hold_rows(a, rows, k, packs, scratch):
-    """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
-    r, c, panels = scratch.r, scratch.c, aligned(scratch.a)
-    held = Matrix(panels, 4, 4 * ROWS) if packs else a
-    if _other(scratch.held, 0, a.address, rows, k):
-        if packs:
-            pack_rows(a, rows, k, panels)
-        for i in range(rows):
-            r[i] = i // ROWS * pitch_of(k) + i % ROWS * 4 if packs else i * held.row
-        r[rows : rows + ROWS] = r[rows - 1]
-        for j in range(k):
-            c[j] = j * held.column
-    return held.address
-
-
-@inner
-def _block(m, i0, i1, n, k, a, b, start, out, packs, scratch):
-    """out = start + a @ b on one core, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
-    r, c, b_panel = scratch.r, scratch.c, aligned(scratch.b)
-    for k0 in range(0, max(k, 1), c.size):  # once even if k is 0: the sum of nothing is start
-        depth = min(c.size, k - k0)
-        begin = start if k0 == 0 else out
-        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
-        for n0 in range(0, n, COLUMNS):
-            columns, panel = n - n0, part_of(b, k0, n0)
-            if i1 - i0 > _FEW_ROWS or columns < COLUMNS or b.column != 4:
-                if _other(scratch.held, 3, panel.address, depth, columns):
-                    pack_columns(panel, depth, columns, b_panel)
-                panel = Matrix(b_panel, 4 * COLUMNS, 4)
-            i = i0
-            while i < i1:
-                offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
-                rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
-                left = i1 - i
-                tile = (depth, *offsets, *rows_in_memory, left, columns)
-                if columns <= FLOATS:
-                    _narrow_tile(*tile)
-                    i += ROWS
-                elif left == 1:
-                    _row_tile(*tile)
-                    i += 1
-                elif left <= _LOW or ROWS < left <= 2 * _LOW:
-                    _low_tile(*tile)
-                    i += _LOW
-                else:
-                    _wide_tile(*tile)
-                    i += ROWS
-
-
-@inner
-def _cut(m, n, k, batch, tasks, packs, alone):
+def _cut(way, m, n, k, batch, tasks, packs, alone):
     """Into how many blocks of rows to cut each matrix of a batch, each of these into how many of columns, and each of
     those once more by rows.
 
     First so that the largest of as few parts as tasks can share takes the least. Then into smaller pieces, so that
     tasks end together; unless each would have to pack A again, or another product follows that will even it out.
     """
+    if way != BLOCKS:
+        wanted = ceil_div(8 * tasks, batch)
+        if m <= FEW_ROWS:
+            return 1, max(1, min(ceil_div(n, COLUMNS), wanted)), 1
+        return min(ceil_div(m, FEW_ROWS), wanted), ceil_div(max(n, 1), _WIDE), 1
     parts = 1
     while batch < 8 * tasks and batch * parts % tasks != 0:
         parts += 1
@@ -304,21 +228,11 @@ def _cut(m, n, k, batch, tasks, packs, alone):
                 by_rows, least = count, time
     by_columns, halves = parts // by_rows, 1
     by_rows *= max(1, ceil_div(m, by_rows * _ROWS_CACHED))
-    if tasks > 1 and (not packs or (k <= _K_CACHED and alone)):
+    if tasks > 1 and (not packs or (k <= _PACKED_ONCE and alone)):
         by_columns = ceil_div(n, COLUMNS)
         if batch * by_rows * by_columns < 16 * tasks and m > by_rows * _HALVED:
             halves = 2  # the second finds its panel of B packed, if one task takes both
     return by_rows, by_columns, halves
-
-
-@inner
-def _scratch(m, k, packs):
-    """Scratch for blocks of A of (m, k), as two pieces of memory: to ask for five takes as long as a small tile."""
-    a_size = m // ROWS * pitch_of(k) // 4 + 16 if packs else 0
-    numbers, panels = np.empty(6 + m + ROWS + k, np.int64), np.empty(a_size + (k + 1) * COLUMNS + 16, np.float32)
-    held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
-    panels[-COLUMNS:], held[:] = 0, 0
-    return _Scratch(r, c, panels[:a_size], panels[a_size:], held, panels[-COLUMNS:])
 
 
 @inner
@@ -345,11 +259,13 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
         batch *= length_of(out, axis)
-    packs = _packs_rows(matrix_of(a, 0, out, a_turned), m, n, k)
-    by_rows, by_columns, halves = _cut(m, n, k, batch, tasks, packs, alone)
+    first_a, first_b = matrix_of(a, 0, out, a_turned), matrix_of(b, 0, out, b_turned)
+    way = way_of(m, n, k, first_b)
+    packs = way == BLOCKS and packs_rows(m, n, k, first_a)
+    by_rows, by_columns, halves = _cut(way, m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
-    m_step, k_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, _step(k, _K_CACHED, FLOATS)
-    scratch = _scratch(m_step, k_step, packs)
+    m_step, n_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, ceil_div(n_tiles, by_columns) * COLUMNS
+    scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs)
     pieces = batch * by_rows * by_columns * halves
     number = take(counts, task, tasks, pieces)
     while number >= 0:
@@ -367,7 +283,7 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
             target = part_of(matrix_of(out, index, out), m0, n0)
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
-            _block(m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
+            do_piece(way, m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
         number = take(counts, task, tasks, pieces)
 
 

@@ -117,37 +117,57 @@ def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start
 
 
 def make_dots(rows: int) -> Callable:
-    """``dots(k, a, r, c, b, out, rows_left)``: out[i] += sum_j a[r[i] + c[j]] b[j] for i < rows_left <= rows.
+    """``dots(k, a, r, c, b, start, out, rows_left)``: out[i] = start[i] + sum_j a[r[i] + c[j]] b[j] for j < k and
+    i < rows_left <= rows.
 
-    j runs over k vectors, within which a is contiguous: of the table c, only every FLOATS-th entry is read.
+    The numbers of b lie together, and those of a from each FLOATS-th j to the next: of c, only these entries are read.
     """
 
     @intrinsic
-    def dots(typing, k, a, r, c, b, out, rows_left):
-        def emit(build, k, a, r, c, b, out, rows_left):
-            zero = ir.Constant(VECTOR, [0.0] * FLOATS)
-            sums = [cgutils.alloca_once_value(build, zero) for _ in range(rows)]
-            a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
-            with counting(build, k) as j:
-                c_j = load(build, element(build, c, j, integer(8 * FLOATS)), I64)
-                y = load(build, element(build, b, j, integer(4 * FLOATS)), VECTOR)
-                for i in range(rows):
-                    x = load(build, build.add(a_row[i], c_j), VECTOR)
-                    build.store(multiply_add(build, x, y, build.load(sums[i])), sums[i])
-            for i in range(rows):
-                total, half = build.load(sums[i]), FLOATS // 2
-                while half:  # add the upper half to the lower, until one lane has the sum
-                    order = ir.Constant(ir.VectorType(I32, FLOATS), [(n + half) % FLOATS for n in range(FLOATS)])
-                    total = build.fadd(total, build.shuffle_vector(total, total, order))
-                    half //= 2
-                with build.if_then(build.icmp_signed("<", integer(i), rows_left)):
-                    where = build.add(out, integer(4 * i))
-                    first = build.extract_element(total, ir.Constant(I32, 0))
-                    store(build, build.fadd(load(build, where, F32), first), where)
-
-        return procedure(emit, 7)
+    def dots(typing, k, a, r, c, b, start, out, rows_left):
+        return procedure(partial(_emit_dots, rows), 8)
 
     return dots
+
+
+def _emit_dots(rows, build, k, a, r, c, b, start, out, rows_left):
+    zero = ir.Constant(VECTOR, [0.0] * FLOATS)
+    sums = [cgutils.alloca_once_value(build, zero) for _ in range(rows)]
+    a_row = [build.add(a, load(build, build.add(r, integer(8 * i)), I64)) for i in range(rows)]
+
+    def multiply(j, mask):
+        c_j = load(build, element(build, c, j, integer(8 * FLOATS)), I64)
+        y = load(build, element(build, b, j, integer(4 * FLOATS)), VECTOR, mask)
+        for i in range(rows):
+            x = load(build, build.add(a_row[i], c_j), VECTOR, mask)
+            build.store(multiply_add(build, x, y, build.load(sums[i])), sums[i])
+
+    vectors, left = build.sdiv(k, integer(FLOATS)), build.srem(k, integer(FLOATS))
+    with counting(build, vectors) as j:
+        multiply(j, None)
+    with build.if_then(build.icmp_signed(">", left, integer(0))):
+        multiply(vectors, lanes_before(build, left, FLOATS))
+    width = min(FLOATS, 8)
+    totals = [_folded(build, build.load(total), width) for total in sums]
+    totals += [ir.Constant(ir.VectorType(F32, width), [0.0] * width)] * (-rows % width)
+    for first in range(0, rows, width):
+        total, *others = transposed(build, totals[first : first + width])
+        for x in others:
+            total = build.fadd(total, x)
+        count = minimum(build, build.sub(rows_left, integer(first)), integer(rows - first))
+        mask, where = lanes_before(build, count, width), integer(4 * first)
+        begun = load(build, build.add(start, where), total.type, mask)
+        store(build, build.fadd(begun, total), build.add(out, where), mask)
+
+
+def _folded(build, x, width):
+    """A vector of `width` lanes with the same sum: its upper half added to the lower."""
+    while x.type.count > width:
+        half = x.type.count // 2
+        lower, upper = (build.shuffle_vector(x, x, ir.Constant(ir.VectorType(I32, half), list(range(i, i + half))))
+                        for i in (0, half))  # fmt: skip
+        x = build.fadd(lower, upper)
+    return x
 
 
 # Copies ---------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,206 @@
+"""One piece of a matrix product, on one core: out = start + A @ B for some rows and columns of out.
+
+Mostly it walks through k in blocks. For each it packs B, a panel of columns after the other, so that the numbers of one
+k lie together and those of the next k follow; then every tile of rows goes over the panel (`_block`). A needs no
+packing where the numbers of a row lie together, since tiles read it in place through offset tables (see tiles.py);
+otherwise it is packed too, in panels as high as a tile.
+
+Two kinds of products are limited by memory, and read it as it lies. Where each number is the sum of few products, each
+tile of rows goes over all columns, so that out is written row by row (`_through`). Where few rows meet columns whose
+numbers lie together, as examples meet the weight of a layer, they are multiplied as vectors (`_dots`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
+from .panels import pack_rows, pitch_of
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
+from .tiles import copy_float, make_dots, make_tile
+
+BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
+FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
+_FEW_COLUMNS = 4 * COLUMNS  # as it does to pack A for these
+_CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
+_K_CACHED = 512  # rows of a panel of B: 64 KiB
+_SHORT_SUM = 16  # products: rows of B that the machine reads side by side
+_DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
+
+_LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
+_wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
+_narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
+
+
+@inner
+def way_of(m, n, k, b):
+    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way adds up
+    in an order of its own."""
+    if k <= _SHORT_SUM:
+        return THROUGH
+    return DOTS if m < ROWS and b.row == 4 else BLOCKS
+
+
+@inner
+def packs_rows(m, n, k, a):
+    """Whether blocks of A are packed: if the numbers of a row share no cache line, unless only few columns of B will
+    meet them."""
+    return abs(a.column) > 64 and n > (_FEW_COLUMNS if m * k <= _CACHED else COLUMNS)
+
+
+class _Scratch(NamedTuple):
+    """Memory of one task: offset tables of A, a block of A and panels of B, of which block and panel they are; and
+    zeros for a tile to start from."""
+
+    r: np.ndarray
+    c: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    held: np.ndarray
+    zeros: np.ndarray
+
+
+@inner
+def scratch_for(way, m, n, k, a, b, packs):
+    """Scratch for pieces of (m, n), as two pieces of memory: to ask for five takes as long as a small tile."""
+    if way == BLOCKS:
+        depth = _step(k, _K_CACHED, FLOATS)
+        a_size, b_size = m // ROWS * pitch_of(depth) // 4 + 16 if packs else 0, depth * COLUMNS
+    elif way == THROUGH:
+        depth = k
+        a_size, b_size = 0, depth * (COLUMNS if b.column == 4 else ceil_div(n, COLUMNS) * COLUMNS)
+    else:
+        depth = min(k, _DOTS_CACHED)
+        a_size, b_size = 0 if a.column == 4 else m * depth + 16, 0
+    numbers, panels = np.empty(6 + m + ROWS + depth, np.int64), np.empty(a_size + b_size + COLUMNS + 16, np.float32)
+    held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
+    panels[-COLUMNS:], held[:] = 0, 0
+    return _Scratch(r, c, panels[:a_size], panels[a_size:], held, panels[-COLUMNS:])
+
+
+@inner
+def _step(n, largest, multiple):
+    """Size of blocks, a multiple of something, that cut n into equal parts no larger than the largest."""
+    return max(1, ceil_div(n, max(1, ceil_div(n, largest)) * multiple)) * multiple
+
+
+@inner
+def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
+    """out = start + a @ b, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
+    if way == BLOCKS:
+        _block(m, i0, i1, n, k, a, b, start, out, packs, scratch)
+    elif way == THROUGH:
+        _through(i0, i1, n, k, a, b, start, out, scratch)
+    else:
+        _dots(i0, i1, n, k, a, b, start, out, scratch)
+
+
+@inner
+def _tile(depth, left, columns, a, c, b, b_row, start, start_row, out, out_row):
+    """One tile; returns how many rows it has. a: the address of A, and that of the table of its rows."""
+    tile = (depth, a[0], a[1], c, b, b_row, start, start_row, out, out_row, left, columns)
+    if columns <= FLOATS:
+        _narrow_tile(*tile)
+        return ROWS
+    if left == 1:
+        _row_tile(*tile)
+        return 1
+    if left <= _LOW or ROWS < left <= 2 * _LOW:
+        _low_tile(*tile)
+        return _LOW
+    _wide_tile(*tile)
+    return ROWS
+
+
+# Packed panels of B ---------------------------------------------------------------------------------------------------
+
+
+@inner
+def _other(held, first, address, m, n):
+    """Whether this matrix is another than is held, by the three numbers from the first on; from now on, it is."""
+    other = held[first] != address or held[first + 1] != m or held[first + 2] != n
+    held[first], held[first + 1], held[first + 2] = address, m, n
+    return other
+
+
+@inner
+def _hold_rows(a, rows, k, packs, scratch):
+    """The block of A that tiles read, in place or packed, and its offsets in the tables of scratch."""
+    r, c, panels = scratch.r, scratch.c, aligned(scratch.a)
+    held = Matrix(panels, 4, 4 * ROWS) if packs else a
+    if _other(scratch.held, 0, a.address, rows, k):
+        if packs:
+            pack_rows(a, rows, k, panels)
+        for i in range(rows):
+            r[i] = i // ROWS * pitch_of(k) + i % ROWS * 4 if packs else i * held.row
+        r[rows : rows + ROWS] = r[rows - 1]
+        for j in range(k):
+            c[j] = j * held.column
+    return held.address
+
+
+@inner
+def _block(m, i0, i1, n, k, a, b, start, out, packs, scratch):
+    r, c, b_panel = scratch.r, scratch.c, aligned(scratch.b)
+    for k0 in range(0, k, c.size):
+        depth = min(c.size, k - k0)
+        begin = start if k0 == 0 else out
+        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
+        for n0 in range(0, n, COLUMNS):
+            columns, panel = n - n0, part_of(b, k0, n0)
+            if i1 - i0 > FEW_ROWS or columns < COLUMNS or b.column != 4:
+                if _other(scratch.held, 3, panel.address, depth, columns):
+                    pack_columns(panel, depth, columns, b_panel)
+                panel = Matrix(b_panel, 4 * COLUMNS, 4)
+            i = i0
+            while i < i1:
+                i += _tile(depth, i1 - i, columns, (held, r.ctypes.data + 8 * i), c.ctypes.data, panel.address,
+                           panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row)
+
+
+# Memory as it lies ----------------------------------------------------------------------------------------------------
+
+
+@inner
+def _through(i0, i1, n, k, a, b, start, out, scratch):
+    """The panels of B that have to be packed are those of columns that do not lie side by side, and the last one."""
+    r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
+    whole = n // COLUMNS * COLUMNS if b.column == 4 else 0
+    for i in range(i1 - i0 + ROWS):
+        r[i] = (i0 + min(i, i1 - i0 - 1)) * a.row
+    for j in range(k):
+        c[j] = j * a.column
+    for n0 in range(whole, n, COLUMNS):
+        pack_columns(part_of(b, 0, n0), k, n - n0, panels + 4 * k * (n0 - whole))
+    i = i0
+    while i < i1:
+        taken = 0
+        for n0 in range(0, n, COLUMNS):
+            at, row = place(b, 0, n0), b.row
+            if n0 >= whole:
+                at, row = panels + 4 * k * (n0 - whole), 4 * COLUMNS
+            taken = _tile(k, i1 - i, n - n0, (a.address, r.ctypes.data + 8 * (i - i0)), c.ctypes.data, at, row,
+                          place(start, i, n0), start.row, place(out, i, n0), out.row)
+        i += taken
+
+
+@inner
+def _dots(i0, i1, n, k, a, b, start, out, scratch):
+    """Some columns of B at a time, as the rows of a tile, meet every row of A."""
+    r, c, copies = scratch.r, scratch.c, aligned(scratch.a)
+    for k0 in range(0, k, _DOTS_CACHED):
+        depth = min(_DOTS_CACHED, k - k0)
+        begin, rows = start if k0 == 0 else out, part_of(a, 0, k0)
+        for j in range(0, depth, FLOATS):
+            c[j] = 4 * j
+        if a.column != 4:
+            rows = Matrix(copies, 4 * depth, 4)
+            for i in range(i0, i1):
+                for j in range(depth):
+                    copy_float(place(a, i, k0 + j), place(rows, i, j))
+        for n0 in range(0, n, ROWS):
+            for j in range(ROWS):
+                r[j] = min(j, n - n0 - 1) * b.column
+            for i in range(i0, i1):
+                _tile_of_dots(depth, place(b, k0, n0), r.ctypes.data, c.ctypes.data, place(rows, i, 0),
+                              place(begin, i, n0), place(out, i, n0), n - n0)
