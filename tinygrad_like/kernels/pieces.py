@@ -1,12 +1,12 @@
 """One piece of a matrix product, on one core: out = start + A @ B for some rows and columns of out.
 
 Mostly it walks through k in blocks. For each it packs B, a panel of columns after the other, so that the numbers of one
-k lie together and those of the next k follow; then every tile of rows goes over the panel (`_block`). A needs no
+k lie together and those of the next k follow; then every tile of rows goes over the panel (`_tiles`). A needs no
 packing where the numbers of a row lie together, since tiles read it in place through offset tables (see tiles.py);
 otherwise it is packed too, in panels as high as a tile.
 
 Two kinds of products are limited by memory, and read it as it lies. Where each number is the sum of few products, each
-tile of rows goes over all columns, so that out is written row by row (`_through`). Where few rows meet columns whose
+tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). Where few rows meet columns whose
 numbers lie together, as examples meet the weight of a layer, they are multiplied as vectors (`_dots`).
 """
 
@@ -87,32 +87,10 @@ def _step(n, largest, multiple):
 @inner
 def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
     """out = start + a @ b, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
-    if way == BLOCKS:
-        _block(m, i0, i1, n, k, a, b, start, out, packs, scratch)
-    elif way == THROUGH:
-        _through(i0, i1, n, k, a, b, start, out, scratch)
-    else:
+    if way == DOTS:
         _dots(i0, i1, n, k, a, b, start, out, scratch)
-
-
-@inner
-def _tile(depth, left, columns, a, c, b, b_row, start, start_row, out, out_row):
-    """One tile; returns how many rows it has. a: the address of A, and that of the table of its rows."""
-    tile = (depth, a[0], a[1], c, b, b_row, start, start_row, out, out_row, left, columns)
-    if columns <= FLOATS:
-        _narrow_tile(*tile)
-        return ROWS
-    if left == 1:
-        _row_tile(*tile)
-        return 1
-    if left <= _LOW or ROWS < left <= 2 * _LOW:
-        _low_tile(*tile)
-        return _LOW
-    _wide_tile(*tile)
-    return ROWS
-
-
-# Packed panels of B ---------------------------------------------------------------------------------------------------
+    else:
+        _tiles(way == THROUGH, m, i0, i1, n, k, a, b, start, out, packs, scratch)
 
 
 @inner
@@ -140,48 +118,39 @@ def _hold_rows(a, rows, k, packs, scratch):
 
 
 @inner
-def _block(m, i0, i1, n, k, a, b, start, out, packs, scratch):
-    r, c, b_panel = scratch.r, scratch.c, aligned(scratch.b)
-    for k0 in range(0, k, c.size):
-        depth = min(c.size, k - k0)
-        begin = start if k0 == 0 else out
-        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
-        for n0 in range(0, n, COLUMNS):
-            columns, panel = n - n0, part_of(b, k0, n0)
-            if i1 - i0 > FEW_ROWS or columns < COLUMNS or b.column != 4:
-                if _other(scratch.held, 3, panel.address, depth, columns):
-                    pack_columns(panel, depth, columns, b_panel)
-                panel = Matrix(b_panel, 4 * COLUMNS, 4)
-            i = i0
-            while i < i1:
-                i += _tile(depth, i1 - i, columns, (held, r.ctypes.data + 8 * i), c.ctypes.data, panel.address,
-                           panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row)
-
-
-# Memory as it lies ----------------------------------------------------------------------------------------------------
-
-
-@inner
-def _through(i0, i1, n, k, a, b, start, out, scratch):
-    """The panels of B that have to be packed are those of columns that do not lie side by side, and the last one."""
+def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
+    """Tile by tile: all rows for each panel of B or, where that is the way, all columns for each few rows."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
-    whole = n // COLUMNS * COLUMNS if b.column == 4 else 0
-    for i in range(i1 - i0 + ROWS):
-        r[i] = (i0 + min(i, i1 - i0 - 1)) * a.row
-    for j in range(k):
-        c[j] = j * a.column
-    for n0 in range(whole, n, COLUMNS):
-        pack_columns(part_of(b, 0, n0), k, n - n0, panels + 4 * k * (n0 - whole))
-    i = i0
-    while i < i1:
-        taken = 0
-        for n0 in range(0, n, COLUMNS):
-            at, row = place(b, 0, n0), b.row
-            if n0 >= whole:
-                at, row = panels + 4 * k * (n0 - whole), 4 * COLUMNS
-            taken = _tile(k, i1 - i, n - n0, (a.address, r.ctypes.data + 8 * (i - i0)), c.ctypes.data, at, row,
-                          place(start, i, n0), start.row, place(out, i, n0), out.row)
-        i += taken
+    for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of nothing is start
+        depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, i0, 0
+        held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
+        while i < i1 and n0 < n:
+            left, columns, panel = i1 - i, n - n0, part_of(b, k0, n0)
+            if columns < COLUMNS or b.column != 4 or (not through and i1 - i0 > FEW_ROWS):
+                packed = panels + 4 * depth * n0 if through and b.column != 4 else panels
+                if i == i0 and (through or _other(scratch.held, 3, panel.address, depth, columns)):
+                    pack_columns(panel, depth, columns, packed)
+                panel = Matrix(packed, 4 * COLUMNS, 4)
+            offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
+            rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
+            tile, height = (depth, *offsets, *rows_in_memory, left, columns), ROWS
+            if columns <= FLOATS:
+                _narrow_tile(*tile)
+            elif left == 1:
+                _row_tile(*tile)
+            elif left <= _LOW or (ROWS < left <= 2 * _LOW and not through):
+                _low_tile(*tile)
+                height = min(left, _LOW)
+            else:
+                _wide_tile(*tile)
+            if through:  # where a narrow tile follows wide ones, which are as high, but for the last of all
+                n0 += COLUMNS
+                if n0 >= n:
+                    i, n0 = i + height, 0
+            else:
+                i += height
+                if i >= i1:
+                    i, n0 = i0, n0 + COLUMNS
 
 
 @inner
