@@ -22,6 +22,7 @@ from tinygrad_like.kernels import (
     along,
     attention,
     channel_norm,
+    columns,
     conv,
     dropout,
     elementwise,
@@ -101,7 +102,10 @@ CASES = {
     "cumsum": (lambda a: a.cumsum(1), ((7, 301, 70),)),
     "norm": (lambda a: a.norm(), (MATRIX,)),
     "logsumexp": (lambda a: a.logsumexp(1), (MATRIX,)),
+    "logsumexp of columns": (lambda a: a.logsumexp(0), (MATRIX,)),
     "softmax": (lambda a: a.softmax(-1), (ROWS,)),
+    "softmax of columns": (lambda a: a.softmax(1), ((7, 301, 70),)),
+    "log_softmax of columns": (lambda a: a.log_softmax(0), (MATRIX,)),
     "softmax of long rows": (lambda a: a.softmax(-1), (WIDE,)),
     "log_softmax": (lambda a: a.log_softmax(-1), (MATRIX,)),
     "cross entropy": (lambda a: F.cross_entropy(a, labels(len(a), 10)), (ROWS,)),
@@ -168,9 +172,9 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, conv, dropout, elementwise, embedding, formula, gemm, norm, optim, order,
-           pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular, vectormath,
-           winograd)
+MODULES = (along, attention, channel_norm, columns, conv, dropout, elementwise, embedding, formula, gemm, norm, optim,
+           order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular,
+           vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

@@ -278,7 +278,8 @@ def variance():
 
 def softmax():
     name = pick("softmax", "log_softmax", "logsumexp")
-    return name, differentiated(lambda x: getattr(ops, name)(x, axis=-1)), [values(*sizes(pick(1, 2, 3)))]
+    shape, axis = sizes(pick(1, 2, 3)), pick(-1, 0)
+    return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [values(*shape)]
 
 
 def cross_entropy():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tinygrad_like.kernels import columns
 from tinygrad_like.kernels import softmax as k
 
 SHAPES = [(1, 1), (5, 10), (130, 10), (2000, 10), (300, 65), (100, 256), (40, 1000), (3, 5000), (4, 3, 50)]
@@ -43,6 +44,42 @@ def test_softmax_of_huge_and_masked_logits(n):
     x[0], x[1, 1] = -np.inf, np.nan
     y = k.softmax(x)
     assert np.isnan(y[:2]).all() and np.isfinite(y[2:]).all()
+
+
+@pytest.mark.parametrize("shape, axis", [((5, 1, 7), 1), ((200, 3), 0), ((2, 130, 700), 1), ((3, 300, 5), -2),
+                                         ((70, 4, 3), 0), ((4, 65), -2)])
+def test_columns_are_as_rows_are(shape, axis):
+    x, g = random(*shape), random(*shape, seed=1, scale=1)
+    x[-1, 0, 0 if len(shape) == 3 else ...] = np.inf
+    x[0, :, 0 if len(shape) == 3 else ...] = -np.inf
+    x[(1, 0, -1)[: len(shape)]] = np.nan
+    rows, g_rows = (np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in (x, g))
+    for name in "softmax", "log_softmax":
+        y = getattr(k, name)(x, axis=axis)
+        expected = getattr(k, name)(rows)
+        np.testing.assert_allclose(np.moveaxis(y, axis, -1), expected, rtol=1e-6, atol=1e-6)
+        dx, expected = getattr(k, f"{name}_vjp")(g, y, axis=axis), getattr(k, f"{name}_vjp")(g_rows, expected)
+        np.testing.assert_allclose(np.moveaxis(dx, axis, -1), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape, over", [((5, 1, 7), (1,)), ((200, 3), (0,)), ((2, 130, 700), (1,)), ((40, 5000), (1,)),
+                                         ((3, 20, 50), (1, 2)), ((6, 5, 4, 3), (1, 2)), ((60, 4), (0, 1))])
+def test_logsumexp_along_any_axes(shape, over):
+    x, special = random(*shape), random(*shape)
+    special.flat[0], special.flat[-1], special[1, 0] = np.inf, np.nan, -np.inf
+    for a in x, special:
+        with np.errstate(all="ignore"):
+            top = a.max(over, keepdims=True).astype(float)
+            top[~np.isfinite(top)] = 0
+            total = np.exp(a - top).sum(over, keepdims=True)
+            y = columns.logsumexp_over(a, over)
+            np.testing.assert_allclose(y, np.log(total) + top, rtol=1e-6, atol=1e-6)
+            g = random(*y.shape, seed=2)
+            dx = columns.logsumexp_vjp(a, y, g, over)
+            p = np.exp(a.astype(float) - y)
+            p /= np.where(np.isposinf(y), 1, p.sum(over, keepdims=True))
+        np.testing.assert_allclose(dx, g * p, rtol=2e-6, atol=1e-6)
+    assert columns.logsumexp_over(random(3, 4, 5), (0, 2)) is NotImplemented
 
 
 def plain_cross_entropy(x, t, weight, ignore_index, smoothing):
@@ -142,7 +179,7 @@ def test_arrays_of_other_shapes_and_dtypes():
     y = k.softmax(random(3, 5))
     for g in y[0], y[:, :1], y.T, y.astype(np.float64):
         assert k.softmax_vjp(y, g) is NotImplemented
-    assert k.softmax(y, axis=0) is NotImplemented is k.log_softmax(y, axis=0)
+    assert k.softmax(y, axis=2) is NotImplemented is k.log_softmax(y, axis=-3)
     for labels, weight in ((np.zeros(4, int), None), (np.zeros(3, int), random(4)), (random(3, 4), None)):
         with pytest.raises(ValueError, match="cross entropy: arrays do not fit"):
             k.cross_entropy(random(3, 5), labels, weight)

@@ -58,6 +58,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "softsign": ("formula", 1024),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
+    **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
     "drop": ("dropout", 256),
     **dict.fromkeys(("accumulate", "copied"), ("elementwise", 8192)),

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .columns import _scale_all
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
 from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, beside, kernel, together
 from .scores import (
@@ -42,7 +43,7 @@ from .scores import (
     subtract,
 )
 from .simd import COLUMNS, ROWS, inner
-from .softmax import _dot, _exp, _scale
+from .softmax import _dot, _exp
 from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the first-level cache
@@ -233,7 +234,7 @@ def _attend(it, scratch, block):
     if block.key > 0:
         start = scratch.sums
         for i in range(block.queries):
-            _scale(floats_at(place(start, i, 0), it.width), change[i])
+            _scale_all(floats_at(place(start, i, 0), it.width), change[i])
     multiply(Operand(scores, scratch.lanes, scratch.rows), Panels(scratch.v.address + at, scratch.v.pitch), start,
              scratch.sums, block.queries, it.width, keys)
 

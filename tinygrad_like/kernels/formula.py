@@ -207,9 +207,32 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
         each(a, b, c, float(p), y)
         return y
 
-    run: Any = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
-    run.each = each
+    in_c_order = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
+
+    def run(a, *others, **options):
+        if type(a) is not np.ndarray or a.flags.c_contiguous or (order := _order(a, others)) is None:
+            return in_c_order(a, *others, **options)
+        y = in_c_order(a.transpose(order), *[_turned(b, order) for b in others], **options)
+        return y if y is NotImplemented else y.transpose(np.argsort(order))
+
+    run.each = each  # type: ignore[attr-defined]
     return run
+
+
+def _order(a: np.ndarray, others: tuple) -> list[int] | None:
+    """The axes in the order in which they lie in memory, if all arrays have them in that order, without gaps. The
+    result gets the same order, as NumPy's do: across it, each number would be on another line of the cache."""
+    order = sorted(range(a.ndim), key=lambda axis: -a.strides[axis])
+    alike = all([not _is_array(b) or (b.shape, b.strides) == (a.shape, a.strides) for b in others])
+    return order if alike and a.transpose(order).flags.c_contiguous else None
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray and x.ndim > 0
+
+
+def _turned(x: Any, order: list[int]) -> Any:
+    return x.transpose(order) if _is_array(x) else x
 
 
 def _operand(x: Any) -> np.ndarray | None:

@@ -12,6 +12,7 @@ from numba import njit
 
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
+from .columns import _exp_and_sum, _scale_all, of_columns, vjp_of_columns
 from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import inner
@@ -32,22 +33,6 @@ def _shift(x, top, y):
 def _exp(x):
     for i in range(x.size):
         x[i] = exp(x[i])
-
-
-@njit(fastmath={"reassoc", "contract"}, **INNER)
-def _exp_and_sum(x, top, y):
-    total = F(0)
-    for i in range(x.size):
-        e = exp(x[i] - top)
-        y[i] = e
-        total += e
-    return total
-
-
-@njit(**INNER)
-def _scale(x, factor):
-    for i in range(x.size):
-        x[i] *= factor
 
 
 @njit(**INNER)
@@ -86,7 +71,7 @@ def _softmax(x, n, log_of_it, y, task, tasks):
             if log_of_it:
                 _shift_twice(x[row * n : (row + 1) * n], top, log(total), y[row * n : (row + 1) * n])
             else:
-                _scale(y[row * n : (row + 1) * n], F(1) / total)
+                _scale_all(y[row * n : (row + 1) * n], F(1) / total)
 
 
 @njit(**INNER)
@@ -129,7 +114,7 @@ def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
 
 def _along_rows(x: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
     if axis not in (-1, x.ndim - 1):
-        return NotImplemented
+        return of_columns(x, axis, log_of_it)
     y = np.empty(x.shape, np.float32)
     if x.size:
         _softmax(x, x.shape[-1], log_of_it, y)
@@ -147,8 +132,10 @@ def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
 
 
 def _vjp_along_rows(g: np.ndarray, y: np.ndarray, log_of_it: bool, axis: int) -> np.ndarray:
-    if axis not in (-1, y.ndim - 1) or y.dtype is not FLOAT32 or g.shape != y.shape:
+    if y.dtype is not FLOAT32 or g.shape != y.shape:
         return NotImplemented
+    if axis not in (-1, y.ndim - 1):
+        return vjp_of_columns(g, y, axis, log_of_it)
     dx = np.empty(g.shape, np.float32)
     if g.size:
         _softmax_vjp(g, y, y.shape[-1], log_of_it, dx)
@@ -305,7 +292,7 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
                     if label != ignored:
                         totals[-1, 2] = row + 1
                     continue
-                _scale(out, F(g_row * (keep * weight[label] + smoothing * mean_weight)))
+                _scale_all(out, F(g_row * (keep * weight[label] + smoothing * mean_weight)))
                 if smoothing > 0:
                     _subtract(out, F(g_row * even), weight)
                 out[label] -= F(g_row * keep * weight[label])

@@ -80,23 +80,32 @@ def logsumexp_reference(x, axis=None, keepdim=False):
 def logsumexp(x, *, axis=None, keepdim=False):
     """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     axis = nonempty("logsumexp", x, axis)
-    x = x if x.dtype.kind == "f" else x.astype(FLOAT32)
-    m = max_over(x, axis, True)
+    y = logsumexp_over(x if x.dtype.kind == "f" else x.astype(FLOAT32), axis)
+    return y if keepdim else y.reshape(without_axes(x.shape, axis))
+
+
+@accelerated
+def logsumexp_over(x, over):
+    m = max_over(x, over, True)
     if not np.isfinite(m).all():  # inf - inf would be NaN
         m = np.where(np.isfinite(m), m, x.dtype.type(0))
-    y = np.log(sum_over(exp.forward(x - m), axis, True)) + m
-    return y if keepdim else y.reshape(without_axes(x.shape, axis))
+    return np.log(sum_over(exp.forward(x - m), over, True)) + m
 
 
 @logsumexp.joint_vjp
 @fresh
 def _(g, x, out, axis):
     kept = with_axes(x.shape, axis)
-    p = exp.forward(x - out.reshape(kept))
-    total = sum_over(p, axes("logsumexp", axis, x.ndim), True)
-    p /= np.where(np.isposinf(out.reshape(kept)), x.dtype.type(1), total)  # beside an infinity numbers have no share
-    p *= g.reshape(kept)
-    return [p]
+    return [logsumexp_vjp(x, out.reshape(kept), g.reshape(kept), axes("logsumexp", axis, x.ndim))]
+
+
+@accelerated
+def logsumexp_vjp(x, out, g, over):
+    """g times the softmax of x, which is e^(x - out), but for the rounding of out."""
+    p = exp.forward(x - out)
+    p /= np.where(np.isposinf(out), x.dtype.type(1), sum_over(p, over, True))  # beside an infinity, none has a share
+    p *= g
+    return p
 
 
 @logsumexp.joint_vjp_in_ops
