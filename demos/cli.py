@@ -25,6 +25,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
+import demos
 from tinygrad_like import distributed, eager, set_num_threads
 from tinygrad_like.kernels import threads
 
@@ -75,6 +76,8 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
         def main(argv: Sequence[str] | None = None) -> Any:
             reader, traceback = make_parser(), "--traceback" in (sys.argv if argv is None else argv)
             try:
+                if signal.getsignal(signal.SIGINT) is demos.interrupted:
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
                 with _one_voice():
                     if distributed.size > 1 and not ranks:
                         raise ValueError(f"{reader.prog} runs as one process, not on several MPI ranks")

@@ -155,6 +155,27 @@ def interrupted(options, ready, cwd, presses=1):
             process.kill()
 
 
+LOST = """
+import os, signal, sys
+sys.argv = ["-m"]
+import demos
+
+class Object:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+Object()
+print("goes on")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_ctrl_c_where_an_exception_would_be_lost():
+    ended = subprocess.run([sys.executable, "-c", LOST], env=ENV, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr == "\ninterrupted before anything was begun\n"
+
+
 RUN = ["demos.train", "--model", "mlp", "--epochs", "30", "--augment", "randaugment", "--ema", "0.9"]
 
 
