@@ -106,3 +106,20 @@ def test_one_thread_gives_the_same_output():
         assert np.array_equal(conv.correlation(x, w, None, *arguments), both)
     finally:
         threads.set_num_threads(before)
+
+
+def test_each_way_to_read_images():
+    """Rows that run on, rows of whole vectors, packed tiles, and one row of weights, each with a stride and margins."""
+    none, same, ones = ((0, 0), (0, 0)), ((1, 1), (1, 1)), (1, 1)
+    plans = {}
+    for x, w, stride, padding, groups in [
+        ((2, 64, 30, 27), (5, 64, 3, 3), ones, same, 1), ((1, 64, 1, 131), (3, 64, 1, 3), (1, 2), none, 1),
+        ((3, 2, 19, 33), (64, 2, 3, 3), ones, none, 1), ((2, 4, 18, 18), (20, 4, 3, 3), ones, none, 1),
+        ((2, 16, 23, 13), (16, 1, 3, 3), ones, same, 16), ((2, 16, 24, 22), (32, 1, 4, 4), (2, 2), same, 16),
+        ((3, 8, 12, 16), (8, 1, 3, 3), ones, same, 8),
+    ]:  # fmt: skip
+        check(x, w, stride, padding, ones, groups)
+        plan = conv.forward_plan(x, w, stride, padding, ones, groups)
+        plans[x, groups] = plan.direct, plan.whole, plan.length == conv.LONG
+    assert set(plans.values()) == {(True, False, False), (False, False, False), (True, True, False),
+                                   (True, False, True), (True, True, True)}  # fmt: skip

@@ -10,20 +10,8 @@ from numba import njit
 from tinygrad_like import Tensor, ops
 from tinygrad_like.autograd import mode
 from tinygrad_like.kernels import program, threads
-from tinygrad_like.kernels.program import (
-    OPTIONAL,
-    READ,
-    REAL,
-    STRIDED,
-    TABLE,
-    WRITE,
-    Call,
-    Plan,
-    beside,
-    kernel,
-    play,
-    together,
-)
+from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan
+from tinygrad_like.kernels.program import Call, beside, kernel, play, together
 from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.table import Table
 from tinygrad_like.kernels.threads import LINE, take

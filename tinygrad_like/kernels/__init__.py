@@ -56,7 +56,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
     **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", 64)),
     "softsign": ("formula", 1024),
-    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 64)),
+    **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 1)),
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
     **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", 64)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),

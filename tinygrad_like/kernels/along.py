@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from .checks import check_again
-from .program import INTEGERS, READ, WRITE, in_order, kernel
+from .kinds import INTEGERS, READ, WRITE
+from .program import in_order, kernel
 from .simd import inner
 
 _COST = 1.5  # nanoseconds of a number

@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .columns import _scale_all
+from .kinds import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
-from .program import READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE, beside, kernel, together
+from .program import beside, kernel, together
 from .scores import (
     LINE,
     Dropout,

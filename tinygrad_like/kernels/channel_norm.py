@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT64
+from .kinds import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan
 from .norm import (
     COST,
     LOOP,
@@ -26,7 +27,7 @@ from .norm import (
     parameter_gradients,
     parameters,
 )
-from .program import OPTIONAL, OPTIONAL_WRITE, READ, REAL, REALS, WRITE, Plan, kernel, together
+from .program import kernel, together
 from .reduce import PIECE
 from .simd import inner
 from .vectormath import INF, F

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..dtypes import INT64
 from . import program
-from .program import INTEGERS, REALS, Call, kernel
+from .kinds import INTEGERS, REALS
+from .program import Call, kernel
 from .simd import inner
 
 

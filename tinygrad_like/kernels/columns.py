@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32
+from .kinds import READ, WRITE
 from .matrix import ceil_div
-from .program import READ, WRITE, in_order, kernel
+from .program import in_order, kernel
 from .reduce import PIECE, _max
 from .simd import inner
 from .vectormath import INF, INNER, F, exp, log
@@ -297,7 +298,7 @@ def _shares(e, total, g):
 
 def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
     """m = x.max(over, keepdims=True); np.log(np.exp(x - m).sum(over, keepdims=True)) + m"""
-    if not x.size or over != tuple(range(over[0], over[-1] + 1)):
+    if not (x.size and over) or over != tuple(range(over[0], over[-1] + 1)):
         return NotImplemented
     out = np.empty([1 if i in over else n for i, n in enumerate(x.shape)], np.float32)
     _logsumexp(in_order(x), *_place(x.shape, over), out)
@@ -306,7 +307,7 @@ def logsumexp_over(x: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
 
 def logsumexp_vjp(x: np.ndarray, out: np.ndarray, g: np.ndarray, over: tuple[int, ...]) -> np.ndarray:
     """p = np.exp(x - out); g * p / p.sum(over, keepdims=True)"""
-    if not x.size or g.dtype is not FLOAT32 or over != tuple(range(over[0], over[-1] + 1)):
+    if not (x.size and over) or g.dtype is not FLOAT32 or over != tuple(range(over[0], over[-1] + 1)):
         return NotImplemented
     dx = np.empty(x.shape, np.float32)
     _logsumexp_vjp(in_order(x), in_order(out), in_order(g), *_place(x.shape, over), dx)

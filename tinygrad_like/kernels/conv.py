@@ -13,8 +13,9 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
 
 For a stride s the padded copy keeps pixels s apart side by side, in s * s planes called phases; and the pixels of the
 input gradient fall into s * s parts, each reached by other taps. Either way neighbours stay neighbours in memory, and a
-vector takes FLOATS of them. Only where a row of pixels is no whole number of vectors are the patches of a tile packed;
-or, of many small images, COLUMNS are laid side by side, so that a vector has one pixel of FLOATS images.
+vector takes FLOATS of them. Where a row of pixels is no whole number of vectors, rows run on: what lies between two of
+them in the image is computed too, and left out. If that is more work, the patches of a tile are packed; or, of many
+small images, COLUMNS are laid side by side, so that a vector has one pixel of FLOATS images.
 
 The most common convolution, 3x3 with a margin of 1, has a way with fewer multiplications: winograd.py.
 """
@@ -26,25 +27,28 @@ import math
 import numpy as np
 
 from . import winograd
-from .conv_plan import Convolution, Frame, Shape, backward_plans, forward_plan, forward_plan_of_many, output_shape
+from .conv_plan import LONG, Convolution, Frame, Shape, backward_plans, forward_plan, forward_plan_of_many, output_shape
 from .gemm import affine, product
+from .kinds import OPTIONAL, READ, WRITE, Plan
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import OPTIONAL, READ, WRITE, Plan, beside, in_order, kernel, together
+from .program import beside, in_order, kernel, together
 from .side_by_side import apart, side_by_side
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
-from .tiles import copy_apart, copy_float, copy_together, make_copy, make_dots, make_tile
+from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds of a multiplication
 PIXELS = 256  # of a block of the output gradient: as many as fit into the first-level cache
 TOGETHER = 8192  # floats of an image, if COLUMNS of them and their output are to fit into the second-level cache
+_JOINED = 4  # tasks of a thread's 8
 SLACK = 64  # floats after a buffer that vectors may run into
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
+_scattered_low_tile, _low_tile = make_tile(LOW, VECTORS, scattered=True), make_tile(LOW, VECTORS)
 _narrow_tile, _row_tile, _scattered_row_tile = make_tile(ROWS, 1), make_tile(1, VECTORS), make_tile(1, VECTORS, True)
-_dots = make_dots(ROWS)
+_long_tile, _dots = make_tile(1, LONG, scattered=True), make_dots(ROWS)
 _copy = make_copy(FLOATS)
 
-PLAN = Plan(Convolution, {"phases": 2, "r": 1, "c": 1, "tap": 1, "pixel": 1, "runs": 2, "tile_runs": 1})
+PLAN = Plan(Convolution, {"phases": 2, "r": 1, "c": 1, "tap": 1, "pixel": 1, "vectors": 1, "runs": 2, "tile_runs": 1})
 
 
 # The padded copy
@@ -85,10 +89,10 @@ def _lay_out(plan, source, target):
 
 
 @inner
-def _images(plan, x, buffer, bundle):
-    """The address of a bundle of images that are together, laid out, and how many they are."""
-    first, size = bundle * plan.together, 4 * plan.channels * plan.height * plan.width
-    count = min(plan.together, plan.images - first)
+def _images(plan, together, x, buffer, bundle):
+    """The address of a bundle of so many images, laid out, and how many they are."""
+    first, size = bundle * together, 4 * plan.channels * plan.height * plan.width
+    count = min(together, plan.images - first)
     if plan.in_place:
         return x + first * size, count
     for n in range(count):
@@ -110,12 +114,20 @@ def _pack(plan, image, first, last, panel):
 
 @inner
 def _unpack(plan, tile, rows, first, last, out):
-    """Copy these runs of a tile to where they are in out."""
+    """Copy these runs of a tile to where they are in out.
+
+    Where one run follows the other, whole vectors are copied: what is wrong of one the next ones write again, but for
+    the last, since what follows it may be another task's. To store part of a vector takes long on some machines.
+    """
+    end, follow = plan.runs[last - 1, 2] + 4 * plan.runs[last - 1, 3], plan.out_pixel == 4
+    for n in range(first, last - 1):
+        follow = follow and plan.runs[n, 2] + 4 * plan.runs[n, 3] == plan.runs[n + 1, 2]
     for n in range(first, last):
         column, offset, length = plan.runs[n, 0], plan.runs[n, 2], plan.runs[n, 3]
+        whole = length == FLOATS if not follow else offset + 4 * FLOATS <= end
         for i in range(rows):
-            here, there = tile + 4 * (COLUMNS * i + column), out + i * plan.out_channel + offset
-            if plan.out_pixel == 4 and length == FLOATS:
+            here, there = tile + 4 * (plan.length * FLOATS * i + column), out + i * plan.out_channel + offset
+            if plan.out_pixel == 4 and whole:
                 _copy(here, there, FLOATS)
             elif plan.out_pixel == 8:
                 copy_apart(here, there, length)
@@ -125,18 +137,27 @@ def _unpack(plan, tile, rows, first, last, out):
 
 
 @inner
-def _multiply(direct, left, columns, tile):
-    """The tile for so many rows and columns, and for an image that is read in place or packed."""
-    if direct and left == 1:
+def _multiply(direct, length, left, columns, tile):
+    """The tile of so many vectors for so many rows and columns, of an image that is read in place or packed; how many
+    rows it takes."""
+    height = ROWS if not direct and columns <= FLOATS else height_of(left)
+    if length == LONG:
+        _long_tile(*tile)
+    elif direct and left == 1:
         _scattered_row_tile(*tile)
+    elif direct and height == LOW:
+        _scattered_low_tile(*tile)
     elif direct:
         _scattered_tile(*tile)
     elif columns <= FLOATS:
         _narrow_tile(*tile)
     elif left == 1:
         _row_tile(*tile)
+    elif height == LOW:
+        _low_tile(*tile)
     else:
         _wide_tile(*tile)
+    return height
 
 
 @inner
@@ -153,48 +174,58 @@ def _work(plan, x, w, bias, out):
 def _correlate(plan, x, w, bias, out, task, tasks):
     """out[n, i, p] = bias[i] + sum_k w[r[i] + c[k]] image_n[tap[k] + pixel[p]] for each group of channels.
 
-    Tasks share the tiles of all images.
+    Tasks share the tiles of all images; where several would lay out the same image, one does the work of up to four.
     """
+    together = 1 if plan.direct else plan.together
+    bundles = ceil_div(plan.images, together)
+    if not plan.in_place:
+        joined = min(_JOINED, ceil_div(tasks, max(bundles, 1)))
+        if task % joined:
+            return
+        task, tasks = task // joined, ceil_div(tasks, joined)
     taps, rows, tiles = plan.c.size, plan.r.size - ROWS, plan.tile_runs.size - 1
     buffer, panel = _buffer(plan), np.empty((0 if plan.direct else taps * COLUMNS) + SLACK, np.float32)
-    scratch, bases = np.empty(ROWS * COLUMNS + SLACK, np.float32), np.empty(VECTORS, np.int64)
-    start = np.zeros((ROWS, COLUMNS), np.float32)  # what the sums of a tile start with
+    scratch, bases = np.empty(ROWS * LONG * FLOATS + SLACK, np.float32), np.empty(LONG, np.int64)
+    width = plan.length * FLOATS
+    start = np.zeros((ROWS, width), np.float32)  # what the sums of a tile start with
     group_bytes, out_image = _image_bytes(plan) // plan.groups, plan.groups * rows * plan.out_channel
-    bundles = ceil_div(plan.images, plan.together)
     laid_out, images, count = -1, x.ctypes.data, 0
     for unit in range(task * bundles * tiles // tasks, (task + 1) * bundles * tiles // tasks):
         bundle, tile = unit // tiles, unit % tiles
         buffer_at, panel_at, scratch_at = aligned(buffer), aligned(panel), aligned(scratch)
         if bundle != laid_out:
-            images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
+            images, count = _images(plan, together, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
-        p = tile * COLUMNS
-        columns = count * plan.pixels - p
+        p = tile * width
+        columns = count * plan.columns - p
         if columns <= 0:
             continue
         first, last = plan.tile_runs[tile], plan.tile_runs[tile + 1]
-        while plan.runs[last - 1, 0] >= columns:  # of images that the last bundle lacks
+        while not plan.direct and plan.runs[last - 1, 0] >= columns:  # of images that the last bundle lacks
             last -= 1
         for group in range(plan.groups):
             image = images + group * group_bytes
             if plan.direct:
-                for j in range(VECTORS):
-                    bases[j] = image + plan.pixel[min(p + j * FLOATS, plan.pixel.size - FLOATS)]
+                for j in range(plan.length):
+                    bases[j] = image + plan.vectors[tile * plan.length + j]
             else:
                 _pack(plan, image, first, last, panel_at)
-            for i in range(0, rows, ROWS):
+            i = 0
+            while i < rows:
                 left, channel = rows - i, group * rows + i
-                target = out.ctypes.data + bundle * plan.together * out_image + channel * plan.out_channel
-                there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * COLUMNS)
+                target = out.ctypes.data + bundle * together * out_image + channel * plan.out_channel
+                there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * width)
                 a = w.ctypes.data + group * plan.w_group, plan.r.ctypes.data + 8 * i, plan.c.ctypes.data
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
                 if bias.size:
                     for k in range(min(left, ROWS)):
                         start[k, :] = bias[channel + k]
-                _multiply(plan.direct, left, columns, (
-                    taps, *a, *b, start.ctypes.data, 4 * COLUMNS, there, there_row, left, columns))
+                written = columns if plan.compact else width
+                height = _multiply(plan.direct, plan.length, left, columns, (
+                    taps, *a, *b, start.ctypes.data, 4 * width, there, there_row, left, written))
                 if not plan.compact:
-                    _unpack(plan, scratch_at, min(left, ROWS), first, last, target)
+                    _unpack(plan, scratch_at, min(left, height), first, last, target)
+                i += height
 
 
 @kernel(bias=OPTIONAL, out=WRITE, cost=COST)
@@ -221,6 +252,16 @@ def _turn(plan, g, rows, p, depth, count, turned):
 
 
 @inner
+def _along_rows(plan, g, g_image, first, last, image, taps, dw, left):
+    """Add up g times the image at some taps for these pixels, as many at a time as lie in order in both."""
+    while first < last:
+        n, p = first // plan.pixels, first % plan.pixels
+        count = min(last - first, plan.pixels - p if plan.whole else plan.row - p % plan.row)
+        _dots(count, image, taps, plan.pixel.ctypes.data + 8 * first, g + n * g_image + 4 * p, dw, dw, left)
+        first += count
+
+
+@inner
 def _work_of_weights(plan, x, g, partial):
     """Nanoseconds of `_correlate_weights`, or -1 if the arrays are not as large as the plan says."""
     _, groups, taps, rows = partial.shape
@@ -241,7 +282,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
     if part == end:
         return
     partial[part:end] = 0
-    in_vectors = rows == 1 and plan.direct  # depthwise: with one row for g, vectors had better run along pixels
+    in_vectors = rows == 1  # depthwise: with one row for g, vectors had better run along pixels
     block = PIXELS if plan.together == 1 else plan.together * plan.pixels
     blocks, panels = ceil_div(plan.together * plan.pixels, block), ceil_div(rows, COLUMNS)
     buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
@@ -255,7 +296,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
         bundle, p = unit // blocks, unit % blocks * block
         buffer_at, turned_at = aligned(buffer), aligned(turned)
         if bundle != laid_out:
-            images, count = _images(plan, x.ctypes.data, buffer_at, bundle)
+            images, count = _images(plan, plan.together, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
         depth = min(block, count * plan.pixels - p)
         for group in range(groups):
@@ -266,7 +307,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                 a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                 target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k) * rows
                 if in_vectors:
-                    _dots(depth, *a, here + 4 * p, target, target, taps - k)
+                    _along_rows(plan, here, 4 * groups * plan.pixels, p, p + depth, *a[:2], target, taps - k)
                     continue
                 for i in range(0, rows, COLUMNS):
                     b, there = turned_at + 4 * depth * i, target + 4 * i

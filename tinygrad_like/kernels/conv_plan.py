@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .simd import COLUMNS, FLOATS, ROWS
+from .simd import COLUMNS, FLOATS, ROWS, VECTORS
 
 Shape = tuple[int, ...]
+LONG = 8  # vectors of a tile of one row, whose sums would otherwise wait for one another
 
 
 class Convolution(NamedTuple):
@@ -34,7 +35,12 @@ class Convolution(NamedTuple):
     w_group: int  # offset of the next group's weights
     pixels: int  # of one image
     pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
-    direct: bool  # rows of pixels are whole vectors, and need no packing
+    row: int  # pixels of a row
+    whole: bool  # these are whole vectors
+    columns: int  # of the product, for one image: its pixels, or if rows run on, also what lies between them
+    direct: bool  # vectors are read in place, where tiles are packed otherwise
+    length: int  # vectors of a tile
+    vectors: np.ndarray  # offset in the image of each vector of a tile
     runs: np.ndarray  # (runs, 4): a run of pixels' first column in its tile, offset in the image and in out, length
     tile_runs: np.ndarray  # (tiles + 1,): the first run of each tile
     compact: bool  # pixels that follow each other do so in out
@@ -53,6 +59,8 @@ class Frame(NamedTuple):
     width: int
 
 
+_PACK, _UNPACK = 7, 17  # clock cycles for a run of pixels; the machine waits where one begins within a vector written
+_DIRECT = 1.15  # times as long takes a tile that reads vectors which begin anywhere
 _ONE_PHASE = np.zeros((1, 6), np.int64)
 
 
@@ -76,17 +84,34 @@ def _until_full(table: np.ndarray) -> np.ndarray:
     return np.concatenate([table, np.full(ROWS, table[-1])])
 
 
-def _runs(source: np.ndarray, target: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels cut into runs: at the ends of tiles and of rows of this width, and where a run would exceed a vector."""
-    p = np.arange(source.size)
-    begin = np.flatnonzero((p % COLUMNS % FLOATS == 0) | (p % width == 0))
-    runs = np.stack([begin % COLUMNS, source[begin], target[begin], np.diff(begin, append=p.size)], 1)
-    tiles = np.arange(0, p.size + COLUMNS, COLUMNS)[: -(-p.size // COLUMNS) + 1]
-    return runs, np.searchsorted(begin, tiles)
+class _Tiling(NamedTuple):
+    """How the pixels of a convolution become the columns of a product: see `Convolution`."""
+
+    columns: int
+    length: int
+    vectors: np.ndarray
+    runs: np.ndarray
+    tile_runs: np.ndarray
 
 
-def _together(images: int, pixels: int, direct: bool) -> int:
-    return 1 if direct or pixels >= 4 * COLUMNS or pixels % COLUMNS == 0 else min(images, 8 * COLUMNS // pixels)
+def _tiling(columns: int, length: int, begin: np.ndarray, at: np.ndarray, source: np.ndarray, target: np.ndarray,
+            width: int) -> _Tiling:  # fmt: skip
+    """Runs of pixels, cut at the ends of vectors and of rows of this width.
+
+    length: vectors of a tile; begin: the first column of each vector; at: the column of each pixel.
+    """
+    vector = at // FLOATS
+    first = np.flatnonzero(np.diff(vector, prepend=-1) | (np.arange(at.size) % width == 0))
+    vector = vector[first]
+    runs = np.stack([vector % length * FLOATS + at[first] - begin[vector], source[first], target[first],
+                     np.diff(first, append=at.size)], 1)  # fmt: skip
+    tiles = -(-begin.size // length)
+    vectors = 4 * np.append(begin, np.full(tiles * length - begin.size, begin[-1:]))
+    return _Tiling(columns, length, vectors, runs, np.searchsorted(vector // length, np.arange(tiles + 1)))
+
+
+def _together(images: int, pixels: int, whole: bool) -> int:
+    return 1 if whole or pixels >= 4 * COLUMNS or pixels % COLUMNS == 0 else max(1, min(images, 8 * COLUMNS // pixels))
 
 
 def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place: bool, groups: int, r, c, tap,
@@ -98,22 +123,50 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
     wide they are together.
     """
     h, w = (-(-(size - start) // by) for size, start, by in zip(out[2:], first, out_step, strict=True))
-    direct = side == 1 and w % FLOATS == 0
-    together = _together(image[0], h * w * side, direct)
+    whole = side == 1 and w % FLOATS == 0
+    together = _together(image[0], h * w * side, whole)
     image_size = image[1] * len(phases) * math.prod(phase)
     pixel = _table(np.arange(together) * image_size, np.arange(h) * by[0] * phase[1], np.arange(w) * by[1] * side,
                    np.arange(side))  # fmt: skip
     target = _table(np.arange(together) * math.prod(out[1:]) * side,
                     (first[0] + np.arange(h) * out_step[0]) * out[3] * side,
                     (first[1] + np.arange(w) * out_step[1]) * side, np.arange(side))  # fmt: skip
-    runs, tile_runs = _runs(pixel, target, w * side)
+    compact, direct = together == 1 and out_step == (1, 1), whole
+    length = LONG if len(r) == 1 else VECTORS
+    tiling = _tiling(h * w * side, length if whole else VECTORS, np.arange(0, pixel.size, FLOATS),
+                     np.arange(pixel.size), pixel, target, w * side)  # fmt: skip
+    if whole:
+        tiling = tiling._replace(vectors=pixel[tiling.vectors // 4])
+    elif side == 1:
+        run_on = _run_on(h, w, phase[1], length, pixel, target)
+        if _cost(run_on, True, False, len(r), len(c)) < _cost(tiling, False, compact, len(r), len(c)) / together:
+            tiling, compact, direct = run_on, False, True
     return Convolution(
         images=image[0], together=together, channels=image[1], height=image[2], width=image[3],
         step_h=step[0], step_w=step[1], phases=phases, phase_h=phase[0], phase_w=phase[1], in_place=in_place,
         groups=groups, r=_until_full(r), c=c, tap=_until_full(tap), w_group=w_group,
-        pixels=h * w * side, pixel=pixel, direct=direct, runs=runs, tile_runs=tile_runs,
-        compact=together == 1 and out_step == (1, 1), out_pixel=4 * out_step[1] if side == 1 else 4,
-        out_channel=4 * out[2] * out[3] * side)
+        pixels=h * w * side, pixel=pixel, row=w * side, whole=whole, columns=tiling.columns, direct=direct,
+        length=tiling.length, vectors=tiling.vectors, runs=tiling.runs, tile_runs=tiling.tile_runs, compact=compact,
+        out_pixel=4 * out_step[1] if side == 1 else 4, out_channel=4 * out[2] * out[3] * side)
+
+
+def _run_on(h: int, w: int, line: int, length: int, pixel: np.ndarray, target: np.ndarray) -> _Tiling:
+    """Columns for all numbers of one phase from the first pixel to the last, where rows are `line` numbers apart.
+
+    A last vector that would not be full begins earlier: it may not read beyond the image.
+    """
+    columns, pixel, target = (h - 1) * line + w, pixel[: h * w], target[: h * w]
+    begin = np.minimum(np.arange(0, columns, FLOATS), max(columns - FLOATS, 0))
+    return _tiling(columns, length, begin, pixel // 4, pixel, target, w)
+
+
+def _cost(tiling: _Tiling, direct: bool, compact: bool, rows: int, taps: int) -> float:
+    """Clock cycles, by and large: to pack runs, multiply and unpack, for each group of channels."""
+    if direct and tiling.columns < FLOATS:
+        return math.inf
+    copied = _UNPACK * rows * (not compact) + _PACK * taps * (not direct)
+    multiplied = taps * -(-rows // ROWS) * ROWS * len(tiling.vectors) / 2
+    return len(tiling.runs) * copied + multiplied * (_DIRECT if direct else 1)
 
 
 def _as_rows(shapes: tuple[Shape, ...], w: Shape, stride: Shape, padding: tuple[Shape, Shape]) -> tuple[Shape, ...]:

@@ -6,7 +6,8 @@ So the backward pass finds the mask again by computing it again: that costs less
 import numpy as np
 from numba import njit
 
-from .program import READ, REAL, WRITE, kernel
+from .kinds import READ, REAL, WRITE
+from .program import kernel
 from .vectormath import SCALAR, F
 
 U32 = np.uint32

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..dtypes import FLOAT32
 from .formula import pointwise
-from .program import READ, WRITE, kernel
+from .kinds import READ, WRITE
+from .program import kernel
 from .simd import inner, put
 
 _COST = 0.06  # nanoseconds of a number: bound by memory, not by computing

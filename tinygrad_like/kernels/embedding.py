@@ -17,7 +17,8 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import INT64
 from .checks import check_again
-from .program import INTEGERS, READ, WRITE, kernel, together
+from .kinds import INTEGERS, READ, WRITE
+from .program import kernel, together
 from .simd import inner
 from .views import floats_at
 

@@ -15,8 +15,9 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT32
+from .kinds import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE
 from .matrix import length_of, step_of
-from .program import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE, Kernel, kernel, together
+from .program import Kernel, kernel, together
 from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
@@ -222,8 +223,11 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
 def _order(a: np.ndarray, others: tuple) -> list[int] | None:
     """The axes in the order in which they lie in memory, if all arrays have them in that order, without gaps. The
     result gets the same order, as NumPy's do: across it, each number would be on another line of the cache."""
-    order = sorted(range(a.ndim), key=lambda axis: -a.strides[axis])
-    alike = all([not _is_array(b) or (b.shape, b.strides) == (a.shape, a.strides) for b in others])
+    strides = a.strides
+    if sorted(strides, reverse=True) == list(strides):  # part of an array in C order
+        return None
+    order = sorted(range(a.ndim), key=lambda axis: -strides[axis])
+    alike = all([not _is_array(b) or (b.shape, b.strides) == (a.shape, strides) for b in others])
     return order if alike and a.transpose(order).flags.c_contiguous else None
 
 

@@ -12,18 +12,10 @@ import numpy as np
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
+from .kinds import READ, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
-from .program import (
-    READ,
-    STRIDED,
-    STRIDED_OPTIONAL,
-    STRIDED_WRITE,
-    WRITE,
-    beside,
-    counters,
-    kernel,
-)
+from .program import beside, counters, kernel
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
 from .views import is_row_by_row, ndim_of

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 
 from ..dtypes import FLOAT64
-from .program import READ, REAL, WRITE, kernel, together
+from .kinds import READ, REAL, WRITE
+from .program import kernel, together
 from .reduce import PIECE
 from .vectormath import INNER, SCALAR, F
 

@@ -9,7 +9,8 @@ arrays of one parameter in each row, in the order of the formula; one that is no
 
 import numpy as np
 
-from .program import REAL, TABLE, kernel
+from .kinds import REAL, TABLE
+from .program import kernel
 from .simd import inner
 from .table import Table
 from .vectormath import F

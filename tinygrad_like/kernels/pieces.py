@@ -17,7 +17,7 @@ import numpy as np
 from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .panels import pack_rows, pitch_of
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
-from .tiles import copy_float, make_dots, make_tile
+from .tiles import LOW, copy_float, height_of, make_dots, make_tile
 
 BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
@@ -27,8 +27,7 @@ _K_CACHED = 512  # rows of a panel of B: 64 KiB
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
 _DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
 
-_LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
-_wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(_LOW, VECTORS), make_tile(1, VECTORS)
+_wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
 _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
 
 
@@ -138,9 +137,9 @@ def _tiles(through, m, i0, i1, n, k, a, b, start, out, packs, scratch):
                 _narrow_tile(*tile)
             elif left == 1:
                 _row_tile(*tile)
-            elif left <= _LOW or (ROWS < left <= 2 * _LOW and not through):
+            elif left <= LOW or (not through and height_of(left) == LOW):
                 _low_tile(*tile)
-                height = min(left, _LOW)
+                height = min(left, LOW)
             else:
                 _wide_tile(*tile)
             if through:  # where a narrow tile follows wide ones, which are as high, but for the last of all

@@ -10,7 +10,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-from .program import READ, WRITE, Plan, kernel
+from .kinds import READ, WRITE, Plan
+from .program import kernel
 from .simd import inner, put
 from .vectormath import INF, SCALAR, F
 

@@ -35,9 +35,10 @@ from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
 from ..autograd import mode
-from ..dtypes import FLOAT32, FLOAT64, INT64
+from ..dtypes import INT64
 from . import blocks, threads
 from .atomics import call, get, put
+from .kinds import INTEGER, REAL, TABLE, Array, Plan
 from .simd import INNER, compiled, inner
 from .table import DTYPES, KNOWN_AT
 from .threads import (
@@ -57,34 +58,6 @@ from .threads import (
 from .views import integer_at, largest, real_at, suits, table_suits, view
 
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
-
-
-class Array(NamedTuple):
-    """What a kernel does to an array: an argument of compiled code with all its numbers in one row."""
-
-    writes: bool = False
-    dtype: np.dtype = FLOAT32
-    axes: int = 1  # of the array that compiled code gets; 0: it gets the address of an array of any strides
-    optional: bool = False  # None counts as an array of nothing
-
-    def of(self, dtype: Any = FLOAT32, axes: int = 1) -> Array:
-        return self._replace(dtype=np.dtype(dtype), axes=axes)
-
-
-class Plan(NamedTuple):
-    """A NamedTuple of integers and of int64 arrays: what kernels take that need many of them."""
-
-    kind: Any
-    axes: dict[str, int]  # of its arrays
-
-
-READ, WRITE = Array(), Array(writes=True)
-OPTIONAL, OPTIONAL_WRITE = READ._replace(optional=True), WRITE._replace(optional=True)
-STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
-STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
-INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
-REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
-TABLE = "table"  # a Table
 
 
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..dtypes import FLOAT32
 from . import gemm
+from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div
-from .program import OPTIONAL, READ, WRITE, kernel
+from .program import kernel
 from .scores import LINE, Operand, Panels, multiply, pack
 from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp

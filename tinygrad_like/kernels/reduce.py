@@ -13,7 +13,8 @@ from numba import njit
 from ..autograd import mode
 from ..dtypes import FLOAT32
 from .formula import pointwise
-from .program import OPTIONAL, READ, REAL, WRITE, in_order, kernel, together
+from .kinds import OPTIONAL, READ, REAL, WRITE
+from .program import in_order, kernel, together
 from .simd import put
 from .vectormath import INNER, F, I
 

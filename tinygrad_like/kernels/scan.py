@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from .program import READ, WRITE, in_order, kernel
+from .kinds import READ, WRITE
+from .program import in_order, kernel
 from .simd import inner
 
 _COST = 1.0  # nanoseconds of a number

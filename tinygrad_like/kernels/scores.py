@@ -13,8 +13,9 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .kinds import REAL, WRITE
 from .matrix import pack_columns, part_of, turn
-from .program import REAL, WRITE, kernel
+from .program import kernel
 from .simd import (
     COLUMNS,
     FLOATS,

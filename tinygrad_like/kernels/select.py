@@ -6,7 +6,8 @@ And matrices above or below a diagonal, which need no condition.
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT32
-from .program import READ, WRITE, in_order, kernel
+from .kinds import READ, WRITE
+from .program import in_order, kernel
 from .simd import inner
 
 _COST = 0.08  # nanoseconds of a number

@@ -5,8 +5,9 @@ So COLUMNS numbers that lie together are treated alike, however small the images
 
 import numpy as np
 
+from .kinds import READ, WRITE
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import READ, WRITE, kernel
+from .program import kernel
 from .simd import COLUMNS, FLOATS, inner
 from .tiles import copy_float, make_copy
 

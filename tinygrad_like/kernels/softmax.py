@@ -13,7 +13,8 @@ from numba import njit
 from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
 from .columns import _exp_and_sum, _scale_all, of_columns, vjp_of_columns
-from .program import OPTIONAL, READ, REAL, REALS, WRITE, kernel, together
+from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
+from .program import kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import inner
 from .vectormath import INF, INNER, SCALAR, F, exp, log

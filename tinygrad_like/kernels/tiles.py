@@ -28,11 +28,13 @@ from .simd import (
     FLOATS,
     I32,
     I64,
+    ROWS,
     VECTOR,
     broadcast,
     by_pairs,
     counting,
     element,
+    inner,
     integer,
     lanes_before,
     load,
@@ -114,6 +116,15 @@ def _emit_tile(rows, vectors, scattered, build, k, a, r, c, b, b_k, start, start
     by_pairs(build, k, multiply)
     for_each_vector(start, start_i, begin)  # only now: on top of thousands of other terms, each would lose digits
     for_each_vector(out, out_i, lambda total, address, mask: store(build, build.load(total), address, mask))
+
+
+LOW = 4  # rows of a tile for the end of a matrix: 8 rows are two of these, where a tile of 6 and one of 2 cost 12
+
+
+@inner
+def height_of(left):
+    """Rows of the next tile, ROWS or LOW, if so many are left."""
+    return LOW if left <= LOW or ROWS < left <= 2 * LOW else ROWS
 
 
 def make_dots(rows: int) -> Callable:

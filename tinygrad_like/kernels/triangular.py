@@ -5,7 +5,8 @@ A task has strips of columns of some of the systems. The matrix may be given acr
 
 import numpy as np
 
-from .program import READ, WRITE, in_order, kernel
+from .kinds import READ, WRITE
+from .program import in_order, kernel
 from .simd import inner
 
 _COST = 0.15  # nanoseconds of a product

@@ -13,7 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
-from .program import REALS, kernel
+from .kinds import REALS
+from .program import kernel
 
 F, I = np.float32, np.int32  # noqa: E741
 

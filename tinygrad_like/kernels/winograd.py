@@ -26,8 +26,9 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div, pack_columns
-from .program import OPTIONAL, READ, WRITE, kernel, together
+from .program import kernel, together
 from .simd import (
     COLUMNS,
     F32,
@@ -44,7 +45,7 @@ from .simd import (
     procedure,
     store,
 )
-from .tiles import make_copy, make_tile
+from .tiles import LOW, height_of, make_copy, make_tile
 
 ELEMENTS = 16  # of a transformed tile
 COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds of a multiplication, of a transformed weight
@@ -52,7 +53,7 @@ PARTS, PARTIAL = 8, 1 << 20  # at most so many partial sums, of so many numbers 
 LINE = 64  # bytes; a cache line more keeps 16 elements a power of two apart from competing for the same cache sets
 SLACK = 64  # floats after a buffer that vectors may run into
 
-_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(ROWS, 1)
+_tile, _low_tile, _narrow_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(ROWS, 1)
 _copy, _copy_exactly = make_copy(FLOATS), make_copy(FLOATS, exact=True)
 
 
@@ -238,12 +239,18 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
         v_at, m_at, pixels_at = aligned(tiles.v), aligned(m), aligned(pixels)
         _transform(tiles, x, first, count, left, right)
         for panel in range(ceil_div(count * blocks, VECTORS)):
-            for i in range(0, rows, ROWS):
-                left_over = min(rows - i, ROWS)
+            i = 0
+            while i < rows:
+                tall = height_of(rows - i)
+                left_over = min(rows - i, tall)
                 for e in range(ELEMENTS):
                     a = u.ctypes.data + 4 * e * rows * channels, r.ctypes.data + 8 * i, c.ctypes.data
                     b = v_at + panel * tiles.panel + e * tiles.element, 4 * COLUMNS
-                    _tile(channels, *a, *b, zero.ctypes.data, 0, m_at + e * m_step, 4 * COLUMNS, left_over, COLUMNS)
+                    tile = (channels, *a, *b, zero.ctypes.data, 0, m_at + e * m_step, 4 * COLUMNS, left_over, COLUMNS)
+                    if tall == LOW:
+                        _low_tile(*tile)
+                    else:
+                        _tile(*tile)
                 for j in range(VECTORS):
                     number = panel * VECTORS + j
                     n, t = number // blocks, number % blocks * FLOATS
@@ -260,6 +267,7 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
                                 size = 2 * min(FLOATS, last - t)
                                 _join(pixels_at, 2 * t, size, width, target, 0)
                                 _join(pixels_at + 8 * FLOATS, 2 * t, size, width, target, 1)
+                i += tall
 
 
 @inner
@@ -313,15 +321,21 @@ def _correlate(x, g, left, right, partial, together, task, tasks):
                                s_at + 4 * (padded * (n * depth + t) + i), s_element)  # fmt: skip
         for e in range(ELEMENTS):
             for i in range(0, rows, COLUMNS):
-                for j in range(0, channels, ROWS):
+                j = 0
+                while j < channels:
                     a = aligned(tiles.v) + e * tiles.element, r.ctypes.data + 8 * j, c.ctypes.data
                     b = s_at + e * s_element + 4 * i, 4 * padded
                     target = partial.ctypes.data + 4 * (((part * ELEMENTS + e) * channels + j) * rows + i)
                     arguments = (count * depth, *a, *b, target, 4 * rows, target, 4 * rows, channels - j, rows - i)
+                    tall = ROWS
                     if rows - i <= FLOATS:
                         _narrow_tile(*arguments)
+                    elif height_of(channels - j) == LOW:
+                        _low_tile(*arguments)
+                        tall = LOW
                     else:
                         _tile(*arguments)
+                    j += tall
 
 
 @kernel(w=READ.of(axes=4), u=WRITE.of(axes=3), cost=WEIGHT_COST)

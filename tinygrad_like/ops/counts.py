@@ -34,7 +34,7 @@ def _at(i, axis_of):
 
 def kthvalue(x, k, axis=-1, keepdim=False):
     """The k-th smallest value along the axis, counted from 1, and its index: (values, indices)."""
-    n = x.shape[one_axis("kthvalue", axis, x.ndim, scalar=True)] if x.ndim else 1
+    n = x.shape[one_axis("kthvalue", axis, x.ndim)] if x.ndim else 1
     if not 1 <= k <= n:
         raise ValueError(f"kthvalue: k={k} must lie between 1 and {n}")
     return _rank("kthvalue", x, axis, keepdim, _at(lambda n: k - 1, axis % max(x.ndim, 1)))
@@ -131,7 +131,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     if axis is None or not x.ndim:
         y = nanquantile(reshape(x, shape=(-1,)), q, 0, False, interpolation)
         return reshape(y, shape=(1,) * x.ndim) if keepdim else y
-    axis = one_axis("nanquantile", axis, x.ndim, scalar=True)
+    axis = one_axis("nanquantile", axis, x.ndim)
     ordered = sort(x, axis)[0]
     count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
     place = where(count > 0, cast(count - 1, dtype=x.dtype) * q, 0.0)

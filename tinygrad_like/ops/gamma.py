@@ -11,7 +11,7 @@ from ..primitive import primitive
 
 # The Bernoulli numbers B_2, B_4 ... of Stirling's series, which has 1e-16 from 10 on with these.
 _BERNOULLI = 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6
-_LARGE, _MOST = 10, 10_000
+_ENOUGH, _MOST = 10, 10_000
 
 
 @primitive
@@ -45,7 +45,7 @@ def digamma(x):
 def _shifted(x, first, step):
     """x raised by 1 until it is large, and what `step(total, y)` makes of `first` and all y before that."""
     total, x = np.full(x.shape, float(first)), x.copy()
-    while (small := x < _LARGE).any():
+    while (small := x < _ENOUGH).any():
         total = np.where(small, step(total, x), total)
         x += small
     return x, total

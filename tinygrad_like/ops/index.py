@@ -249,11 +249,11 @@ def scatter_add(x, index, src, *, axis):
         place = _rows_along if rows else place_along
         return x + put(src, shape=x.shape, index=place("scatter_add", x.shape, index, axis))
     try:
-        added = add_along(src, _beside(src, index), size=x.shape[axis], axis=axis)
-    except IndexError:
-        _in_range("scatter_add", x.shape, index, axis)  # says which
-        raise
-    return x + _padded(added, x.shape)
+        return x + _padded(add_along(src, _beside(src, index), size=x.shape[axis], axis=axis), x.shape)
+    except IndexError as error:
+        why = error
+    _in_range("scatter_add", x.shape, index, axis)  # which says more
+    raise why
 
 
 def _padded(x, shape):

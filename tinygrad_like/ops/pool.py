@@ -59,8 +59,7 @@ ONE = Axis(1, 1, 0, 1, 1)
 @functools.lru_cache
 def _first_taps(axis: Axis) -> np.ndarray:
     """The first tap of each window that is not in the padding before the image."""
-    first = np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
-    return first.astype(np.min_scalar_type(axis.kernel - 1))
+    return np.maximum(0, -((np.arange(axis.number) * axis.stride - axis.padding) // axis.dilation))
 
 
 def _frame(shape: tuple[int, ...], windows: Windows, fill: float, dtype) -> np.ndarray:
@@ -112,7 +111,7 @@ def max_windows(x, *, windows):
     y = np.full((*x.shape[:-2], rows.number, columns.number), -np.inf, x.dtype)
     # If all elements are -inf, none is larger than what y starts with: then the first counts, but never the padding.
     index = np.empty(y.shape, np.min_scalar_type(taps - 1))
-    index[...] = first_rows[:, None].astype(index.dtype) * columns.kernel + first_columns
+    index[...] = first_rows[:, None] * columns.kernel + first_columns
     for tap, values in _taps(_framed(x, windows, -np.inf), windows):
         larger = ~(values <= y) & (y == y)  # unlike values > y, true of the first NaN
         y[larger], index[larger] = values[larger], tap
@@ -373,11 +372,10 @@ def _axis(who: str, shape: tuple[int, ...], axis: int, ceil_mode: bool, kernel: 
                          f"of axis {axis} of shape {shape}")
     if (count - 1) * stride >= n + padding:  # rounded up to a window that starts beyond the image
         count -= 1
-    windows = Axis(kernel, stride, padding, dilation, count)
-    if (np.arange(count) * stride - padding + _first_taps(windows).astype(int) * dilation >= n).any():
+    if count and -padding % dilation >= n:  # where the first window has its first tap that is not before the image
         raise ValueError(f"{who}: with kernel_size {kernel}, stride {stride}, padding {padding} and dilation "
                          f"{dilation} a window sees nothing but padding along axis {axis} of shape {shape}")
-    return windows
+    return Axis(kernel, stride, padding, dilation, count)
 
 
 def _output_size(who: str, x, rank: int, output_size) -> tuple[int, ...]:
