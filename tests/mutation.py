@@ -10,6 +10,7 @@ What runs when the file is imported, but for functions, is left out.
 
 import argparse
 import ast
+import copy
 import gc
 import os
 import random
@@ -57,7 +58,7 @@ def change(node):
 
 
 def places(node, path=()):
-    """The way to each node that may change: pairs of a field and, in a list, an index. Not into messages and types."""
+    """The way to each node that can change: pairs of a field and, in a list, an index. Not into messages and types."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
             continue
@@ -65,12 +66,13 @@ def places(node, path=()):
             continue
         for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST):
-                yield (*path, (field, i))
+                if change(copy.deepcopy(child)) is not None:
+                    yield (*path, (field, i))
                 yield from places(child, (*path, (field, i)))
 
 
 def mutate(source, path):
-    """The changed tree, its line, and what was changed, where and how; or None."""
+    """The changed tree, its line, and what was changed, where and how."""
     tree = node = parent = ast.parse(source)
     nodes = [tree]
     for field, i in path:
@@ -80,8 +82,6 @@ def mutate(source, path):
     whole = next(x for x in nodes[::-1] if isinstance(x, ast.stmt | ast.arguments) or len(ast.unparse(x)) > 23)
     line, before = getattr(node, "test", node), ast.unparse(whole)
     new = change(node)
-    if new is None:
-        return None
     if i is None:
         setattr(parent, field, new)
     else:
@@ -107,9 +107,9 @@ def living(file):
     return found
 
 
-def exchanges(functions, source, tree):
+def exchanges(functions, old, tree):
     """Functions and their new code; none if the change is of what runs at import."""
-    old, new = (list(codes(compile(x, "file", "exec"))) for x in (source, tree))
+    new = list(codes(compile(tree, "file", "exec")))
     if len(old) != len(new):  # the change took a function away
         return []
     return [(f, b) for a, b in zip(old, new, strict=True) if a != b for f in functions.get(a, ())]
@@ -130,10 +130,15 @@ class Mutation:
             if passed and passes(session, [item]) and time.process_time() - begun < self.options.seconds:
                 took[item.nodeid] = time.process_time() - begun, item  # one that fails the second time would kill all
         traced.stop()
+        session.config.option.tbstyle = "native"  # nobody reads it
         print(f"{len(took)} of {len(session.items)} tests", flush=True)
         again = self.options.again and self.options.again.read_text()
-        known, counts = set(re.findall("^- (.*`)$", KNOWN.read_text(), re.M)), Counter()
+        known, total = set(re.findall("^- (.*`)$", KNOWN.read_text(), re.M)), Counter()
+        self.caches = [x for x in gc.get_objects() if type(x) is _lru_cache_wrapper  # which may know the right answer
+                       and x.__module__.partition(".")[0] in ("tinygrad_like", "nn", "optim")]
+        gc.disable()  # there is much to look through, and hardly anything to find
         for file in self.options.files:
+            counts = Counter()
             lines = traced.get_data().contexts_by_lineno(str(Path(file).resolve()))
             for line, text, pairs in self.mutants(file):
                 if again and f"- {file} {text}" not in again:
@@ -147,19 +152,21 @@ class Mutation:
                 counts[fate] += 1
                 if fate.startswith(("survived", "not")):
                     print(f"- {file} {text}", "" if fate == "survived" else f"({fate})", flush=True)
-        print(dict(counts), flush=True)
+            print(file, dict(counts), flush=True)
+            total += counts
+        print(dict(total), flush=True)
         return True
 
     def mutants(self, file):
         """The line, the description and the exchanged functions of a file's mutants, in any order."""
         source, full = Path(file).read_text(), str(Path(file).resolve())
         found, functions = list(places(ast.parse(source))), living(full)
+        old = list(codes(compile(source, "file", "exec")))
         self.random.shuffle(found)
         for path in found:
-            made = mutate(source, path)
-            pairs = made and exchanges(functions, source, made[0])
-            if pairs:
-                yield *made[1:], pairs
+            tree, line, text = mutate(source, path)
+            if pairs := exchanges(functions, old, tree):
+                yield line, text, pairs
 
     def killed(self, session, tests, pairs):
         """Whether a test fails: the quickest of each function first, as many as there is time for."""
@@ -176,11 +183,12 @@ class Mutation:
         try:
             signal.setitimer(signal.ITIMER_PROF, 4 * self.options.seconds)  # these end the process
             signal.alarm(100)
+            gc.freeze()
+            gc.enable()
             for function, code in pairs:
                 function.__code__ = code
-            for x in gc.get_objects():
-                if type(x) is _lru_cache_wrapper:  # which may know the right answer
-                    x.cache_clear()
+            for cache in self.caches:
+                cache.cache_clear()
             os._exit(not passes(session, chosen))
         finally:
             os._exit(2)

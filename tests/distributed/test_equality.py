@@ -30,7 +30,7 @@ def test_ranks_equal_one_process_and_one_another(folder, ranks, job):
     assert one.keys() == several.keys() and len(one) > 150
     for key in one:
         if not key.startswith(("long", "own")):
-            assert distance(one[key], several[key]) <= (1e-12 if "/float64/" in key else 1e-6), key
+            assert distance(one[key], several[key]) <= (1e-12 if "/float64/" in key else 5e-6), key
         assert all(several[key].tobytes() == other[key].tobytes() for other in others), key
     # In the loop of one's own, each part of a batch has a mean and a variance of its own.
     assert 0 < distance(one["own/1.weight"], several["own/1.weight"]) < 0.1

@@ -351,6 +351,7 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.nanquantile(X, Tensor([0.5], requires_grad=True)), "nanquantile: q is an option"),
     (lambda: ops.quantile(X, 0.5, interpolation="best"), "quantile: interpolation='best' must be"),
     (lambda: ops.nanquantile(X, -0.5), "nanquantile: q must lie in"),
+    (lambda: ops.nanquantile(X, 1.5), "nanquantile: q must lie in"),
     (lambda: ops.kthvalue(X, 0), "kthvalue: k=0 must lie between 1 and 3"),
     (lambda: ops.kthvalue(X, 4), "kthvalue: k=4 must lie between 1 and 3"),
     (lambda: ops.kthvalue(Tensor(1.0), 2), "kthvalue: k=2 must lie between 1 and 1"),

@@ -58,6 +58,15 @@ def test_the_empty_tuple_names_no_axis(name):
     assert np.reshape(alone, (2, 3)).tolist() == value and gradient == of_alone
 
 
+@pytest.mark.parametrize("name", [name for name in REDUCTIONS if name not in ("prod", "any", "all")])
+def test_the_empty_tuple_names_no_axis_of_many_numbers_either(name):
+    f, x = REDUCTIONS[name], np.random.default_rng(0).uniform(-2, 2, (8, 50)).astype(np.float32)
+    value, gradient = value_and_gradient(lambda x: f(x, axis=()), x)
+    alone, of_alone = value_and_gradient(lambda x: f(x.unsqueeze(-1), axis=-1), x)
+    np.testing.assert_allclose(np.reshape(alone, (8, 50)), value, rtol=1e-6)
+    np.testing.assert_allclose(gradient, of_alone, rtol=1e-6)
+
+
 def test_flip_of_no_axis_and_of_all():
     x = Tensor([[1, 2], [3, 4]])
     assert x.flip(()).tolist() == x.flip([]).tolist() == ops.flip(x, axis=()).tolist() == x.tolist()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, linalg, ops
+from tinygrad_like import Tensor, capture, linalg, no_grad, ops
 
 INF, NAN = math.inf, math.nan
 
@@ -69,6 +69,20 @@ def test_polygamma_of_nan_is_nan():
 def test_heaviside():
     y = ops.heaviside(Tensor([-1.0, 0.0, 2.0, NAN]), Tensor([5.0, 0.5, 5.0, 5.0]))
     np.testing.assert_array_equal(y.numpy(), [0, 0.5, 1, NAN])
+
+
+@pytest.mark.parametrize(("f", "expected"), [
+    (ops.frac, lambda v: math.modf(v)[0]), (ops.deg2rad, math.radians), (ops.rad2deg, math.degrees),
+    (ops.erfc, math.erfc), (ops.ndtr, lambda v: math.erfc(-v / math.sqrt(2)) / 2),
+    (lambda x: ops.ldexp(x, 3), lambda v: math.ldexp(v, 3)), (lambda x: ops.heaviside(x, x * 0 + 0.25), lambda v: (
+        0.25 if v == 0 else float(v > 0)))], ids=["frac", "deg2rad", "rad2deg", "erfc", "ndtr", "ldexp", "heaviside"])
+def test_functions_are_pythons(f, expected):
+    x = [-2.5, -0.5, 0.0, 0.25, 1.75]
+    assert f(Tensor(np.array(x))).tolist() == pytest.approx([expected(v) for v in x], rel=1e-12)
+
+
+def test_infinities_below():
+    assert ops.isneginf(Tensor([-INF, INF, NAN, -1.0])).tolist() == [True, False, False, False]
 
 
 def test_integers_stay_integers():
@@ -202,6 +216,65 @@ def test_quantiles_of_what_is_not_nan(interpolation):
 
 def test_a_histogram_of_one_number():
     assert ops.histc(Tensor([2.0, 2.0]), 5).tolist() == [0, 0, 2, 0, 0]
+    assert ops.histc(Tensor([2.0, 3.0]), 1).tolist() == [2]
+
+
+def test_ranks_and_runs_of_all_numbers():
+    with np.errstate(invalid="ignore"):
+        assert ops.nanquantile(Tensor([1.0, NAN, INF]), 1).item() == INF
+    assert ops.nanmedian(Tensor([[3.0, NAN], [1.0, 2.0]])).item() == 2
+    assert ops.unique(Tensor([2, 1, 2])).tolist() == [1, 2]
+    assert ops.unique_consecutive(Tensor([2, 2, 1])).tolist() == [2, 1]
+    assert ops.flipud(Tensor([[1, 2], [3, 4]])).tolist() == [[3, 4], [1, 2]]
+
+
+def test_an_index_expanded_to_a_part_of_the_width_or_along_its_axis():
+    x, index = Tensor(np.arange(9.0).reshape(3, 3)), np.broadcast_to([[0], [2]], (2, 2))
+    assert x.gather(0, index).tolist() == [[0, 1], [6, 7]]
+    assert x.gather(0, np.broadcast_to([0, 2, 1], (3, 3))).tolist() == [[0, 7, 5]] * 3
+    assert (x * 0).scatter_add(0, index, x).tolist() == [[0, 1, 0], [0, 0, 0], [3, 4, 0]]
+
+
+@pytest.mark.parametrize("part_first", [False, True])
+def test_the_cotangent_of_a_part_is_not_added_to_one_that_others_have(part_first):
+    x, a = (Tensor(np.zeros(3), requires_grad=True) for _ in range(2))
+    if part_first:
+        part, total = x[0], x + a
+    else:
+        total, part = x + a, x[0]
+    dx, da = ((total * [1.0, 2.0, 3.0]).sum() + part * 5).gradient(x, a)
+    assert dx.tolist() == [6, 2, 3] and da.tolist() == [1, 2, 3]
+
+
+def test_an_expanded_index_of_a_scatter_may_change_before_backward():
+    index, src = np.array([[0], [1]]), Tensor(np.ones((2, 2)), requires_grad=True)
+    y = Tensor(np.zeros((2, 2))).scatter(0, np.broadcast_to(index, (2, 2)), src) * [[1.0, 2.0], [3.0, 4.0]]
+    index[:] = 0
+    assert y.sum().gradient(src)[0].tolist() == [[1, 2], [3, 4]]
+    assert type(ops.gather(np.ones((2, 2)), np.array([[0, 1]]), axis=1)) is np.ndarray
+
+
+def test_the_first_place_counted_from_the_end_and_the_only_one():
+    x, y = Tensor.zeros(2, 2), Tensor.zeros(1, 2)
+    x[[-2]], y[[0]] = 1.0, 2.0
+    assert x.tolist() == [[1, 1], [0, 0]] and y.tolist() == [[2, 2]]
+
+
+@pytest.mark.parametrize(("f", "why"), [
+    (lambda x: x[x > 1], "a mask selects a number of elements that depends on its values"),
+    (lambda x: ops.mode(x)[0], "mode counts values in NumPy"),
+    (lambda x: ops.unique(x), "unique gives a number of elements that depends on values"),
+], ids=["mask", "mode", "unique"])
+def test_what_depends_on_values_does_so_when_captured_too(f, why):
+    captured = no_grad()(capture(f))
+    with pytest.warns(UserWarning, match=why):
+        for x in ([0.0, 2.0, 2.0], [3.0, 4.0, 3.0], [0.0, 1.0, 1.0]):
+            assert captured(Tensor(x)).tolist() == f(Tensor(x)).tolist()
+
+
+def test_cotangents_of_what_is_turned_round_are_turned_back():
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    assert (x[::-1] * [4.0, 5.0, 6.0]).sum().gradient(x)[0].tolist() == [6, 5, 4]
 
 
 def test_the_first_few_of_more_than_numpy_just_sorts():
@@ -209,6 +282,9 @@ def test_the_first_few_of_more_than_numpy_just_sorts():
     for f in ops.order.first_places, ops.order.first_of_rows.__wrapped__:
         for k in 100, 1000, 2000:
             assert np.array_equal(f(x, k=k, axis=0, largest=False), np.argsort(x)[:k])
+    x = np.random.default_rng(0).permutation(1000).astype("f")
+    for k in range(1, 125):  # for each as many are put in front as asked for
+        assert np.array_equal(ops.order.first_of_rows.__wrapped__(x, k=k, axis=0, largest=False), np.argsort(x)[:k])
 
 
 @pytest.mark.parametrize("replacement", [False, True])
@@ -243,7 +319,7 @@ def test_the_mean_of_two():
 
 def test_exponents_of_small_bases_and_of_0():
     assert slope(lambda b: 0.5**b, [0, 2]) == pytest.approx([math.log(0.5), math.log(0.5) / 4])
-    assert slope(lambda b: 1.0**b, [3]) == [0]
+    assert slope(lambda b: 1.0**b, [3]) == [0] and slope(lambda b: 0.0**b, [0, 2]) == [0, 0]
     a, b = (Tensor(np.zeros(1), requires_grad=True) for _ in range(2))
     with np.errstate(all="raise"):
         da, = ops.pow(a, b).gradient(a, create_graph=True)
@@ -256,6 +332,14 @@ def test_the_dtype_of_a_choice():
                         (x, x.astype("f"), "float64"), (x.astype("f"), x, "float64"), (x.astype("f"), 0, "float32")):
         y = ops.where(c, a, b)
         assert y.dtype == dtype and np.array_equal(y, np.where(c, a, b).astype(dtype))
+
+
+def test_a_single_float64_beside_float32_counts_as_a_number():
+    x, a = Tensor([1.0, 2.0], requires_grad=True), Tensor(np.array(3.0), requires_grad=True)
+    for y in (x * a, a * x):
+        dx, da = y.sum().gradient(x, a)
+        assert y.dtype == dx.dtype == np.float32 and dx.tolist() == [3, 3]
+        assert da.dtype == np.float64 and da.item() == 3
 
 
 def test_gamma_next_to_a_pole():

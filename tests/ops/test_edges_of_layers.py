@@ -47,7 +47,16 @@ def test_attention_over_any_leading_axes(batch):
             twice, = (y * y).sum().gradient(qkv, create_graph=True)
             np.testing.assert_allclose(once.numpy(), twice.detach().numpy(), rtol=1e-4, atol=1e-4)
         dropped = ops.scaled_dot_product_attention(*xs, dropout_p=0.5)
-        assert dropped.shape == expected.shape and not np.allclose(dropped.numpy(), expected)
+        whole = ops.scaled_dot_product_attention(*xs).numpy()
+        assert dropped.shape == expected.shape and not np.allclose(dropped.numpy(), whole)
+
+
+def test_dropped_weights_are_the_same_in_every_graph():
+    q, k, v = (Tensor(x, requires_grad=True) for x in np.random.default_rng(0).standard_normal((3, 2, 5, 4)))
+    loss = (ops.scaled_dot_product_attention(q, k, v, dropout_p=0.5) * v).sum()
+    for found, again in zip(loss.gradient(q, k, v, retain_graph=True), loss.gradient(q, k, v, create_graph=True),
+                            strict=True):
+        np.testing.assert_allclose(found.numpy(), again.detach().numpy(), atol=1e-12)
 
 
 def test_seeds_of_dropped_weights_differ():
@@ -81,6 +90,25 @@ def test_steps_that_do_not_reach_the_end_of_an_image(n):
     rows = (ops.conv1d(x[:, :, 0], w[:, :, 0], b, 2, 1, 1, 2),
             ops.conv2d(x[:, :, :1], w[:, :, :1], b, (1, 2), (0, 1), 1, 2))
     assert rows[0].tolist() == rows[1][:, :, 0].tolist()
+
+
+def test_a_variance_that_is_differentiated_by_itself_and_a_skip_that_is_added():
+    x, skip = np.random.default_rng(0).standard_normal((2, 4, 3, 2))
+    var, expected = np.array([1.0, 2.0, 4.0]), x / np.sqrt([[1.0], [2.0], [4.0]]) + skip
+    given = Tensor(x), None, None, Tensor(np.zeros(3)), Tensor(var, requires_grad=True)
+    y = ops.batch_norm_relu(*given, Tensor(skip), eps=0.0)
+    np.testing.assert_allclose(y.detach().numpy(), np.maximum(expected, 0))
+    slopes = x * -0.5 / np.sqrt([[1.0], [8.0], [64.0]])
+    np.testing.assert_allclose(y.sum().gradient(given[4])[0].numpy(), (slopes * (expected > 0)).sum((0, 2)))
+    np.testing.assert_allclose(ops.batch_norm(*given, eps=0.0).sum().gradient(given[4])[0].numpy(), slopes.sum((0, 2)))
+
+
+def test_statistics_that_are_known():
+    x, known = np.random.default_rng(0).standard_normal((2, 3, 4)), (np.array([0.5, 0, 1]), np.array([2.0, 1, 4]))
+    y = ops.batchnorm(Tensor(x), Tensor(known[1]), Tensor(known[0]), *[Tensor(s) for s in known])
+    mean, scale = (s[:, None] for s in known)
+    np.testing.assert_allclose(y.numpy(), (x - mean) * scale * scale + mean)
+    np.testing.assert_allclose(ops.normalize(Tensor(x)).numpy(), x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 def test_an_image_of_one_pixel_mirrored_in_itself():
@@ -120,7 +148,7 @@ def test_products_of_integers_of_vectors_and_of_batches():
     np.testing.assert_allclose(ops.linear.reference(x, w, b), x @ w.T + b)
     for bad in (((3, 2, 4), (2, 4, 3)), ((2, 3, 2, 4), (3, 2, 4, 3)), ((2, 3, 4, 5), (2, 5, 6)),
                 ((2, 4, 5), (2, 3, 5, 6)), ((2, 3, 4), (2, 3, 4, 5)), ((2, 3, 5, 3), (2, 3, 4))):
-        with pytest.raises(ValueError, match="do not broadcast"):
+        with pytest.raises(ValueError, match="matmul: batch axes .* do not broadcast"):
             ops.matmul(*[Tensor(np.ones(s)) for s in bad])
 
 
@@ -154,11 +182,15 @@ def test_losses_of_rows_of_nothing_and_of_single_examples():
         np.log1p(np.exp(-np.array([1, -2, 3]))).mean())
     for target in Tensor(np.array([0, -1, 1])), np.array([0, -1, 2]):
         assert ops.multilabel_margin_loss(x[0], target).item() == pytest.approx((1 - 1 + 2 + 1 - 1 + 3) / 3)
+    assert ops.multilabel_margin_loss(Tensor(2.0), Tensor(0)).item() == 0
     with pytest.raises(ValueError, match="multilabel_margin_loss: reduction must be"):
         ops.multilabel_margin_loss(x[0], target, "no")
-    for var in ([2.0], [[2.0] * 3] * 2, [2.0, 2.0]):
+    a, b = Tensor([3.0, 1.0]), Tensor([1.0, 2.0])
+    assert ops.margin_ranking_loss(a, b, Tensor([1.0, 1.0]), margin=0.5, reduction="none").tolist() == [0, 1.5]
+    for var in ([2.0], [[2.0] * 3] * 2, [2.0, 4.0], [[2.0], [4.0]]):
+        v = np.reshape(var, (-1, 1) if np.shape(var) == (2,) else np.shape(var))
         assert ops.gaussian_nll_loss(x, zeros, Tensor(np.array(var))).item() == pytest.approx(
-            (math.log(2) + (x.numpy() ** 2).mean() / 2) / 2)
+            (np.log(v) + x.numpy() ** 2 / v).mean() / 2)
 
 
 def test_a_kernel_deeper_than_its_volume():
@@ -191,6 +223,18 @@ def test_powers_as_columns_of_numbers_and_of_rows():
 def test_what_is_as_long_as_it_may_be_stays_as_it_is():
     x = Tensor(np.array([[3.0, 4.0], [6.0, 8.0]]))
     assert ops.renorm(x, 2.0, 0, 5.0)[0].tolist() == [3, 4] and ops.renorm(x, 2.0, 0, 5.0)[1].tolist() != [6, 8]
+    np.testing.assert_allclose(ops.renorm(x, 2.0, 0, 5.0)[1].numpy(), np.array([30, 40]) / (10 + 1e-7), rtol=1e-12)
+
+
+def test_products_and_differences_along_an_axis():
+    a, b = np.random.default_rng(0).standard_normal((2, 3, 4))
+    for axis in 0, 1:
+        np.testing.assert_allclose(ops.vecdot(Tensor(a), Tensor(b), axis).numpy(), (a * b).sum(axis))
+        for ends in {"prepend": b}, {"append": b}:
+            found = ops.diff(Tensor(a), axis=axis, **{name: Tensor(y) for name, y in ends.items()})
+            np.testing.assert_array_equal(found.numpy(), np.diff(a, axis=axis, **ends))
+    with pytest.raises(ValueError, match=r"cross: axis -1 of shapes \(4, 4, 4\)"):
+        ops.cross(*[Tensor(np.ones((4, 4, 4)))] * 2)
 
 
 def test_no_correlation_is_above_1():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from tinygrad_like import Tensor, ops
+from tinygrad_like.ops import cos
+from tinygrad_like.ops.ufunc import ufunc
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "bool"])
@@ -61,3 +63,24 @@ def test_a_power_with_an_exponent_of_integers(dtype):
     x = Tensor([2.0, 3.0], requires_grad=True)
     (x ** Tensor(np.array([1, 0], dtype))).sum().backward()
     assert x.grad.dtype == "float32" and x.grad.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("name", "function", "rules"), [
+    ("sin", lambda x: np.sin(x), {"x": lambda g, x: g * cos(x)}),
+    ("mul", lambda a, b: np.multiply(a, b), {"a": lambda g, b: g * b, "b": lambda g, a: g * a}),
+    ("sub", lambda a, b: np.subtract(a, b), {"a": lambda g: g, "b": lambda g: -g})])
+def test_a_function_of_numpys_that_is_declared_again(name, function, rules):
+    op, first = ufunc(name, "Again.", function), getattr(ops, name)
+    op.vjp(**rules)
+    assert (op.name, op.__doc__, op.fresh) == (name, "Again.", first.fresh)
+    assert op.large[0] == first.large[0] and op.large[1].keys() == first.large[1].keys()
+    for n in 3, 10**5:
+        xs = [Tensor(x, requires_grad=True) for x in np.random.default_rng(0).random((len(op.inputs), n), np.float32)]
+        y, expected = op(*xs), first(*xs)
+        assert y.tolist() == expected.tolist()
+        for found, dx in zip(y.sum().gradient(*xs), expected.sum().gradient(*xs), strict=True):
+            assert np.array_equal(found.numpy(), dx.numpy())
+
+
+def test_a_function_without_a_kernel():
+    assert ufunc("cube_root", "x^(1/3).", lambda x: np.cbrt(x))(Tensor([8.0])).tolist() == [2]

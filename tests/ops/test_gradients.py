@@ -400,6 +400,7 @@ CASES["solve_triangular"] = triangle(upper=False), real(2, 3, 3), real(2, 3, 2)
 CASES["solve_triangular upper"] = triangle(upper=True), real(3, 3), real(2, 3, 2)
 CASES["solve_triangular, ones"] = triangle(upper=False, unitriangular=True), real(2, 3, 3), real(3, 2)
 CASES["solve_triangular from the right"] = triangle(upper=True, left=False), real(3, 3), real(2, 3)
+CASES["solve_triangular upper, ones"] = triangle(upper=True, unitriangular=True), real(3, 3), real(3, 2)
 for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
 

@@ -42,6 +42,17 @@ def test_solutions_and_determinants_are_numpys(shape):
         equal(linalg.matrix_power(Tensor(a), power), np.linalg.matrix_power(a, power))
 
 
+def test_norms_without_an_axis_and_slopes_of_eigenvalues_in_any_batch():
+    x, y = Tensor([3.0, -4.0]), Tensor(np.diag([1.0, 2.0, 4.0])[None, None], requires_grad=True)
+    assert linalg.norm(x, 1).item() == 7 and linalg.norm(y[0, 0], 1).item() == 4
+    assert linalg.eigvalsh(y).sum().gradient(y)[0].tolist() == np.eye(3)[None, None].tolist()
+
+
+def test_logarithms_of_determinants_of_any_sign():
+    x = Tensor(np.array([[[2.0, 1.0], [1.0, 3.0]], [[2.0, 1.0], [4.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]]))
+    np.testing.assert_allclose(linalg.logdet(x).numpy(), [np.log(5), -np.inf, np.nan])
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_gradients_of_determinants_of_singular_matrices_are_the_cofactors(n):
     x = normal(3, 5, n, n)
@@ -118,6 +129,20 @@ def test_triangular_systems(n, dtype):
             equal((triangle @ x.numpy() if left else x.numpy() @ triangle), np.broadcast_to(b, x.shape))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_triangular_systems_of_any_batch(dtype):
+    a, b = (np.tril(normal(2, 1, 100, 100)) / 100 + np.eye(100)).astype(dtype), normal(3, 100, 2).astype(dtype)
+    x = linalg.solve_triangular(Tensor(a), Tensor(b), upper=False)
+    np.testing.assert_allclose(a @ x.numpy(), np.broadcast_to(b, (2, 3, 100, 2)), atol=1e-4)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_solutions_from_a_cholesky_factor(upper):
+    a, b = normal(2, 4, 4), normal(2, 4, 3)
+    a = a @ adjoint(a) + np.eye(4)
+    equal(linalg.cholesky_solve(Tensor(b), linalg.cholesky(Tensor(a), upper), upper), np.linalg.solve(a, b))
+
+
 def test_triangular_systems_that_do_not_fit():
     a = Tensor.eye(3)
     with pytest.raises(ValueError, match=r"b must have 3 rows"):
@@ -168,7 +193,7 @@ def of_rank(rank, *shape):
     return u[..., :rank] * s[..., None, :rank] @ vh[..., :rank, :]
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 3, 5), (2, 2, 4, 3), (2, 3, 3)])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 3, 5), (2, 5, 3), (2, 2, 4, 3), (2, 3, 3)])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_pseudo_inverses_ranks_and_solutions_of_any_rank_are_numpys(shape, rank):
     x, b = of_rank(rank, *shape), normal(*shape[:-1], 2)

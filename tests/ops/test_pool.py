@@ -222,3 +222,15 @@ def test_a_dilation_that_no_byte_can_count():
     for dtype in (np.float32, np.float64):
         y = ops.max_pool1d(Tensor(x.astype(dtype)), 4, 100, 2, 300).numpy()
         np.testing.assert_allclose(y, expected[:, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_where_all_is_minus_infinity_the_first_of_a_window_counts_but_never_the_padding(dtype):
+    for how, first in ((3, 2, 1, 1), [0, 1, 3, 5]), ((3, 1, 1, 2), [1, 0, 1, 2, 3]):
+        x = Tensor(np.full((1, 1, 7), -np.inf, dtype), requires_grad=True)
+        dx, = ops.max_pool1d(x, *how).sum().gradient(x)
+        assert dx.tolist() == [[np.bincount(first, minlength=7).tolist()]]
+
+
+def test_a_divisor_of_ones_own():
+    assert ops.avg_pool2d(Tensor.ones(1, 1, 2, 2), 2, divisor_override=8).item() == 0.5
