@@ -34,7 +34,8 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
             continue
         try:
             value = state[name]
-            value = np.asarray(value.data if isinstance(value, Tensor) else value).copy()  # it may show the tensor's
+            # A copy, since it may show the memory of one of these; a Tensor's is an op that `capture` can follow.
+            value = value.detach().clone() if isinstance(value, Tensor) else np.array(value)
         except (TypeError, ValueError, RuntimeError) as error:
             problems.append(f"unreadable: {name} ({error})")
             continue
@@ -44,7 +45,7 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
             problems.append(f"dtype: {name} is {tensor.dtype} here but {value.dtype} in the state")
         elif tensor.node is not None:
             problems.append(f"computed: {name} was made by {tensor.node.op.name}; register a detach() of it")
-        elif not tensor.data.flags.writeable:
+        elif not tensor._data.flags.writeable:
             problems.append(f"read-only: {name} shows memory that must not be written; make it from a clone()")
         values[name] = value
     if problems:

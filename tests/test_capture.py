@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import threading
 import tracemalloc
@@ -656,3 +657,70 @@ def test_a_rule_of_any_number_of_inputs():
     for _ in range(4):
         step()
         assert x.grad.tolist() == [8, 16]
+
+
+def updates_of_data(p, q, x):
+    p.grad = None
+    loss = ((x * p).sum(1) ** 2).mean()
+    loss.backward()
+    p.data -= 0.1 * p.grad.data
+    q.data.copy_(0.9 * q.data + (1 - 0.9) * p.data)
+    q.data[0] += 1.0
+    q.data[1:] = 2 * q.data[1:] - 1
+    q.data.clamp_(-2, 2)
+    q.data.mul_(0.99).add_(p.data * 0.01)
+    assert p.data.shape == (3,) and len(q.data) == 3
+    return loss.data, p.data.clone()
+
+
+def test_what_data_is_changed_by_is_recorded():
+    rng = np.random.default_rng(0)
+    weights, xs = rng.standard_normal((2, 3)).astype("f"), rng.standard_normal((8, 4, 3)).astype("f")
+    got = []
+    for kind in (lambda f: f, capture):
+        p, q = map(nn.Parameter, weights)
+        step = kind(lambda x, p=p, q=q: updates_of_data(p, q, x))
+        got.append([[*map(np.asarray, step(Tensor(x))), p.detach().numpy().copy(), q.detach().numpy().copy()]
+                    for x in xs])
+    assert "calls of kernels" in str(step)
+    for eager, captured in zip(*got, strict=True):
+        for a, b in zip(eager, captured, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("use, what", [
+    (lambda p: p.data.std(), "x.data.std"), (lambda p: p.data.numpy(), "numpy()"),
+    (lambda p: np.sqrt(p.data), "__array_ufunc__"), (lambda p: np.ones(3, "f") * p.data, "__array_ufunc__"),
+    (lambda p: p.data // 2, "x.data.__floordiv__"), (lambda p: p.data + np.ones(3), "x.data.__add__ of ndarray"),
+    (lambda p: Tensor(np.ones(3)) * p.data.sum(), "x.data.sum"), (lambda p: p.data * Tensor(np.ones(3)), "__mul__"),
+    (lambda p: setattr(p, "data", p.data - 1), "change it in place, as x.data -= "),
+    (lambda p: setattr(p, "data", np.ones(3)), "data set to another array"),
+])
+def test_what_an_array_does_in_another_way_is_refused(use, what):
+    p = nn.Parameter(np.ones(3, "f"))
+    with pytest.raises(Refused, match=re.escape(what)):
+        capture(lambda x: (use(p), x)[1])(Tensor([1.0]))
+
+
+def test_a_target_that_follows_by_its_state():
+    def run(kind):
+        tg.manual_seed(0)
+        net, target = nn.Linear(3, 2), nn.Linear(3, 2)
+        optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+        @kind
+        def step(x):
+            optimizer.zero_grad()
+            loss = ((net(x) - target(x).detach()) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            ours, theirs = target.state_dict(), net.state_dict()
+            for name in ours:
+                ours[name] = 0.9 * ours[name] + 0.1 * theirs[name]
+            target.load_state_dict(ours)
+            return loss.detach()
+
+        return [step(Tensor(np.full((4, 3), i, "f"))).item() for i in range(6)], str(step)
+
+    eager, captured = run(lambda f: f), run(capture)
+    assert eager[0] == captured[0] and "calls of kernels" in captured[1]

@@ -57,7 +57,6 @@ class Step:
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
-
     def renewed(self) -> tuple:
         """The arguments of the call, as they are now."""
         return tuple(map(_now, self.renew(self.call.arguments)))  # type: ignore[misc]
@@ -91,9 +90,11 @@ class Tape:
         from .kernels import program  # which takes longer to import than most programs need
         from .kernels.checks import Check
         from .plan import repointed
+        from .shown import set_data, shown
         from .standins import StandIns
 
         self.program, self.Check, self.repointed, self.before = program, Check, repointed, before
+        self.data, self.set_data = shown, set_data
         self.steps: list[Step] = []
         self.calls: list = []  # of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
@@ -111,8 +112,7 @@ class Tape:
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
         self.holders: list[Any] = []  # objects whose methods Python calls
-        self.inside = False
-        self.trying = False  # whether what runs may yet be done in another way
+        self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls = 0  # of which so many by `between`
         self.trouble = ""  # why it cannot be played

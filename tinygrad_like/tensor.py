@@ -72,7 +72,8 @@ class Tensor(Surface):
         return self._data.size
 
     def _set_data(self, value: Any) -> None:
-        _python("data set, or changed by an operator,")
+        if mode.tape is not None and not mode.tape.inside:
+            return mode.tape.set_data(self, value)
         if not shows(value, self._data):  # as it does after `x.data -= ...`
             array = value._data if isinstance(value, Tensor) else value
             # NumPy's functions give numbers where arrays were 0-d.
@@ -86,9 +87,7 @@ class Tensor(Surface):
         self.touch()
 
     def _get_data(self) -> Array:
-        if mode.tape is not None:
-            _python("data")
-        return self._data.view(Array)
+        return self._data.view(Array) if mode.tape is None or mode.tape.inside else mode.tape.data(self)
 
     data: Any = property(_get_data, _set_data, doc="""The memory, as a NumPy array that takes a Tensor's methods too.
 

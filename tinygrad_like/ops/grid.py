@@ -8,7 +8,7 @@ from ..dtypes import INT64
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
-from .index import take
+from .index import embedding
 from .matmul import matmul
 from .shape import permute, reshape, transpose
 
@@ -75,7 +75,7 @@ def _pixel(pixels, image, x, y, height, width):
     """The pixels at whole numbers x and y; zeros where there are none."""
     there = logical_and(logical_and(ge(x, 0), le(x, width - 1)), logical_and(ge(y, 0), le(y, height - 1)))
     place = cast(where(there, y * width + x, 0.0), dtype=INT64) + image
-    return where(reshape(there, shape=(*x.shape, 1)), take(pixels, index=(place,)), 0.0)
+    return where(reshape(there, shape=(*x.shape, 1)), embedding(place, pixels), 0.0)
 
 
 def _inside(z, m: int, padding_mode: str, align_corners: bool):

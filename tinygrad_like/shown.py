@@ -1,0 +1,105 @@
+"""What `x.data` is inside a captured function: a Tensor that does only what the array would do.
+
+The array that `x.data` gives elsewhere cannot be followed by a tape. Most of what is written with it is an update,
+
+    p.data -= lr * p.grad
+    q.data.copy_(0.99 * q.data + 0.01 * p.data)
+
+which a Tensor on the same memory does as well. But its `std` is not an array's: names that both have are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .autograd import mode
+from .dtypes import FLOATS
+from .tensor import Tensor
+
+
+class Shown(Tensor):
+    """Made by `x.data` while a tape is open. Raises `tape.Refused` for what it does not do; later it is a Tensor."""
+
+    def __getitem__(self, index: Any) -> Shown:
+        return shown(super().__getitem__(index))
+
+
+def shown(x: Tensor) -> Shown:
+    """x.data for a tape."""
+    s = Shown.__new__(Shown)
+    s._data = x._data
+    return s
+
+
+def set_data(x: Tensor, value: Any) -> None:
+    """x.data = value for a tape: what `x.data -= ...` ends in."""
+    if type(value) is not Shown or value._data is not x._data:
+        _refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+    x.touch()
+
+
+def _refuse(what: str, remedy: str = "return the Tensor and do it outside, or decorate what comes before it") -> None:
+    if mode.tape is not None:
+        mode.tape.refuse(what, remedy)
+
+
+def _arithmetic(name: str) -> Callable:
+    """An operator between Tensors of one floating dtype, or one and a number: NumPy gives the same."""
+    of_tensors, in_place = getattr(Tensor, name), name.startswith("__i")
+
+    def operate(self: Shown, *others: Any) -> Any:
+        for y in others:
+            if self.dtype.kind not in FLOATS or type(y) not in (int, float) and not (
+                    isinstance(y, Tensor) and y.dtype is self.dtype):
+                _refuse(f"x.data.{name} of {type(y).__name__}")
+        out = of_tensors(self, *others)
+        return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
+
+    return operate
+
+
+def _changing(name: str) -> Callable:
+    of_tensors = getattr(Tensor, name)
+
+    def change(self: Shown, *inputs: Any, **options: Any) -> Shown:
+        of_tensors(self, *inputs, **options)
+        return self
+
+    return change
+
+
+def _refused(name: str) -> Any:
+    """What Tensors have of that name, but while a tape is open."""
+    def method(self: Shown, *inputs: Any, **options: Any) -> Any:
+        _refuse(f"x.data.{name}")
+        return getattr(super(Shown, self), name)(*inputs, **options)
+
+    def attribute(self: Shown) -> Any:
+        _refuse(f"x.data.{name}")
+        return getattr(super(Shown, self), name)
+
+    return method if name.startswith("__") else property(attribute)
+
+
+_ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes"))
+_ARITHMETIC = frozenset(("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv",
+                         "itruediv", "pow", "matmul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne"))
+_OTHER_OPERATORS = ("floordiv rfloordiv ifloordiv mod rmod imod rpow ipow rmatmul imatmul and rand iand or ror ior xor "
+                    "rxor ixor invert lshift rshift array_ufunc array_function dlpack").split()
+for _name in dir(Tensor):
+    _operator = _name.strip("_")
+    if _name == f"__{_operator}__":
+        if _operator in _ARITHMETIC:
+            setattr(Shown, _name, _arithmetic(_name))
+        elif _operator in _OTHER_OPERATORS:
+            setattr(Shown, _name, _refused(_name))
+    elif _name.startswith("_") or _name in _ALIKE:
+        continue
+    elif _name.endswith("_"):
+        setattr(Shown, _name, _changing(_name))
+    elif hasattr(np.ndarray, _name):  # names that arrays do not have are Tensors' there too
+        setattr(Shown, _name, _refused(_name))
+Shown.__hash__ = Tensor.__hash__  # type: ignore[method-assign]
