@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tinygrad_like import Tensor
+from tinygrad_like.autograd import tick
 
 if TYPE_CHECKING:
     from .optimizer import Optimizer, State
@@ -67,8 +68,9 @@ class Update:
 
     def end(self) -> None:
         """After the kernels."""
+        now = tick()
         for p, _, _ in self.before:
-            p.touch()
+            (p.version or p.shared_version())[0] = now
         if self.counts is not None:
             self._count(1)
 

@@ -100,7 +100,7 @@ class capture:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         rows = random.rows and random.rows.count
-        key = structure((args, options), tensors), mode.recording, rows
+        key = structure(args, tensors), structure(options, tensors) if options else None, mode.recording, rows
         with self.lock:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:

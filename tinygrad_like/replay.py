@@ -40,7 +40,7 @@ class Program:
                               "whole step, or wrap it in no_grad")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
-        self.grads = [(leaf, leaf.grad) for leaf in self._leaves()]
+        self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
         used = {id(x) for step in tape.steps for x in (
             *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
         if any(id(number) not in used for number in tape.numbers):
@@ -55,7 +55,7 @@ class Program:
                 steps = lowered(self.tape, kernels=self.level == FUSED)
         made = {id(memory(x)) for step in steps for x in step.writes()} - self.tape.known.keys() | self.tape.made.keys()
         pinned = {id(memory(x)) for step in steps for x in (*step.reads(), *step.writes())} - made
-        seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
+        seen = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
         seen += [grad for _, grad in self.tape.accumulated.values()]
         pinned |= {id(memory(t._data)) for t in seen}
         for step in steps:
@@ -99,8 +99,11 @@ class Program:
         for leaf, grad in self.tape.accumulated.values():
             if leaf.grad is not grad:
                 grad._data[...] = leaf.grad._data
-        for leaf, grad in self.grads:
-            self._own(leaf, tensors).grad = grad
+        for leaf, grad, i in self.grads:
+            if i is not None:
+                tensors[i].grad = grad
+            elif leaf.grad is not grad:
+                leaf.grad = grad
         self.play()
         return self.copied()
 
@@ -108,10 +111,6 @@ class Program:
         """What the function returns, in memory of its own."""
         values = iter(self.outputs)
         return structure(self.result, replace=lambda _: wrap(np.array(next(values)._data)))
-
-    def _own(self, leaf: Tensor, tensors: list[Tensor]) -> Tensor:
-        i = self.input_of.get(id(leaf))
-        return leaf if i is None else tensors[i]
 
     def play(self) -> None:
         tape = self.tape
@@ -137,7 +136,7 @@ class Program:
         ROUNDING, if steps were fused and no number differs by more; unless all is equal to the bit, it is put back.
         """
         tape = self.tape
-        results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
+        results = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
         after, ends = Saved(tape), Copies([t._data for t in results])
         for m in (*self.outside_arena, self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
@@ -251,11 +250,11 @@ class Calls:
         self.address = self.records.ctypes.data
         for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
             if step.renew is not None:
-                self.changing.append((step, step.call.kernel.pack, step.call.beside, self.records[a:b]))
+                self.changing.append((step, step.call.kernel.pack, step.call.beside, memoryview(self.records)[a:b]))
 
     def run(self) -> None:
         for step, pack, beside, record in self.changing:
-            record[...] = np.frombuffer(pack(*step.renewed(), beside=beside), np.uint8)
+            record[:] = pack(*step.renewed(), beside=beside)
         done = play_records(self.address, self.offsets)
         if done != len(self.steps):
             step = self.steps[done]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +32,7 @@ class Watch:
         self.lengths: list[tuple[Any, int, str]] = []
         self.seen: set[int] = set()
         self.what = ""
+        self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
         args, options = arguments
         for value in (*args, *options.values()):
@@ -39,6 +41,13 @@ class Watch:
 
     def same(self, recorded: bool = False) -> bool:
         """Whether all is as it was. recorded: of a Tensor, only whether it is the same one."""
+        if not recorded:
+            self.quick = self.quick or self._in_one_expression()
+            try:
+                if self.quick():
+                    return True
+            except (LookupError, ValueError):  # a key, or a variable, that is there no more
+                pass
         for where, key, value, name in self.entries:
             now = _get(where, key)
             if now is not value and not (isinstance(value, _VALUES) and type(now) is type(value) and now == value):
@@ -57,6 +66,21 @@ class Watch:
                     self.what = f"the array of {name}"
                     return False
         return True
+
+    def _in_one_expression(self) -> Callable[[], bool]:
+        """Whether each object is the very same, as code that asks for one after the other."""
+        names: dict[str, Any] = {}
+
+        def name(value: Any) -> str:
+            names[f"_{len(names)}"] = value
+            return f"_{len(names) - 1}"
+
+        asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
+                 f"{name(where)}[{name(key)}] is {name(value)}" for where, key, value, _ in self.entries]
+        asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
+        asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
+        asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
+        return eval(f"lambda: {' and '.join(asked) or 'True'}", names)
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""

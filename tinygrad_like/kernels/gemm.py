@@ -18,7 +18,7 @@ from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
-from .views import is_row_by_row, ndim_of
+from .views import is_row_by_row, ndim_of, room
 
 _COST = 0.015  # nanoseconds of a multiplication
 _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
@@ -203,7 +203,7 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
     tasks end together; unless each would have to pack A again, or another product follows that will even it out.
     """
     if way != BLOCKS:
-        wanted = ceil_div(8 * tasks, batch)
+        wanted = ceil_div(8 * tasks, batch) if tasks > 1 else 1
         if m <= FEW_ROWS:
             return 1, max(1, min(ceil_div(n, COLUMNS), wanted)), 1
         return min(ceil_div(m, FEW_ROWS), wanted), ceil_div(max(n, 1), _WIDE), 1
@@ -257,7 +257,7 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
     by_rows, by_columns, halves = _cut(way, m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, n_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, ceil_div(n_tiles, by_columns) * COLUMNS
-    scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs)
+    scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs, room())
     pieces = batch * by_rows * by_columns * halves
     number = take(counts, task, tasks, pieces)
     while number >= 0:

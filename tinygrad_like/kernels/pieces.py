@@ -18,6 +18,7 @@ from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .panels import pack_rows, pitch_of
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_float, height_of, make_dots, make_tile
+from .views import ROOM, floats_at, integers_at
 
 BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
@@ -60,8 +61,8 @@ class _Scratch(NamedTuple):
 
 
 @inner
-def scratch_for(way, m, n, k, a, b, packs):
-    """Scratch for pieces of (m, n), as two pieces of memory: to ask for five takes as long as a small tile."""
+def scratch_for(way, m, n, k, a, b, packs, room):
+    """Scratch for pieces of (m, n), at the address of ROOM bytes if that is enough."""
     if way == BLOCKS:
         depth = _step(k, _K_CACHED, FLOATS)
         a_size, b_size = m // ROWS * pitch_of(depth) // 4 + 16 if packs else 0, depth * COLUMNS
@@ -71,7 +72,11 @@ def scratch_for(way, m, n, k, a, b, packs):
     else:
         depth = min(k, _DOTS_CACHED)
         a_size, b_size = 0 if a.column == 4 else m * depth + 16, 0
-    numbers, panels = np.empty(6 + m + ROWS + depth, np.int64), np.empty(a_size + b_size + COLUMNS + 16, np.float32)
+    count, size = 6 + m + ROWS + depth, a_size + b_size + COLUMNS + 16
+    if 8 * count + 4 * size <= ROOM:
+        numbers, panels = integers_at(room, count), floats_at(room + 8 * count, size)
+    else:
+        numbers, panels = np.empty(count, np.int64), np.empty(size, np.float32)
     held, r, c = numbers[:6], numbers[6 : 6 + m + ROWS], numbers[6 + m + ROWS :]
     panels[-COLUMNS:], held[:] = 0, 0
     return _Scratch(r, c, panels[:a_size], panels[a_size:], held, panels[-COLUMNS:])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from llvmlite import ir
 from numba import carray, from_dtype, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..dtypes import FLOAT32, INT64
@@ -112,13 +113,34 @@ def _pointer(dtype: np.dtype) -> Callable:
     return pointer
 
 
-_float_pointer = _pointer(FLOAT32)
+_float_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(INT64)
 
 
 @inner
 def floats_at(address, count):
     """So many float32 from an address on, as an array."""
     return carray(_float_pointer(address), (count,))
+
+
+@inner
+def integers_at(address, count):
+    """So many int64 from an address on, as an array."""
+    return carray(_integer_pointer(address), (count,))
+
+
+ROOM = 2**14  # bytes
+
+
+@intrinsic
+def room(typing):
+    """The address of ROOM bytes, which a kernel may use until it returns: to be called in the kernel itself.
+
+    To ask for memory and give it back takes a tenth of a microsecond, half as long as a small product.
+    """
+    def emit(b):
+        return b.ptrtoint(cgutils.alloca_once(b, ir.ArrayType(I64, ROOM // 8)), I64)
+
+    return function(emit, types.intp)
 
 
 def _view(dtype: np.dtype, axes: int) -> Callable:
