@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nn
+import nn.functional as F
 import optim
 import tinygrad_like as tg
 from benchmarks import workloads
@@ -724,3 +725,22 @@ def test_a_target_that_follows_by_its_state():
 
     eager, captured = run(lambda f: f), run(capture)
     assert eager[0] == captured[0] and "calls of kernels" in captured[1]
+
+
+def test_places_that_are_computed():
+    tg.manual_seed(0)
+    images, theta = Tensor.rand(2, 1, 5, 5), nn.Parameter(tg.eye(2, 3).expand(2, 2, 3) * 0.9)
+
+    @capture
+    def step(images):
+        theta.grad = None
+        places = F.affine_grid(theta, images.shape)
+        loss = (F.grid_sample(images, places) ** 2).sum()
+        loss.backward()
+        return loss.detach(), theta.grad
+
+    results = [[x.numpy() for x in step(images)] for _ in range(4)]
+    for loss, grad in results[1:]:
+        np.testing.assert_array_equal(loss, results[0][0])
+        np.testing.assert_allclose(grad, results[0][1], rtol=1e-5, atol=1e-5)
+    assert "calls of kernels" in str(step)

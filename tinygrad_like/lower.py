@@ -66,10 +66,11 @@ def _reshape(step: Step) -> Iterator[Loop]:
 
 def _mod(step: Step) -> Iterator[Loop]:
     out, (a, b) = step.outputs[0], step.arguments
-    if out.dtype != INT64 or not isinstance(b, int) or b <= 0:
+    kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
+    if type(b) not in kinds or not 0 < b < 1e38:
         raise KeyError("mod")
-    body = _Body(out.shape)
-    yield body.to(body.make("mod", body.take(a, INT64), body.take(b, INT64), dtype=INT64), out)
+    dtype, body = out.dtype, _Body(out.shape)
+    yield body.to(body.make("mod", body.take(a, dtype), body.take(b, dtype), dtype=dtype), out)
 
 
 def _each(name: str) -> Callable[[Step], Iterator[Loop]]:

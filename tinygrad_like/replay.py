@@ -250,7 +250,7 @@ class Calls:
         self.address = self.records.ctypes.data
         for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
             if step.renew is not None:
-                self.changing.append((step, step.call.kernel.pack, step.call.beside, memoryview(self.records)[a:b]))
+                self.changing.append((step, step.call.kernel.pack, step.call.beside, self.records.data[a:b]))
 
     def run(self) -> None:
         for step, pack, beside, record in self.changing:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinygrad_like import Tensor, ops
+from tinygrad_like import Tensor, capture, ops
 from tinygrad_like.ops import cos
 from tinygrad_like.ops.ufunc import ufunc
 
@@ -84,3 +84,22 @@ def test_a_function_of_numpys_that_is_declared_again(name, function, rules):
 
 def test_a_function_without_a_kernel():
     assert ufunc("cube_root", "x^(1/3).", lambda x: np.cbrt(x))(Tensor([8.0])).tolist() == [2]
+
+
+REMAINDERS = np.concatenate([
+    np.random.default_rng(0).standard_normal(2000) * 10.0 ** np.random.default_rng(1).integers(-40, 38, 2000),
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 3, -3, 6, -6, 7.5, -7.5]])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("b", [3, 0.1, 7.5, 1e-40, 1e30, 1e39, True, -3, -2.5, 0.0, np.inf], ids=str)
+def test_a_remainder_is_numpys_to_the_bit(dtype, b):
+    x = REMAINDERS.astype(dtype)
+    captured = capture(lambda t: t % b)
+    with np.errstate(all="ignore"):
+        expected, eager = np.mod(x, b), (Tensor(x) % b).numpy()
+        played = [captured(Tensor(x)).numpy() for _ in range(4)][-1]
+    for found in (eager, played):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[found == 0]))

@@ -113,9 +113,12 @@ def _sign(b, dtype, x):
     return b.select(b.fcmp_unordered("uno", x, x), x, above)
 
 
-def _mod(b, dtype, x, y):
+def _mod(b, dtype, x, y):  # for y > 0
+    if dtype.kind == "f":
+        left, zero = b.frem(x, y), ir.Constant(x.type, 0.0)
+        return b.fadd(left, b.select(b.fcmp_ordered("<", left, zero), y, zero))
     left = b.srem(x, y)
-    return b.select(b.icmp_signed("<", left, ir.Constant(left.type, 0)), b.add(left, y), left)  # for y > 0
+    return b.select(b.icmp_signed("<", left, ir.Constant(left.type, 0)), b.add(left, y), left)
 
 
 def _reciprocal(b, dtype, x):

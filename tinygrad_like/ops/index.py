@@ -122,20 +122,21 @@ def _axes_of(i) -> int:
 
 def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError if a mask does not fit its axes, or the arrays not one another."""
+    arrays = [i for i in index if isinstance(i, np.ndarray)]
+    if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
+        return
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
         if isinstance(i, np.ndarray) and i.dtype is BOOL and i.shape != shape[axis : axis + i.ndim]:
             raise IndexError(f"getitem: a boolean mask of shape {i.shape} at axis {axis} of shape {shape}; "
                              "a mask must have the shape of the axes it selects from")
         axis += len(shape) - used if i is Ellipsis else _axes_of(i)
-    arrays = [i for i in index if isinstance(i, np.ndarray)]
-    if len(arrays) > 1 and any(i.dtype is BOOL or i.shape != arrays[0].shape for i in arrays):
-        shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
-        try:
-            np.broadcast_shapes(*shapes)
-        except ValueError:
-            raise IndexError(f"getitem: index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they "
-                             "are taken element by element (a mask counts as the list of its True)") from None
+    shapes = [(int(i.sum()),) if i.dtype is BOOL else i.shape for i in arrays]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(f"getitem: index arrays of shapes {' and '.join(map(str, shapes))} do not broadcast; they "
+                         "are taken element by element (a mask counts as the list of its True)") from None
 
 
 def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
@@ -152,11 +153,14 @@ def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
 
 
 def _index_array(i):
+    array = getattr(i, "_data", i)
+    if type(array) is np.ndarray and array.dtype is INT64:  # mostly
+        return copied(array, INT64)
     if isinstance(i, np.integer):
         return int(i)
     if hasattr(i, "__index__") and not hasattr(i, "dtype"):
         return i.__index__() if not isinstance(i, bool) else np.array(i)
-    array = np.asarray(getattr(i, "_data", i))
+    array = np.asarray(array)
     if array.size == 0 and not hasattr(i, "dtype"):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub":

@@ -133,11 +133,9 @@ def roll(x, *, shifts, axis=None):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
     if axis is None or type(shifts) is tuple or not x.shape[axis[0]]:
         return np.roll(x, shifts, axis)
-    out, before, n = np.empty_like(x), (slice(None),) * axis[0], x.shape[axis[0]]
-    cut = shifts % n  # two copies: NumPy's function takes three times as long for a small array
-    out[(*before, slice(cut, None))], out[(*before, slice(cut))] = (
-        x[(*before, slice(n - cut))], x[(*before, slice(n - cut, None))])
-    return out
+    before, cut = (slice(None),) * axis[0], -shifts % x.shape[axis[0]]
+    # NumPy's function takes three times as long for a small array.
+    return np.concatenate((x[(*before, slice(cut, None))], x[(*before, slice(cut))]), axis[0])
 
 
 roll.vjp(x=lambda g, shifts, axis: roll(
