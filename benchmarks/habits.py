@@ -1,7 +1,8 @@
-"""Times six programs written for PyTorch, those of `tests/habits/programs`, there and here: only imports differ.
+"""Times programs written for PyTorch there and here: only imports differ.
 
-    python -m benchmarks.habits                              all of them, eager and captured
+    python -m benchmarks.habits                              six of tests/habits/programs, eager and captured
     python -m benchmarks.habits --only vae --seconds 2
+    python -m benchmarks.habits --steps                      the 31 steps of tests/habits/steps.py
 
 A step is that of the program's own loop, with its models, losses and optimizers, as a function that can be decorated
 with `capture`. Of the actor-critic it is the learning from a finished episode. Each library runs in a process of its
@@ -20,7 +21,7 @@ from tests.habits.test_programs import load, ours
 
 from .process import Worker
 
-FOLDER = Path(__file__).resolve().parent.parent / "tests" / "habits" / "programs"
+HABITS = Path(__file__).resolve().parent.parent / "tests" / "habits"
 KINDS = ("torch", "eager", "captured")
 
 
@@ -126,17 +127,16 @@ STEPS = {f.__name__: f for f in (lstm_language_model, vae, pinn, wgan_gp, vit, a
 
 def made(name: str, kind: str, threads: int) -> tuple:
     """The step of a program, and what to call it with."""
-    source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     if kind == "torch":
-        import torch
-
-        torch.set_num_threads(threads)
-        return STEPS[name](load(FOLDER / f"{name}.py", source), torch)
-    import tinygrad_like
-
-    tinygrad_like.set_num_threads(threads)
-    step, inputs = STEPS[name](load(FOLDER / f"{name}.py", ours(source)), tinygrad_like)
-    return (tinygrad_like.capture(step) if kind == "captured" else step), inputs
+        import torch as library
+    else:
+        import tinygrad_like as library  # type: ignore[no-redef]
+    library.set_num_threads(threads)
+    path = HABITS / "programs" / f"{name}.py" if name in STEPS else HABITS / "steps.py"
+    source = path.read_text(encoding="utf-8")
+    program = load(path, source if kind == "torch" else ours(source))
+    step, inputs = STEPS[name](program, library) if name in STEPS else program.PROGRAMS[name]()[:2]
+    return (library.capture(step) if kind == "captured" else step), inputs
 
 
 def serve(name: str, kind: str, threads: int) -> None:
@@ -157,6 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      prog="python -m benchmarks.habits")
     parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--steps", action="store_true", help="the programs of tests/habits/steps.py")
     parser.add_argument("--seconds", type=float, default=0.5, help="of one library in a round (default 0.5)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds that count (default 5)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: all cores")
@@ -167,7 +168,8 @@ def main() -> None:
     ratios: dict[str, list[float]] = {"eager": [], "captured": []}
     print("| program | PyTorch, ms | ours eager, ms | ratio | captured, ms | ratio |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name in [name for name in STEPS if args.only in name]:
+    names = load(HABITS / "steps.py", ours((HABITS / "steps.py").read_text(encoding="utf-8"))).PROGRAMS
+    for name in [name for name in (names if args.steps else STEPS) if args.only in name]:
         workers = {kind: Worker("benchmarks.habits", "--serve", kind, "--only", name, "--threads", str(args.threads))
                    for kind in KINDS}
         rounds = [{kind: float(worker.ask(str(args.seconds))) for kind, worker in workers.items()}

@@ -744,3 +744,10 @@ def test_places_that_are_computed():
         np.testing.assert_array_equal(loss, results[0][0])
         np.testing.assert_allclose(grad, results[0][1], rtol=1e-5, atol=1e-5)
     assert "calls of kernels" in str(step)
+
+
+def test_an_index_of_other_integers():
+    x, index = Tensor(np.arange(6, dtype=np.float32)), Tensor(np.array([4, 1], np.int32))
+    picked = capture(lambda x, i: x[i] * 2)
+    assert [picked(x, index).tolist() for _ in range(4)] == [[8, 2]] * 4
+    assert "calls of kernels" in str(picked)

@@ -1,0 +1,789 @@
+"""Training steps as they are written for PyTorch, one of each kind of program, which `ours` of test_programs.py brings
+here.
+
+Each program is a function that gives its step, what to call it with, and the Tensors that it trains or starts from.
+"""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.optim as optim
+
+PROGRAMS = {}
+DROPOUT = 0.1
+
+
+def program(f):
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def all_of(*parts):
+    return [p for part in parts for p in (part.parameters() if isinstance(part, nn.Module) else [part])]
+
+
+@program
+def gru_hand():
+    V, D, H, B, T = 65, 32, 96, 32, 20
+    emb = nn.Embedding(V, D)
+    wx = nn.Linear(D, 3 * H)
+    wh = nn.Linear(H, 3 * H)
+    out = nn.Linear(H, V)
+    params = [p for m in (emb, wx, wh, out) for p in m.parameters()]
+    opt = optim.Adam(params, lr=2e-3)
+    def step(x, y):
+        h = torch.zeros(B, H)
+        e = emb(x)
+        loss = 0.0
+        for t in range(T):
+            gx, gh = wx(e[:, t]), wh(h)
+            xr, xz, xn = gx.chunk(3, dim=1)
+            hr, hz, hn = gh.chunk(3, dim=1)
+            r, z = torch.sigmoid(xr + hr), torch.sigmoid(xz + hz)
+            n = torch.tanh(xn + r * hn)
+            h = (1 - z) * n + z * h
+            loss = loss + F.cross_entropy(out(h), y[:, t])
+        opt.zero_grad()
+        (loss / T).backward()
+        nn.utils.clip_grad_norm_(params, 1.0)
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randint(0, V, (B, T)), torch.randint(0, V, (B, T)))
+    return step, inputs, all_of(*params)
+
+
+@program
+def makemore():
+    V, C, E, H, B = 27, 8, 24, 128, 64
+    Cm = torch.randn(V, E)
+    W1 = torch.randn(C * E, H) * 0.1
+    g = torch.ones(1, H)
+    b = torch.zeros(1, H)
+    W2 = torch.randn(H, V) * 0.05
+    b2 = torch.zeros(V)
+    params = [Cm, W1, g, b, W2, b2]
+    for p in params:
+        p.requires_grad = True
+    rm, rv = torch.zeros(1, H), torch.ones(1, H)
+    def step(x, y):
+        e = Cm[x]
+        h = e.view(e.shape[0], -1) @ W1
+        m = h.mean(0, keepdim=True)
+        v = h.var(0, keepdim=True)
+        hh = g * (h - m) / torch.sqrt(v + 1e-5) + b
+        with torch.no_grad():
+            rm.mul_(0.999).add_(0.001 * m)
+            rv.mul_(0.999).add_(0.001 * v)
+        logits = torch.tanh(hh) @ W2 + b2
+        loss = F.cross_entropy(logits, y)
+        for p in params:
+            p.grad = None
+        loss.backward()
+        for p in params:
+            p.data += -0.1 * p.grad
+        return loss.detach()
+    inputs = (torch.randint(0, V, (B, C)), torch.randint(0, V, (B,)))
+    return step, inputs, all_of(*params)
+
+
+@program
+def nerf():
+    R, S, L = 128, 24, 6
+    net = nn.Sequential(nn.Linear(3 + 6 * L, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(), nn.Linear(96, 96), nn.ReLU(),
+                        nn.Linear(96, 4))
+    opt = optim.Adam(net.parameters(), lr=5e-4)
+    def encode(x):
+        parts = [x]
+        for i in range(L):
+            parts += [torch.sin(2.0 ** i * x), torch.cos(2.0 ** i * x)]
+        return torch.cat(parts, dim=-1)
+    def step(o, d, target):
+        z = torch.linspace(2, 6, S)
+        pts = o[:, None, :] + d[:, None, :] * z[None, :, None]
+        raw = net(encode(pts))
+        rgb, sigma = torch.sigmoid(raw[..., :3]), F.relu(raw[..., 3])
+        delta = torch.cat([z[1:] - z[:-1], torch.tensor([1e3])])
+        alpha = 1.0 - torch.exp(-sigma * delta)
+        trans = torch.cumprod(torch.cat([torch.ones(R, 1), 1.0 - alpha + 1e-10], dim=-1), dim=-1)[:, :-1]
+        weights = alpha * trans
+        pred = (weights[..., None] * rgb).sum(dim=1)
+        loss = ((pred - target) ** 2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(R, 3), F.normalize(torch.randn(R, 3), dim=-1), torch.rand(R, 3))
+    return step, inputs, all_of(net)
+
+
+@program
+def siren():
+    class Sine(nn.Module):
+        def __init__(self, i, o, w0=30.0):
+            super().__init__()
+            self.w0 = w0
+            self.linear = nn.Linear(i, o)
+            with torch.no_grad():
+                self.linear.weight.uniform_(-math.sqrt(6 / i) / w0, math.sqrt(6 / i) / w0)
+        def forward(self, x):
+            return torch.sin(self.w0 * self.linear(x))
+    net = nn.Sequential(Sine(2, 64), Sine(64, 64), Sine(64, 64), nn.Linear(64, 1))
+    opt = optim.Adam(net.parameters(), lr=1e-4)
+    def step(xy, g):
+        xy = xy.clone().requires_grad_(True)
+        out = net(xy)
+        grad = torch.autograd.grad(out, xy, torch.ones_like(out), create_graph=True)[0]
+        loss = ((grad - g) ** 2).sum(-1).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(1024, 2) * 2 - 1, torch.randn(1024, 2))
+    return step, inputs, all_of(net)
+
+
+@program
+def gat():
+    N, E, FI, H, FO = 1000, 5000, 32, 4, 16
+    W = nn.Linear(FI, H * FO, bias=False)
+    a_s = nn.Parameter(torch.randn(H, FO) * 0.1)
+    a_d = nn.Parameter(torch.randn(H, FO) * 0.1)
+    head = nn.Linear(H * FO, 7)
+    opt = optim.Adam([*W.parameters(), a_s, a_d, *head.parameters()], lr=5e-3)
+    def step(x, src, dst, y):
+        h = W(x).view(N, H, FO)
+        es = (h * a_s).sum(-1)
+        ed = (h * a_d).sum(-1)
+        e = F.leaky_relu(es[src] + ed[dst], 0.2)
+        e = torch.exp(e - e.max().detach())
+        den = torch.zeros(N, H).index_add(0, dst, e)
+        alpha = e / (den[dst] + 1e-9)
+        out = torch.zeros(N, H, FO).index_add(0, dst, alpha[..., None] * h[src])
+        logits = head(F.elu(out.reshape(N, -1)))
+        loss = F.cross_entropy(logits, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(N, FI), torch.randint(0, N, (E,)), torch.randint(0, N, (E,)), torch.randint(0, 7, (N,)))
+    return step, inputs, all_of(W, a_s, a_d, head)
+
+
+@program
+def word2vec():
+    V, D, B, K = 5000, 64, 256, 8
+    inp, outp = nn.Embedding(V, D), nn.Embedding(V, D)
+    opt = optim.SGD([*inp.parameters(), *outp.parameters()], lr=0.05)
+    def step(c, o, neg):
+        v, u, n = inp(c), outp(o), outp(neg)
+        pos = F.logsigmoid((v * u).sum(1))
+        neg_s = F.logsigmoid(-torch.bmm(n, v.unsqueeze(2)).squeeze(2)).sum(1)
+        loss = -(pos + neg_s).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randint(0, V, (B,)), torch.randint(0, V, (B,)), torch.randint(0, V, (B, K)))
+    return step, inputs, all_of(inp, outp)
+
+
+@program
+def ddpm():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.t = nn.Embedding(100, 64)
+            self.i = nn.Linear(2, 64)
+            self.m = nn.ModuleList([nn.Linear(64, 64) for _ in range(3)])
+            self.o = nn.Linear(64, 2)
+        def forward(self, x, t):
+            h = self.i(x) + self.t(t)
+            for m in self.m:
+                h = h + F.gelu(m(h))
+            return self.o(h)
+    net = Net()
+    opt = optim.AdamW(net.parameters(), lr=1e-3)
+    betas = torch.linspace(1e-4, 0.02, 100)
+    abar = torch.cumprod(1 - betas, dim=0)
+    def step(x0):
+        t = torch.randint(0, 100, (x0.shape[0],))
+        noise = torch.randn_like(x0)
+        a = abar[t].unsqueeze(1)
+        xt = a.sqrt() * x0 + (1 - a).sqrt() * noise
+        loss = F.mse_loss(net(xt, t), noise)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(512, 2),)
+    return step, inputs, all_of(net)
+
+
+@program
+def unet():
+    def block(i, o):
+        return nn.Sequential(nn.Conv2d(i, o, 3, padding=1), nn.GroupNorm(4, o), nn.SiLU())
+    class UNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.d1, self.d2, self.mid = block(1, 16), block(16, 32), block(32, 32)
+            self.u1, self.out = block(64, 16), nn.Conv2d(32, 1, 3, padding=1)
+        def forward(self, x):
+            a = self.d1(x)
+            b = self.d2(F.max_pool2d(a, 2))
+            m = F.interpolate(self.mid(F.max_pool2d(b, 2)), scale_factor=2, mode="nearest")
+            u = self.u1(torch.cat([m, b], dim=1))
+            u = F.interpolate(u, scale_factor=2, mode="nearest")
+            return self.out(torch.cat([u, a], dim=1))
+    net = UNet()
+    opt = optim.Adam(net.parameters(), lr=1e-3)
+    def step(x, y):
+        loss = F.binary_cross_entropy_with_logits(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(8, 1, 32, 32), (torch.rand(8, 1, 32, 32) > 0.5).float())
+    return step, inputs, all_of(net)
+
+
+@program
+def dqn():
+    def mk():
+        return nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+    q, target = mk(), mk()
+    target.load_state_dict(q.state_dict())
+    opt = optim.AdamW(q.parameters(), lr=1e-4, amsgrad=True)
+    def step(s, a, r, s2, done):
+        qa = q(s).gather(1, a)
+        with torch.no_grad():
+            nxt = target(s2).max(1).values
+            t = r + 0.99 * nxt * (1 - done)
+        loss = F.smooth_l1_loss(qa, t.unsqueeze(1))
+        opt.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_value_(q.parameters(), 100)
+        opt.step()
+        ts, qs = target.state_dict(), q.state_dict()
+        for k in qs:
+            ts[k] = qs[k] * 0.005 + ts[k] * 0.995
+        target.load_state_dict(ts)
+        return loss.detach()
+    B = 128
+    inputs = (torch.randn(B, 8), torch.randint(0, 4, (B, 1)), torch.randn(B), torch.randn(B, 8),
+              (torch.rand(B) > 0.9).float())
+    return step, inputs, all_of(q, target)
+
+
+@program
+def ppo():
+    trunk = nn.Sequential(nn.Linear(12, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh())
+    pi, vf = nn.Linear(64, 6), nn.Linear(64, 1)
+    params = [*trunk.parameters(), *pi.parameters(), *vf.parameters()]
+    opt = optim.Adam(params, lr=3e-4, eps=1e-5)
+    def step(s, a, old, adv, ret):
+        adv = (adv - adv.mean()) / (adv.std() + 1e-8)
+        h = trunk(s)
+        logp = F.log_softmax(pi(h), dim=-1)
+        new = logp.gather(1, a.unsqueeze(1)).squeeze(1)
+        ratio = (new - old).exp()
+        pg = torch.max(-adv * ratio, -adv * torch.clamp(ratio, 0.8, 1.2)).mean()
+        v = 0.5 * ((vf(h).view(-1) - ret) ** 2).mean()
+        ent = -(logp.exp() * logp).sum(-1).mean()
+        loss = pg - 0.01 * ent + 0.5 * v
+        opt.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(params, 0.5)
+        opt.step()
+        return loss.detach()
+    B = 256
+    inputs = (torch.randn(B, 12), torch.randint(0, 6, (B,)), -torch.rand(B) - 1, torch.randn(B), torch.randn(B))
+    return step, inputs, all_of(*params)
+
+
+@program
+def made():
+    D, H, B = 64, 256, 128
+    class MaskedLinear(nn.Linear):
+        def __init__(self, i, o, mask):
+            super().__init__(i, o)
+            self.register_buffer("mask", mask)
+        def forward(self, x):
+            return F.linear(x, self.weight * self.mask, self.bias)
+    m0 = torch.arange(D)
+    m1 = torch.randint(0, D - 1, (H,))
+    net = nn.Sequential(MaskedLinear(D, H, (m1[:, None] >= m0[None]).float()), nn.ReLU(),
+                        MaskedLinear(H, D, (m0[:, None] > m1[None]).float()))
+    opt = optim.Adam(net.parameters(), lr=1e-3, weight_decay=1e-4)
+    def step(x):
+        loss = F.binary_cross_entropy_with_logits(net(x), x, reduction="sum") / x.shape[0]
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = ((torch.rand(B, D) > 0.5).float(),)
+    return step, inputs, all_of(net)
+
+
+@program
+def triplet():
+    net = nn.Sequential(nn.Conv2d(1, 16, 5), nn.PReLU(), nn.MaxPool2d(2),
+                        nn.Conv2d(16, 32, 5), nn.PReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                        nn.Linear(512, 64), nn.PReLU(), nn.Linear(64, 16))
+    opt = optim.Adam(net.parameters(), lr=1e-3)
+    def step(x, y):
+        e = F.normalize(net(x), dim=1)
+        d = torch.cdist(e, e)
+        same = (y[:, None] == y[None, :]).float()
+        far = (d * same).max(dim=1)[0]
+        near = (d + 10.0 * same).min(dim=1)[0]
+        loss = F.relu(far - near + 0.3).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,)))
+    return step, inputs, all_of(net)
+
+
+@program
+def sinkhorn():
+    n, d = 100, 3
+    x = nn.Parameter(torch.randn(n, d))
+    opt = optim.Adam([x], lr=0.01)
+    def step(y):
+        C = ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1)
+        f, g, eps = torch.zeros(n), torch.zeros(n), 0.1
+        loga = torch.full((n,), -math.log(n))
+        for _ in range(30):
+            f = -eps * torch.logsumexp((g[None, :] - C) / eps + loga[None, :], dim=1)
+            g = -eps * torch.logsumexp((f[:, None] - C) / eps + loga[:, None], dim=0)
+        P = torch.exp((f[:, None] + g[None, :] - C) / eps) / n ** 2
+        loss = (P * C).sum()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(n, d),)
+    return step, inputs, all_of(x)
+
+
+@program
+def lotka():
+    theta = nn.Parameter(torch.tensor([1.0, 0.5, 0.9, 0.4]))
+    opt = optim.Adam([theta], lr=0.01)
+    def f(u):
+        a, b, c, d = theta.abs()
+        x, y = u[..., 0], u[..., 1]
+        return torch.stack([a * x - b * x * y, d * x * y - c * y], dim=-1)
+    def step(u0, target):
+        u, path, dt = u0, [], 0.1
+        for _ in range(30):
+            k1 = f(u)
+            k2 = f(u + dt / 2 * k1)
+            k3 = f(u + dt / 2 * k2)
+            k4 = f(u + dt * k3)
+            u = u + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            path.append(u)
+        loss = F.mse_loss(torch.stack(path), target)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(16, 2) + 0.5, torch.rand(30, 16, 2))
+    return step, inputs, all_of(theta)
+
+
+@program
+def mdn():
+    K = 5
+    net = nn.Sequential(nn.Linear(1, 50), nn.Tanh(), nn.Linear(50, 50), nn.Tanh(), nn.Linear(50, 3 * K))
+    opt = optim.Adam(net.parameters(), lr=1e-3)
+    def step(x, y):
+        logit, mu, ls = net(x).split(K, dim=1)
+        lp = -0.5 * ((y - mu) / ls.exp()) ** 2 - ls - 0.5 * math.log(2 * math.pi)
+        loss = -torch.logsumexp(F.log_softmax(logit, dim=1) + lp, dim=1).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(500, 1), torch.randn(500, 1))
+    return step, inputs, all_of(net)
+
+
+@program
+def translate():
+    V, D, H, B, T = 200, 64, 4, 16, 24
+    class MHA(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.o = (nn.Linear(D, D) for _ in range(4))
+        def forward(self, x, y, mask=None):
+            b, t, _ = x.shape
+            s = y.shape[1]
+            q = self.q(x).view(b, t, H, D // H).transpose(1, 2)
+            k = self.k(y).view(b, s, H, D // H).transpose(1, 2)
+            v = self.v(y).view(b, s, H, D // H).transpose(1, 2)
+            a = q @ k.transpose(-2, -1) / math.sqrt(D // H)
+            if mask is not None:
+                a = a.masked_fill(mask == 0, float("-inf"))
+            a = F.dropout(F.softmax(a, dim=-1), DROPOUT, self.training)
+            return self.o((a @ v).transpose(1, 2).contiguous().view(b, t, D))
+    class Layer(nn.Module):
+        def __init__(self, cross):
+            super().__init__()
+            self.a, self.n1 = MHA(), nn.LayerNorm(D)
+            self.c, self.n2 = (MHA(), nn.LayerNorm(D)) if cross else (None, None)
+            self.f, self.n3 = nn.Sequential(nn.Linear(D, 4 * D), nn.ReLU(), nn.Linear(4 * D, D)), nn.LayerNorm(D)
+        def forward(self, x, mem=None, mask=None):
+            x = self.n1(x + self.a(x, x, mask))
+            if self.c is not None:
+                x = self.n2(x + self.c(x, mem))
+            return self.n3(x + self.f(x))
+    src, tgt, pos = nn.Embedding(V, D), nn.Embedding(V, D), nn.Parameter(torch.randn(1, T, D) * 0.02)
+    enc, dec = nn.ModuleList([Layer(False), Layer(False)]), nn.ModuleList([Layer(True), Layer(True)])
+    out = nn.Linear(D, V)
+    params = [p for m in (src, tgt, enc, dec, out) for p in m.parameters()] + [pos]
+    opt = optim.Adam(params, lr=1e-3, betas=(0.9, 0.98))
+    mask = torch.tril(torch.ones(T, T))
+    def step(x, y):
+        m = src(x) * math.sqrt(D) + pos
+        for layer in enc:
+            m = layer(m)
+        h = tgt(y[:, :-1]) * math.sqrt(D) + pos
+        for layer in dec:
+            h = layer(h, m, mask)
+        loss = F.cross_entropy(out(h).reshape(-1, V), y[:, 1:].reshape(-1), label_smoothing=0.1)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randint(0, V, (B, T)), torch.randint(0, V, (B, T + 1)))
+    return step, inputs, all_of(*params)
+
+
+@program
+def mobilenet():
+    def dw(i, o, s):
+        return nn.Sequential(nn.Conv2d(i, i, 3, s, 1, groups=i, bias=False), nn.BatchNorm2d(i), nn.ReLU6(),
+                             nn.Conv2d(i, o, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU6())
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU6(),
+                        dw(16, 32, 2), dw(32, 32, 1), dw(32, 64, 2), dw(64, 64, 1),
+                        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    opt = optim.SGD(net.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4, nesterov=True)
+    def step(x, y):
+        loss = F.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,)))
+    return step, inputs, all_of(net)
+
+
+@program
+def dcgan28():
+    G = nn.Sequential(nn.ConvTranspose2d(32, 64, 7, 1, 0, bias=False), nn.BatchNorm2d(64), nn.ReLU(True),
+                      nn.ConvTranspose2d(64, 32, 4, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(True),
+                      nn.ConvTranspose2d(32, 1, 4, 2, 1), nn.Tanh())
+    D = nn.Sequential(nn.Conv2d(1, 32, 4, 2, 1), nn.LeakyReLU(0.2, True),
+                      nn.Conv2d(32, 64, 4, 2, 1, bias=False), nn.BatchNorm2d(64), nn.LeakyReLU(0.2, True),
+                      nn.Flatten(), nn.Linear(64 * 49, 1))
+    oG, oD = optim.Adam(G.parameters(), 2e-4, (0.5, 0.999)), optim.Adam(D.parameters(), 2e-4, (0.5, 0.999))
+    bce = nn.BCEWithLogitsLoss()
+    def step(real):
+        B = real.size(0)
+        one, zero = torch.ones(B, 1), torch.zeros(B, 1)
+        fake = G(torch.randn(B, 32, 1, 1))
+        dl = bce(D(real), one) + bce(D(fake.detach()), zero)
+        oD.zero_grad()
+        dl.backward()
+        oD.step()
+        gl = bce(D(fake), one)
+        oG.zero_grad()
+        gl.backward()
+        oG.step()
+        return gl.detach()
+    inputs = (torch.rand(32, 1, 28, 28) * 2 - 1,)
+    return step, inputs, all_of(G, D)
+
+
+@program
+def factorization():
+    FLD, V, K, B = 10, 1000, 16, 256
+    e, w, b = nn.Embedding(FLD * V, K), nn.Embedding(FLD * V, 1), nn.Parameter(torch.zeros(1))
+    mlp = nn.Sequential(nn.Linear(FLD * K, 64), nn.ReLU(), nn.Dropout(2 * DROPOUT), nn.Linear(64, 1))
+    params = [*e.parameters(), *w.parameters(), b, *mlp.parameters()]
+    opt = optim.Adagrad(params, lr=0.01)
+    off = torch.arange(FLD) * V
+    def step(x, y):
+        idx = x + off
+        v = e(idx)
+        s = v.sum(dim=1)
+        fm = 0.5 * (s * s - (v * v).sum(dim=1)).sum(dim=1)
+        logit = b + w(idx).sum(dim=(1, 2)) + fm + mlp(v.flatten(1)).squeeze(1)
+        loss = F.binary_cross_entropy_with_logits(logit, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randint(0, V, (B, FLD)), (torch.rand(B) > 0.5).float())
+    return step, inputs, all_of(*params)
+
+
+@program
+def tabular():
+    class Block(nn.Module):
+        def __init__(self, d):
+            super().__init__()
+            self.n, self.a, self.b = nn.BatchNorm1d(d), nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+            self.p = nn.Dropout(DROPOUT)
+        def forward(self, x):
+            return x + self.p(self.b(self.p(F.relu(self.a(self.n(x))))))
+    net = nn.Sequential(nn.Linear(20, 96), Block(96), Block(96), Block(96), nn.BatchNorm1d(96), nn.ReLU(),
+                        nn.Linear(96, 1))
+    opt = optim.AdamW(net.parameters(), lr=1e-3, weight_decay=1e-5)
+    def step(x, y):
+        loss = F.l1_loss(net(x).squeeze(-1), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(256, 20), torch.randn(256))
+    return step, inputs, all_of(net)
+
+
+@program
+def vqvae():
+    enc = nn.Sequential(nn.Conv2d(3, 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 32, 4, 2, 1), nn.ReLU(),
+                        nn.Conv2d(32, 16, 1))
+    dec = nn.Sequential(nn.ConvTranspose2d(16, 32, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(32, 3, 4, 2, 1))
+    book = nn.Embedding(128, 16)
+    book.weight.data.uniform_(-1 / 128, 1 / 128)
+    opt = optim.Adam([*enc.parameters(), *dec.parameters(), *book.parameters()], lr=1e-3)
+    def step(x):
+        z = enc(x).permute(0, 2, 3, 1).contiguous()
+        flat = z.view(-1, 16)
+        d = (flat ** 2).sum(1, keepdim=True) + (book.weight ** 2).sum(1) - 2 * flat @ book.weight.t()
+        idx = torch.argmin(d, dim=1)
+        q = book(idx).view(z.shape)
+        vq = F.mse_loss(q, z.detach()) + 0.25 * F.mse_loss(q.detach(), z)
+        q = z + (q - z).detach()
+        loss = F.mse_loss(dec(q.permute(0, 3, 1, 2).contiguous()), x) + vq
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(16, 3, 32, 32),)
+    return step, inputs, all_of(enc, dec, book)
+
+
+@program
+def lstm_layers():
+    rnn = nn.LSTM(16, 64, num_layers=2, batch_first=True, dropout=DROPOUT)
+    head = nn.Linear(64, 5)
+    params = [*rnn.parameters(), *head.parameters()]
+    opt = optim.RMSprop(params, lr=1e-3)
+    def step(x, y):
+        o, _ = rnn(x)
+        loss = F.cross_entropy(head(o[:, -1]), y)
+        opt.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(params, 1.0)
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(32, 40, 16), torch.randint(0, 5, (32,)))
+    return step, inputs, all_of(*params)
+
+
+@program
+def heat():
+    u0 = nn.Parameter(torch.zeros(64, 64))
+    k = nn.Parameter(torch.tensor(0.1))
+    opt = optim.Adam([u0, k], lr=0.01)
+    def step(target):
+        u = u0
+        for _ in range(30):
+            lap = torch.roll(u, 1, 0) + torch.roll(u, -1, 0) + torch.roll(u, 1, 1) + torch.roll(u, -1, 1) - 4 * u
+            u = u + k * lap
+        loss = ((u - target) ** 2).mean() + 1e-3 * (u0 ** 2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(64, 64),)
+    return step, inputs, all_of(u0, k)
+
+
+@program
+def wave_slices():
+    c = nn.Parameter(torch.ones(48, 48))
+    opt = optim.Adam([c], lr=0.01)
+    def step(src, target):
+        prev, cur = torch.zeros(48, 48), src.clone()
+        for _ in range(25):
+            lap = torch.zeros(48, 48)
+            lap[1:-1, 1:-1] = cur[2:, 1:-1] + cur[:-2, 1:-1] + cur[1:-1, 2:] + cur[1:-1, :-2] - 4 * cur[1:-1, 1:-1]
+            prev, cur = cur, 2 * cur - prev + 0.1 * c ** 2 * lap
+        loss = F.mse_loss(cur, target)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(48, 48), torch.rand(48, 48))
+    return step, inputs, all_of(c)
+
+
+@program
+def gp():
+    n = 120
+    ls, os, ns = (nn.Parameter(torch.tensor(v)) for v in (0.0, 0.0, -2.0))
+    opt = optim.Adam([ls, os, ns], lr=0.05)
+    def step(x, y):
+        d2 = (x[:, None] - x[None, :]) ** 2
+        K = torch.exp(os) * torch.exp(-0.5 * d2 / torch.exp(ls) ** 2) + (torch.exp(ns) + 1e-4) * torch.eye(n)
+        L = torch.linalg.cholesky(K)
+        a = torch.cholesky_solve(y[:, None], L)
+        loss = 0.5 * (y[:, None] * a).sum() + torch.log(torch.diagonal(L)).sum() + 0.5 * n * math.log(2 * math.pi)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.linspace(0, 5, n), torch.randn(n))
+    return step, inputs, all_of(ls, os, ns)
+
+
+@program
+def style():
+    f1, f2 = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 32, 3, stride=2, padding=1)
+    for p in [*f1.parameters(), *f2.parameters()]:
+        p.requires_grad_(False)
+    img = nn.Parameter(torch.rand(1, 3, 64, 64))
+    opt = optim.Adam([img], lr=0.02)
+    def gram(a):
+        b, c, h, w = a.size()
+        m = a.view(b * c, h * w)
+        return torch.mm(m, m.t()) / (b * c * h * w)
+    def step(content, style):
+        x = img.clamp(0, 1)
+        a = F.relu(f1(x))
+        b = F.relu(f2(a))
+        with torch.no_grad():
+            sa = F.relu(f1(style))
+            sb = F.relu(f2(sa))
+            cb = F.relu(f2(F.relu(f1(content))))
+        tv = (x[:, :, 1:] - x[:, :, :-1]).abs().mean() + (x[..., 1:] - x[..., :-1]).abs().mean()
+        loss = F.mse_loss(b, cb) + 1e3 * (F.mse_loss(gram(a), gram(sa)) + F.mse_loss(gram(b), gram(sb))) + 0.1 * tv
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64))
+    return step, inputs, all_of(f1, f2, img)
+
+
+@program
+def maml_sine():
+    shapes = [(1, 40), (40,), (40, 40), (40,), (40, 1), (1,)]
+    ps = [nn.Parameter(torch.randn(*s) * (s[0] ** -0.5 if len(s) > 1 else 0.0)) for s in shapes]
+    opt = optim.Adam(ps, lr=1e-3)
+    def net(x, p):
+        h = F.relu(x @ p[0] + p[1])
+        h = F.relu(h @ p[2] + p[3])
+        return h @ p[4] + p[5]
+    def step(xs, ys, xq, yq):
+        total = 0.0
+        for i in range(xs.shape[0]):
+            p = ps
+            for _ in range(2):
+                g = torch.autograd.grad(F.mse_loss(net(xs[i], p), ys[i]), p, create_graph=True)
+                p = [w - 0.01 * d for w, d in zip(p, g, strict=True)]
+            total = total + F.mse_loss(net(xq[i], p), yq[i])
+        loss = total / xs.shape[0]
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = tuple(torch.randn(4, 10, 1) for _ in range(4))
+    return step, inputs, all_of(*ps)
+
+
+@program
+def moe():
+    D, E, B = 64, 4, 128
+    gate = nn.Linear(D, E)
+    experts = nn.ModuleList([nn.Sequential(nn.Linear(D, 128), nn.GELU(), nn.Linear(128, D)) for _ in range(E)])
+    opt = optim.AdamW([*gate.parameters(), *experts.parameters()], lr=1e-3)
+    def step(x, y):
+        p = torch.softmax(gate(x), dim=-1)
+        w, idx = torch.topk(p, 2, dim=-1)
+        w = w / w.sum(-1, keepdim=True)
+        full = torch.zeros_like(p).scatter(1, idx, w)
+        out = sum(full[:, i:i + 1] * ex(x) for i, ex in enumerate(experts))
+        load = (p.mean(0) ** 2).sum() * E
+        loss = F.mse_loss(out, y) + 0.01 * load
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(B, D), torch.randn(B, D))
+    return step, inputs, all_of(gate, experts)
+
+
+@program
+def conv1d_audio():
+    net = nn.Sequential(nn.Conv1d(1, 16, 9, stride=4, padding=4), nn.BatchNorm1d(16), nn.ReLU(),
+                        nn.Conv1d(16, 32, 5, stride=2, padding=2), nn.BatchNorm1d(32), nn.ReLU(), nn.MaxPool1d(4),
+                        nn.Conv1d(32, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool1d(1), nn.Flatten(),
+                        nn.Linear(32, 8))
+    opt = optim.Adam(net.parameters(), lr=1e-3)
+    def step(x, y):
+        loss = F.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(16, 1, 2000), torch.randint(0, 8, (16,)))
+    return step, inputs, all_of(net)
+
+
+@program
+def barlow():
+    net = nn.Sequential(nn.Linear(100, 128), nn.BatchNorm1d(128), nn.ReLU(), nn.Linear(128, 64))
+    opt = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    def step(x):
+        a, b = net(x + 0.1 * torch.randn_like(x)), net(x + 0.1 * torch.randn_like(x))
+        a, b = (a - a.mean(0)) / a.std(0), (b - b.mean(0)) / b.std(0)
+        c = a.T @ b / x.shape[0]
+        on = (torch.diagonal(c) - 1).pow(2).sum()
+        off = (c - torch.diag(torch.diagonal(c))).pow(2).sum()
+        loss = on + 5e-3 * off
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.randn(256, 100),)
+    return step, inputs, all_of(net)
+
+
+@program
+def bilinear_stn():
+    loc = nn.Sequential(nn.Flatten(), nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 6))
+    net = nn.Sequential(
+        nn.Conv2d(1, 8, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(8, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+        nn.Linear(256, 10))
+    loc[3].weight.data.zero_()
+    loc[3].bias.data.copy_(torch.tensor([1, 0, 0, 0, 1, 0], dtype=torch.float))
+    opt = optim.SGD([*loc.parameters(), *net.parameters()], lr=0.01)
+    def step(x, y):
+        theta = loc(x).view(-1, 2, 3)
+        x = F.grid_sample(x, F.affine_grid(theta, x.size(), align_corners=False), align_corners=False)
+        loss = F.nll_loss(F.log_softmax(net(x), dim=1), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+    inputs = (torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,)))
+    return step, inputs, all_of(loc, net)
