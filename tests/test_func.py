@@ -144,6 +144,9 @@ def test_what_has_no_meaning_here():
     tg.use_deterministic_algorithms(True)
     assert tg.get_default_dtype() == np.float32 and tg.broadcast_shapes((2, 1), (3,)) == (2, 3)
     assert tg.result_type(Tensor([1]), Tensor([1.0])) == np.float32
+    x = Tensor([1.0, 2.0])
+    assert tg.equal(x, x.clone()) and not tg.equal(x, x + 1) and not tg.equal(x, x[:1]) and tg.equal(x[:0], x[:0])
+    assert tg.numel(x) == 2 and tg.is_floating_point(x) and not tg.is_floating_point(x > 1) and not tg.is_complex(x)
     model = nn.Linear(2, 1)
     optimizer, scaler = tg.optim.SGD(model.parameters(), lr=0.1), tg.amp.GradScaler()
     scaler.scale(model(tg.ones(1, 2)).sum()).backward()

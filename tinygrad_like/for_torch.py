@@ -188,6 +188,11 @@ def result_type(a: Any, b: Any) -> np.dtype:
     return (a + b).dtype
 
 
+def equal(input: Any, other: Any) -> bool:
+    """Whether two Tensors have one shape, and the same numbers."""
+    return input.shape == other.shape and bool(ops.eq(input, other).all())
+
+
 names._NAMES.update({
     **OF_DTYPE, "vmap": vmap,
     "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
@@ -199,11 +204,13 @@ names._NAMES.update({
     "promote_types": np.promote_types, "can_cast": np.can_cast, "broadcast_shapes": np.broadcast_shapes,
     "default_generator": generator, "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
+    "equal": equal, "numel": lambda input: input.numel(), "is_complex": lambda input: False,
+    "is_floating_point": lambda input: input.is_floating_point(),
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
         expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
         **{name: getattr(ops, name) for name in ("digamma entr erf erfc exp2 expm1 log1p log_softmax logit logsumexp "
            "ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
-for _name in "logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type".split():
+for _name in "logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal".split():
     names._NAMES[_name] = named(names._NAMES[_name])
