@@ -22,9 +22,9 @@ from tinygrad_like.ops import (
     binary_cross_entropy, binary_cross_entropy_with_logits, binary_step, celu, conv1d, conv2d, conv_transpose1d,
     conv_transpose2d, cross_entropy, dropout, dropout1d, dropout2d, elu, embedding, fold, gaussian_dropout, gelu,
     hardsigmoid, hardswish, hardtanh, huber_loss, interpolate, kl_div, l1_loss, leaky_relu, linear, logsigmoid,
-    max_pool1d, max_pool2d, mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
+    mish, mse_loss, nll_loss, one_hot, relu, relu6, scaled_dot_product_attention, selu, sigmoid,
     silu, smooth_l1_loss, softplus, softsign, tanh, unfold,
-    avg_pool3d, conv3d, conv_transpose3d, ctc_loss, max_pool3d, multilabel_margin_loss)
+    avg_pool3d, conv3d, conv_transpose3d, ctc_loss, multilabel_margin_loss)
 
 from .activation import prelu
 from .bag import embedding_bag
@@ -119,6 +119,22 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     return y
 
 
+def _max_pool(pool: Any, rank: int) -> Any:
+    def max_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
+        if return_indices:
+            return ops.max_pool_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode, rank)
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    max_pool.__name__ = max_pool.__qualname__ = pool.__name__
+    max_pool.__doc__ = f"{pool.__doc__}\n\nreturn_indices: also give where it was, for `max_unpool{rank}d`."
+    return max_pool
+
+
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(ops.max_pool1d, 1), _max_pool(ops.max_pool2d, 2),
+                                      _max_pool(ops.max_pool3d, 3))
+
+
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
@@ -164,6 +180,18 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
     """value * silu(gate), the first and second half of axis dim."""
     return ops.swiglu(input, axis=dim)
 
+
+def _in_place(name: str) -> Any:
+    def change(input: Tensor, *options: Any, **named_options: Any) -> Tensor:
+        return getattr(input, name)(*options, **named_options)
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"`{name[:-1]}`, in place."
+    return change
+
+
+celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_ = map(_in_place, (
+    "celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_"))
 
 # As of the ops, their unforeseen errors come in their names.
 for _name in __all__:

@@ -1416,3 +1416,28 @@ def test_what_an_interrupted_block_puts_off_is_forgotten():
         mode.waiting = []
         x * 2
         assert mode.waiting is None
+
+
+def test_anomalies_are_looked_for_from_here_on():
+    from tinygrad_like.autograd import set_detect_anomaly
+
+    def wrong():
+        return (Tensor([0.0], requires_grad=True) * np.inf).sum()
+
+    errors = np.geterr()
+    with np.errstate(invalid="ignore"):
+        set_detect_anomaly(True)
+        set_detect_anomaly(True)
+        with pytest.raises(FloatingPointError, match="mul"):
+            wrong()
+        with set_detect_anomaly(False):
+            wrong()
+        with pytest.raises(FloatingPointError, match="mul"):
+            wrong()
+        set_detect_anomaly(False)
+        set_detect_anomaly(False)
+        wrong()
+        with set_detect_anomaly(True), pytest.raises(FloatingPointError, match="mul"):
+            wrong()
+        wrong()
+    assert np.geterr() == errors and not mode.watchers

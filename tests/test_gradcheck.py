@@ -193,3 +193,8 @@ def test_bad_input(check):
         check(lambda a: (a, 1.0), A)
     with pytest.raises(ValueError, match=f"{name}: nothing to check: none of the 1 inputs"):
         check(lambda a: a, np.arange(3))
+
+
+def test_inputs_in_a_tuple():
+    x, y = np.arange(1.0, 4.0), np.arange(2.0, 5.0)
+    assert gradcheck(lambda a, b: (a * b).sum(), (x, y)) and gradgradcheck(lambda a, b: (a * b).exp(), (x / 3, y / 5))

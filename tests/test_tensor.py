@@ -8,6 +8,7 @@ import pytest
 
 import nn
 import tinygrad_like
+import tinygrad_like as tg
 from tinygrad_like import Tensor, get_rng_state, manual_seed, ops, set_rng_state
 from tinygrad_like.tensor import wrap
 
@@ -449,3 +450,29 @@ def test_sizes_as_in_pytorch():
     for number in (x, Tensor(5) * 1, Tensor(5).zero_()):  # which are numbers by now
         with pytest.raises(TypeError, match="int64 cannot require grad"):
             nn.Parameter(number)
+
+
+DRAWS = {
+    "rand": lambda g: tg.rand(3, 2, generator=g), "randn": lambda g: tg.randn((3, 2), generator=g),
+    "randint": lambda g: tg.randint(0, 1000, (4,), generator=g), "randperm": lambda g: tg.randperm(20, generator=g),
+    "normal": lambda g: tg.normal(1.0, 2.0, (3,), generator=g),
+    "of means": lambda g: tg.normal(tg.zeros(3), 1.0, generator=g),
+    "bernoulli": lambda g: tg.bernoulli(tg.full((40,), 0.5), generator=g),
+    "multinomial": lambda g: tg.multinomial(tg.ones(50), 20, generator=g),
+    "with replacement": lambda g: tg.multinomial(tg.ones(50), 20, replacement=True, generator=g),
+    **{name: lambda g, name=name: getattr(tg.zeros(40), name)(generator=g)
+       for name in ("normal_", "uniform_", "bernoulli_", "exponential_", "log_normal_", "random_")},
+    "geometric_": lambda g: tg.zeros(40).geometric_(0.2, generator=g),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_numbers_from_a_generator_of_ones_own(draw):
+    own, before = tg.Generator().manual_seed(7), tg.get_rng_state()
+    first, second = draw(own).tolist(), draw(own).tolist()
+    assert tg.get_rng_state() == before and first != second
+    assert draw(own.manual_seed(7)).tolist() == first
+    draw(None)
+    assert tg.get_rng_state() != before
+    with pytest.raises(TypeError, match="generator: takes a Generator or None, got int"):
+        draw(3)

@@ -33,6 +33,25 @@ class detect_anomaly(Switch):
         np.seterr(**errors)
 
 
+class set_detect_anomaly:
+    """`detect_anomaly` from this call on, or no more; or in a block, `with set_detect_anomaly(debugging): ...`."""
+
+    errors: dict[str, Any] = {}  # what NumPy did about them before it was on
+
+    def __init__(self, enabled: bool, check_nan: bool = True):
+        self.before = mode.anomaly, mode.watchers, np.geterr()
+        if enabled and not mode.anomaly:
+            set_detect_anomaly.errors = detect_anomaly().on()[2]
+        elif not enabled and mode.anomaly:
+            detect_anomaly().off((False, tuple([w for w in mode.watchers if w is not _watch]), self.errors))
+
+    def __enter__(self) -> set_detect_anomaly:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        detect_anomaly().off(self.before)
+
+
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGES = tuple(os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim"))
 

@@ -86,31 +86,31 @@ class Creation:
         return _tensor(as_array(values, dtype or FLOAT32, "linspace"), requires_grad)
 
     @staticmethod
-    def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Uniform on [0, 1)."""
-        return Creation.uniform(*shape, dtype=dtype, requires_grad=requires_grad)
+        return Creation.uniform(*shape, dtype=dtype, requires_grad=requires_grad, generator=generator)
 
     @staticmethod
-    def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Standard normal."""
-        return Creation.normal(*shape, dtype=dtype, requires_grad=requires_grad)
+        return Creation.normal(*shape, dtype=dtype, requires_grad=requires_grad, generator=generator)
 
     @staticmethod
     def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
-                requires_grad: bool = False) -> Tensor:
+                requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Uniform on [low, high)."""
         _constant("uniform", low, high)
-        return _make("uniform", lambda s, d: random.generator.random(s, d) * (high - low) + low,
-                     shape, dtype, requires_grad)
+        numbers = random.of(generator)
+        return _make("uniform", lambda s, d: numbers.random(s, d) * (high - low) + low, shape, dtype, requires_grad)
 
     @staticmethod
     def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
-               requires_grad: bool = False) -> Tensor:
+               requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Normal with the given mean and standard deviation."""
         _constant("normal", mean, std)
-        return _make("normal", random.generator.standard_normal if type(std) is type(mean) is float and std == 1
-                     and mean == 0 else lambda s, d: random.generator.standard_normal(s, d) * std + mean,
-                     shape, dtype, requires_grad)
+        numbers, standard = random.of(generator), type(std) is type(mean) is float and std == 1 and mean == 0
+        return _make("normal", numbers.standard_normal if standard else
+                     lambda s, d: numbers.standard_normal(s, d) * std + mean, shape, dtype, requires_grad)
 
     @staticmethod
     def scaled_uniform(*shape: Any, **options: Any) -> Tensor:
@@ -135,16 +135,18 @@ class Creation:
         return Creation.normal(*shape, std=math.sqrt(2 / (fan_in * (1 + a**2) or 1)), **options)
 
     @staticmethod
-    def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None) -> Tensor:
+    def randint(*shape: Any, low: int = 0, high: int = 10, dtype: Any = None, generator: Any = None) -> Tensor:
         """Integers, uniform on low, ..., high - 1."""
         if low >= high:
             raise ValueError(f"randint: low={low} must be below high={high}")
-        return _make("randint", lambda s, d: random.generator.integers(low, high, s, d), shape, dtype or INT64, False)
+        numbers = random.of(generator)
+        return _make("randint", lambda s, d: numbers.integers(low, high, s, d), shape, dtype or INT64, False)
 
     @staticmethod
-    def randperm(n: int) -> Tensor:
+    def randperm(n: int, generator: Any = None) -> Tensor:
         """The numbers 0, ..., n - 1 in random order."""
-        return tensor.wrap(random.drawn(lambda: random.generator.permutation(n)))
+        numbers = random.of(generator)
+        return tensor.wrap(random.drawn(lambda: numbers.permutation(n)))
 
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)
     def ones_like(self, **options: Any) -> Tensor: return _like(self, Creation.ones, options)

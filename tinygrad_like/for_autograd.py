@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from . import ops, transforms
-from .anomaly import detect_anomaly
+from .anomaly import detect_anomaly, set_detect_anomaly
 from .autograd import no_grad, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
@@ -90,6 +91,10 @@ FOR_AUTOGRAD = {
     "grad": grad, "backward": backward, "Function": Function, "Variable": variable, "detect_anomaly": detect_anomaly,
     "set_grad_enabled": set_grad_enabled, "inference_mode": no_grad, "gradcheck": gradcheck,
     "gradgradcheck": gradgradcheck,
-    "function": SimpleNamespace(Function=Function, once_differentiable=once_differentiable),
-    "functional": SimpleNamespace(jacobian=jacobian, hessian=hessian, vjp=vjp, jvp=jvp, hvp=hvp),
+    "set_detect_anomaly": set_detect_anomaly,
 }
+for _name, _parts in (("function", (Function, once_differentiable)),
+                      ("functional", (jacobian, hessian, vjp, jvp, hvp))):
+    _module = FOR_AUTOGRAD[_name] = sys.modules[f"{__package__}.autograd.{_name}"] = ModuleType(
+        f"{__package__}.autograd.{_name}", f"PyTorch's `torch.autograd.{_name}`.")
+    vars(_module).update((part.__name__, part) for part in _parts)

@@ -36,10 +36,16 @@ def gradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, 
     Returns True. Raises GradcheckError unless |numeric - analytic| <= atol + rtol |numeric|, and TypeError for float32,
     whose rounding error, divided by eps, would hide any mistake.
     """
+    inputs = _one_by_one(inputs)
     names = [f"input {i}" for i in range(len(inputs))]
     with _explained(f, inputs, explain):
         _check("gradcheck", f, inputs, names, eps, rtol, atol, np.random.default_rng(seed))
     return True
+
+
+def _one_by_one(inputs: tuple) -> tuple:
+    """The inputs, which may also come as PyTorch has them, in one tuple."""
+    return inputs[0] if len(inputs) == 1 and type(inputs[0]) is tuple else inputs
 
 
 def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e-6, atol: float = 1e-8,
@@ -48,6 +54,7 @@ def gradgradcheck(f: Callable, *inputs: Any, eps: float = 1e-6, rtol: float = 1e
 
     Takes, returns and raises what `gradcheck` does.
     """
+    inputs = _one_by_one(inputs)
     varied = _floating("gradgradcheck", inputs)
     rng = np.random.default_rng(seed)
     cotangents = [rng.standard_normal(y.shape) for y in _outputs("gradgradcheck", f, _tensors(inputs))]

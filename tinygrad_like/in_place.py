@@ -109,9 +109,10 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
-def _drawn(x: Tensor, name: str, *numbers: Any) -> np.ndarray:
+def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
     """Random numbers of NumPy's distribution of that name, in the shape and dtype of x."""
-    return random.drawn(lambda: getattr(random.generator, name)(*numbers, x.shape).astype(x.dtype))
+    draw = getattr(random.of(generator), name)
+    return random.drawn(lambda: draw(*numbers, x.shape).astype(x.dtype))
 
 
 def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
@@ -219,16 +220,19 @@ class InPlace:
     fill_ = _filled("fill_", lambda x, value: np.full(x.shape, getattr(value, "data", value), x.dtype))
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
-    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0: creation.Creation.normal(
-        *x.shape, mean=mean, std=std, dtype=x.dtype))
-    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0: creation.Creation.uniform(
-        *x.shape, low=low, high=high, dtype=x.dtype))
-    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5: creation.Creation.rand(*x.shape, dtype=FLOAT64).numpy() < p)
-    exponential_ = _filled("exponential_", lambda x, lambd=1.0: _drawn(x, "exponential", 1 / lambd))
-    log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0: _drawn(x, "lognormal", mean, std))
-    geometric_ = _filled("geometric_", lambda x, p: _drawn(x, "geometric", p))
-    random_ = _filled("random_", lambda x, low=0, high=None: _drawn(
-        x, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
+    normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(
+        *x.shape, mean=mean, std=std, dtype=x.dtype, generator=generator))
+    uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0, generator=None: creation.Creation.uniform(
+        *x.shape, low=low, high=high, dtype=x.dtype, generator=generator))
+    bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.Creation.rand(
+        *x.shape, dtype=FLOAT64, generator=generator).numpy() < p)
+    exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: _drawn(
+        x, generator, "exponential", 1 / lambd))
+    log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0, generator=None: _drawn(
+        x, generator, "lognormal", mean, std))
+    geometric_ = _filled("geometric_", lambda x, p, generator=None: _drawn(x, generator, "geometric", p))
+    random_ = _filled("random_", lambda x, low=0, high=None, generator=None: _drawn(
+        x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
     fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
         np.eye(*x.shape, dtype=bool), value, x))
     def detach_(self):

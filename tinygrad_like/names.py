@@ -280,10 +280,10 @@ def empty_like(x: Any, **options: Any) -> Tensor:
     return creation.Creation.empty(x.shape, **{"dtype": x.dtype, **options})
 
 
-def bernoulli(x: Any) -> Tensor:
+def bernoulli(x: Any, generator: Any = None) -> Tensor:
     """1 with probability x, else 0, element by element."""
     with no_grad():
-        return (creation.Creation.rand(*x.shape, dtype=x.dtype) < x).cast(x.dtype)
+        return (creation.Creation.rand(*x.shape, dtype=x.dtype, generator=generator) < x).cast(x.dtype)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,

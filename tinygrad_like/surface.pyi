@@ -367,7 +367,7 @@ class Surface(ForNumPy):
     def movedim(self, source: Any, destination: Any, **by_other_names: Any) -> Tensor: r"""The axes `source`, a number or several, moved to the places `destination`; the others keep their order. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).movedim(0, 1)  # (2, 2) -> (2, 2)`"""
     def mul(self, other: Value, **by_other_names: Any) -> Tensor: r"""a b, element by element. Example: `Tensor([1, 2]).mul(3)  # (2,) -> (2,)`"""
     def mul_(self, other: Value, **by_other_names: Any) -> Self: r"""`mul`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2]).mul_(3)  # (2,) -> (2,)`"""
-    def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...). Example: `Tensor([0.0, 1.0]).multinomial(3, replacement=True)  # (2,) -> (3,)`"""
+    def multinomial(self, num_samples: Any = ..., replacement: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...). Example: `Tensor([0.0, 1.0]).multinomial(3, replacement=True)  # (2,) -> (3,)`"""
     def multiply(self, other: Value, **by_other_names: Any) -> Tensor: r"""a b, element by element. Example: `Tensor([1, 2]).mul(3)  # (2,) -> (2,)`"""
     def multiply_(self, other: Value, **by_other_names: Any) -> Self: r"""`multiply`, in place: of a leaf that requires grad under no_grad() only."""
     def mv(self, other: Value, **by_other_names: Any) -> Tensor: r"""The matrix product a @ b, with NumPy's rules for vectors and batches. Example: `Tensor([[1, 2], [3, 4]]).matmul(Tensor([1, 1]))  # (2, 2), (2,) -> (2,)`"""
@@ -398,8 +398,8 @@ class Surface(ForNumPy):
     def nonzero(self, as_tuple: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis. Example: `Tensor([0, 5, 0, 6]).nonzero()  # (4,) -> (2, 1)`"""
     def norm(self, p: Number = ..., axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""(sum of |x|^p)^(1/p), over `axis` if one is given. Example: `Tensor([3.0, -4.0]).norm()  # (2,) -> ()`"""
     @staticmethod
-    def normal(*shape: Any, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Normal with the given mean and standard deviation. Example: `Tensor.normal(2, 3, mean=10, std=2).shape`"""
-    def normal_(self, *, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Self: r"""Write normal numbers. Example: `Tensor([1.0, 2.0]).normal_(0, 0.02).shape`"""
+    def normal(*shape: Any, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Normal with the given mean and standard deviation. Example: `Tensor.normal(2, 3, mean=10, std=2).shape`"""
+    def normal_(self, *, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Self: r"""Write normal numbers. Example: `Tensor([1.0, 2.0]).normal_(0, 0.02).shape`"""
     def normalize(self, p: Number = ..., axis: Axis = ..., eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""x / max(||x||_p, eps) along `axis`. Example: `Tensor([[3.0, 4.0]]).normalize()  # (1, 2) -> (1, 2)`"""
     def not_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))  # (2,), (2,) -> (2,)`"""
     def numpy(self) -> np.ndarray: r"""The values as a read-only array, without a copy. Example: `Tensor([1.0, 2.0]).numpy()`"""
@@ -421,16 +421,16 @@ class Surface(ForNumPy):
     def rad2deg(self) -> Tensor: r"""x 180 / pi: radians as degrees. Example: `Tensor([1.0]).rad2deg()  # (1,) -> (1,)`"""
     def rad2deg_(self) -> Self: r"""`rad2deg`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0]).rad2deg_()  # (1,) -> (1,)`"""
     @staticmethod
-    def rand(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [0, 1). Example: `Tensor.rand(2, 3).shape`"""
+    def rand(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [0, 1). Example: `Tensor.rand(2, 3).shape`"""
     def rand_like(self, **options: Any) -> Tensor: r"""Uniform on [0, 1), of this Tensor's shape and dtype. Example: `Tensor([1.0, 2.0]).rand_like().shape`"""
     @staticmethod
-    def randint(*shape: Any, low: builtins.int = ..., high: builtins.int = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Integers, uniform on low, ..., high - 1. Example: `Tensor.randint(2, 3, low=0, high=10).dtype`"""
+    def randint(*shape: Any, low: builtins.int = ..., high: builtins.int = ..., dtype: Any = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Integers, uniform on low, ..., high - 1. Example: `Tensor.randint(2, 3, low=0, high=10).dtype`"""
     @staticmethod
-    def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Standard normal. Example: `Tensor.randn(2, 3).shape`"""
+    def randn(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Standard normal. Example: `Tensor.randn(2, 3).shape`"""
     def randn_like(self, **options: Any) -> Tensor: r"""Standard normal, of this Tensor's shape and dtype. Example: `Tensor([1.0, 2.0]).randn_like().shape`"""
     def random_(self, *inputs: Any, **options: Any) -> Self: r"""Filled with random integers from low to high - 1. Example: `Tensor([1.0, 2.0]).random_(3).shape`"""
     @staticmethod
-    def randperm(n: builtins.int, **by_other_names: Any) -> Tensor: r"""The numbers 0, ..., n - 1 in random order. Example: `Tensor.randperm(4).sort()[0]`"""
+    def randperm(n: builtins.int, generator: Any = ..., **by_other_names: Any) -> Tensor: r"""The numbers 0, ..., n - 1 in random order. Example: `Tensor.randperm(4).sort()[0]`"""
     def ravel(self) -> Tensor: r"""All elements, in C order, in one axis. Example: `Tensor([[1, 2], [3, 4]]).ravel()  # (2, 2) -> (4,)`"""
     def rearrange(self, formula: str, **sizes: Any) -> Tensor: r"""einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged. Example: `Tensor.zeros(2, 3, 4).rearrange("b h w -> b (h w)").shape`"""
     def reciprocal(self) -> Tensor: r"""1 / x. Example: `Tensor([2.0, -4.0]).reciprocal()  # (2,) -> (2,)`"""
@@ -547,8 +547,8 @@ class Surface(ForNumPy):
     def unflatten(self, axis: Axis = ..., sizes: Any = ..., **by_other_names: Any) -> Tensor: r"""Split one axis into several, whose product is its size (one may be -1). Example: `Tensor([1, 2, 3, 4]).unflatten(0, (2, 2))  # (4,) -> (2, 2)`"""
     def unfold(self, axis: Axis, size: Any, step: Any = ..., **by_other_names: Any) -> Tensor: r"""The windows of `size` elements that slide along `axis` by `step`; what each sees is a new last axis. Example: `Tensor([1, 2, 3, 4]).unfold(0, 2, 1)  # (4,) -> (3, 2)`"""
     @staticmethod
-    def uniform(*shape: Any, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [low, high). Example: `Tensor.uniform(2, 3, low=-1, high=1).shape`"""
-    def uniform_(self, *, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Self: r"""Write numbers uniform on [low, high). Example: `Tensor([1.0, 2.0]).uniform_(-1, 1).shape`"""
+    def uniform(*shape: Any, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Tensor: r"""Uniform on [low, high). Example: `Tensor.uniform(2, 3, low=-1, high=1).shape`"""
+    def uniform_(self, *, low: Number = ..., high: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Self: r"""Write numbers uniform on [low, high). Example: `Tensor([1.0, 2.0]).uniform_(-1, 1).shape`"""
     def unique(self, sorted: builtins.bool = ..., return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., axis: Axis = ..., **by_other_names: Any) -> Any: r"""The distinct numbers in rising order, or slices along an axis; and which of them each is, and how often. Example: `Tensor([2, 1, 2]).unique()  # (3,) -> (2,)`"""
     def unique_consecutive(self, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., axis: Axis = ..., **by_other_names: Any) -> Any: r"""Each run of equal numbers, or of equal slices along an axis, once; the run of each; and how long they are. Example: `Tensor([1, 1, 2, 1]).unique_consecutive()  # (4,) -> (3,)`"""
     def unsqueeze(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Insert an axis of size 1 at `axis` of the result. Example: `Tensor([1, 2]).unsqueeze(0)  # (2,) -> (1, 2)`"""

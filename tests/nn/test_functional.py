@@ -17,7 +17,9 @@ def test_an_axis_is_called_dim(name):
 
 def test_every_function_that_is_an_op_is_the_op_itself():
     """But where PyTorch calls an axis dim, or has other arguments."""
-    for name in set(F.__all__) - {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize", "softmin"} - NORMS:
+    others = {"softmax", "log_softmax", "glu", "swiglu", "pad", "normalize", "softmin", "max_pool1d", "max_pool2d",
+              "max_pool3d"}
+    for name in set(F.__all__) - others - NORMS:
         if hasattr(ops, name):
             assert getattr(F, name) is getattr(ops, name)
 
@@ -91,3 +93,21 @@ def test_the_names_and_arguments_are_those_of_pytorch():
                  lambda f, x: f.linear(x, x), lambda f, x: f.huber_loss(x, 3 * x, delta=0.5)]:
         y, u = call(F, Tensor(X)), call(theirs, torch.tensor(X))
         np.testing.assert_allclose(y.numpy(), u.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_max_pooling_says_where_it_was(rank):
+    x, pool, unpool = Tensor(np.random.default_rng(0).standard_normal((2, 3, *[6] * rank))), *[
+        getattr(F, f"max_{kind}{rank}d") for kind in ("pool", "unpool")]
+    y, index = pool(x, 2, return_indices=True)
+    np.testing.assert_array_equal(y.numpy(), pool(x, 2).numpy())
+    np.testing.assert_array_equal(x.reshape(2, 3, -1).gather(-1, index.reshape(2, 3, -1)).numpy(),
+                                  y.reshape(2, 3, -1).numpy())
+    np.testing.assert_array_equal(pool(unpool(y, index, 2), 2).numpy(), np.maximum(y.numpy(), 0))
+
+
+def test_activations_in_place():
+    for name in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_"):
+        x = Tensor([-1.0, 2.0])
+        expected = getattr(F, name[:-1])(x)
+        assert getattr(F, name)(x) is x and x.tolist() == expected.tolist()

@@ -59,13 +59,14 @@ def softmin(x, axis=-1):
 
 
 @primitive
-def multinomial(weights, *, num_samples=1, replacement=False):
+def multinomial(weights, *, num_samples=1, replacement=False, generator=None):
     """Indices drawn with probabilities in proportion to weights (n) or (rows, n) -> (num_samples) or (rows, ...).
 
+    generator: where the random numbers come from, if not from the package's own.
     Raises ValueError for weights that are negative, infinite or add up to 0, or fewer of them than samples without
     replacement.
     """
-    rows = np.atleast_2d(weights)
+    rows, numbers = np.atleast_2d(weights), random.of(generator)
     if rows.dtype.kind not in "fiub":
         raise TypeError(f"multinomial: weights must be numbers, got {rows.dtype}")
     rows = rows.astype(np.float64)
@@ -77,10 +78,10 @@ def multinomial(weights, *, num_samples=1, replacement=False):
         raise ValueError(f"multinomial: {num_samples} samples without replacement of fewer weights above 0")
     if replacement:
         ends = np.cumsum(rows / rows.max(1, keepdims=True), axis=1)  # the sum of the weights may overflow
-        drawn = random.drawn(lambda: random.generator.random((len(rows), num_samples))) * ends[:, -1:]
+        drawn = random.drawn(lambda: numbers.random((len(rows), num_samples))) * ends[:, -1:]
         out = np.stack([np.searchsorted(e, u, side="right") for e, u in zip(ends, drawn, strict=True)])
     else:  # the first of exponential clocks with these rates (Efraimidis, Spirakis 2006)
         with np.errstate(divide="ignore"):
-            clocks = random.drawn(lambda: random.generator.exponential(size=rows.shape)) / rows
+            clocks = random.drawn(lambda: numbers.exponential(size=rows.shape)) / rows
         out = np.argsort(clocks, axis=1)[:, :num_samples]
     return out.reshape(*weights.shape[:-1], num_samples)

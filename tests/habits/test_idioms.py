@@ -1,0 +1,33 @@
+"""What users of PyTorch write every day, in idioms.txt under headings, runs with other imports; and there as it is."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+IMPORTS = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\nimport torch.optim as optim\n"
+TEXT = Path(__file__).with_name("idioms.txt").read_text(encoding="utf-8")
+IDIOMS = dict(part.split("\n", 1) for part in re.split(r"^### ", TEXT, flags=re.M)[1:])
+
+
+def ours(source):
+    source = re.sub(r"^import torch$", "import tinygrad_like as torch", source, flags=re.M)
+    return re.sub(r"^(import|from) torch\.([\w.]+) (as|import) ", r"\1 tinygrad_like.\2 \3 ", source, flags=re.M)
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_it_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "compile: changes nothing here")
+        exec(compile(ours(IMPORTS + IDIOMS[name]), name, "exec"), {"__name__": name})
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", IDIOMS)
+def test_it_runs_in_pytorch(name):
+    torch = pytest.importorskip("torch")
+    exec(compile(IMPORTS + IDIOMS[name], name, "exec"), {"__name__": name})
+    torch.set_float32_matmul_precision("highest")
