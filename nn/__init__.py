@@ -28,6 +28,9 @@ from .distance import Bilinear, CosineSimilarity, PairwiseDistance, TripletMargi
 from .dropout import (
     DropConnect, Dropout, Dropout1d, Dropout2d, GaussianDropout, GaussianNoise, MonteCarlo, StochasticDepth, mc_predict)
 from .embedding import Embedding
+from .lazy import (
+    LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d,
+    LazyConvTranspose2d, LazyConvTranspose3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d, LazyLinear)
 from .linear import Flatten, Identity, Linear, Permute, SparseLinear, Unflatten
 from .loss import (
     BCELoss, BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, KLDivLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss)
@@ -71,6 +74,10 @@ __all__ = [
     "Linear", "SparseLinear", "Identity", "Flatten", "Unflatten", "Permute",
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Bilinear",
     "CosineSimilarity", "PairwiseDistance", "Unfold", "Fold", "ChannelShuffle", "EmbeddingBag", "DataParallel",
+    # which take the number of their inputs from the first input
+    "LazyLinear", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
+    "LazyConvTranspose3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d", "LazyInstanceNorm3d",
     # activations
     "BinaryStep", "ReLU", "LeakyReLU", "PReLU", "ELU", "Sigmoid", "LogSigmoid", "Tanh", "GELU", "SiLU", "Softplus",
     "Softmax", "LogSoftmax", "GLU", "SwiGLU", "CELU", "SELU", "Mish", "Softsign", "ReLU6", "Hardsigmoid", "Hardswish",

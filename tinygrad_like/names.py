@@ -66,6 +66,12 @@ class Names:
     def dim(self): return self.ndim
     def nelement(self): return self._data.size
     def element_size(self): return self._data.itemsize
+    def ndimension(self): return self._data.ndim
+    def stride(self, axis=None):
+        strides = tuple([step // self._data.itemsize for step in self._data.strides])
+        return strides if axis is None else strides[axis]
+    def is_contiguous(self): return self._data.flags.c_contiguous
+    def pin_memory(self): return self
     def cpu(self): return self
     def to(self, *wanted, **others):
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""

@@ -56,7 +56,7 @@ DEFAULTS = {
     "max_pool1d max_pool2d max_pool3d": {"stride": None, "padding": 0, "dilation": 1, "ceil_mode": False},
     "multi_margin_loss": {"p": 1, "margin": 1.0, "weight": None, "reduction": "mean"},
     "multilabel_soft_margin_loss": {"weight": None, "reduction": "mean"},
-    "multinomial": {"num_samples": 1, "replacement": False},
+    "multinomial": {"num_samples": 1, "replacement": False, "generator": None},
     "normalize": {"p": 2.0, "axis": 1, "eps": 1e-12},
     "nll_loss": {"weight": None, "ignore_index": -100, "reduction": "mean"},
     "one_hot": {"num_classes": -1},
