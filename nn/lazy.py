@@ -30,7 +30,7 @@ def _lazy(kind: type, count: str, axis: int) -> Any:
         set_rng_state(before)
         self.given = args, options
         for name, value in vars(trial).items():
-            setattr(self, name, Parameter(Tensor.empty(0)) if isinstance(value, Parameter) else value)
+            setattr(self, name, Parameter(Tensor.empty((0,) * value.ndim)) if isinstance(value, Parameter) else value)
         setattr(self, count, 0)
 
     def forward(self, input: Tensor, *others: Any) -> Any:
