@@ -13,12 +13,14 @@ A demo is a parser and a function of its result:
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import importlib.util
 import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from functools import wraps
@@ -77,6 +79,7 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
             reader, traceback = make_parser(), "--traceback" in (sys.argv if argv is None else argv)
             try:
                 if signal.getsignal(signal.SIGINT) is demos.interrupted:
+                    sys.unraisablehook = _again
                     signal.signal(signal.SIGINT, signal.default_int_handler)
                 with _one_voice():
                     if distributed.size > 1 and not ranks:
@@ -110,6 +113,14 @@ def command(make_parser: Callable[[], argparse.ArgumentParser],
         return main
 
     return wrap
+
+
+def _again(unraisable: Any) -> None:
+    """Ctrl-C in a callback, such as a weak reference's, where Python would print it and go on: it comes once more."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        threading.Timer(0.02, _thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 @contextmanager

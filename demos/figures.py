@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tinygrad_like.interrupts import without_interrupts
 
 if TYPE_CHECKING:  # it belongs to the extra `demos`: --help must work without it
     from matplotlib.figure import Figure
@@ -32,8 +35,18 @@ STYLE = {
 }
 
 
+def _import() -> None:
+    """All compiled modules that drawing needs, some of which matplotlib imports only then."""
+    with without_interrupts():
+        for name in ("backends.backend_agg", "colors", "figure", "_constrained_layout"):
+            import_module(f"matplotlib.{name}")
+        for name in ("contourpy", "PIL.PngImagePlugin"):
+            import_module(name)
+
+
 def style() -> AbstractContextManager:
     """Inside it, pictures have the look of the demos."""
+    _import()
     from matplotlib import rc_context
 
     return rc_context(STYLE)
@@ -41,6 +54,7 @@ def style() -> AbstractContextManager:
 
 def figure(width: float, height: float, title: str = "") -> Figure:
     """A figure with nothing but its title, in inches, that draws to a file and needs no display."""
+    _import()
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LinearSegmentedColormap

@@ -751,3 +751,33 @@ def test_an_index_of_other_integers():
     picked = capture(lambda x, i: x[i] * 2)
     assert [picked(x, index).tolist() for _ in range(4)] == [[8, 2]] * 4
     assert "calls of kernels" in str(picked)
+
+
+@pytest.mark.parametrize("make", [lambda: tg.Generator().manual_seed(3), lambda: np.random.default_rng(3),
+                                  lambda: np.random.Generator(np.random.MT19937(3))])
+def test_generators_of_ones_own_go_on_as_without(make):
+    def run(kind):
+        own, p = make(), Tensor(np.zeros(3, np.float32), requires_grad=True)
+
+        @kind
+        def step(x):
+            p.grad = None
+            loss = ((p - x - tg.randn(3, generator=own) * tg.zeros(3).bernoulli_(0.5, generator=own)) ** 2).sum()
+            loss.backward()
+            with no_grad():
+                p.sub_(p.grad * 0.1)
+            return loss.detach()
+
+        return [step(tg.ones(3)).item() for _ in range(6)], str(step)
+
+    eager, captured = run(lambda f: f), run(capture)
+    assert eager[0] == captured[0] and "calls of kernels" in captured[1]
+
+
+def test_a_generator_is_put_back_where_nothing_is_captured():
+    def run(kind):
+        own = tg.Generator().manual_seed(5)
+        look = kind(lambda x: tg.rand(2, generator=own).sum().item() + x.sum().item())
+        return [look(tg.ones(2)) for _ in range(3)]
+
+    assert run(lambda f: f) == run(lambda f: capture(f, strict=False))

@@ -147,6 +147,8 @@ class capture:
             if self.strict:
                 raise
             set_rng_state(state)
+            for generator, state in tape.generators.values():
+                generator.bit_generator.state = state
             for t, values in buffers:
                 t._data[...] = values
             with setting("answer", Again(tape.told, end=False)):

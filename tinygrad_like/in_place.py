@@ -225,7 +225,7 @@ class InPlace:
     uniform_ = _filled("uniform_", lambda x, low=0.0, high=1.0, generator=None: creation.Creation.uniform(
         *x.shape, low=low, high=high, dtype=x.dtype, generator=generator))
     bernoulli_ = _filled("bernoulli_", lambda x, p=0.5, generator=None: creation.Creation.rand(
-        *x.shape, dtype=FLOAT64, generator=generator).numpy() < p)
+        *x.shape, dtype=FLOAT64, generator=generator) < p)
     exponential_ = _filled("exponential_", lambda x, lambd=1.0, generator=None: _drawn(
         x, generator, "exponential", 1 / lambd))
     log_normal_ = _filled("log_normal_", lambda x, mean=1.0, std=2.0, generator=None: _drawn(

@@ -12,8 +12,8 @@ import numpy as np
 
 from .autograd import mode, setting, tick
 from .call import replayed
-from .dtypes import BOOL, FLOAT32, INT64, NARROW, SUPPORTED
-from .kernels.loops import MAKE, Loop, Value
+from .dtypes import BOOL, FLOAT32, INT64, SUPPORTED
+from .kernels.loops import KINDS, MAKE, Loop, Value
 from .kernels.program import Call
 from .primitive import Fused, declared
 from .tape import Step, Tape, arrays_in
@@ -35,7 +35,7 @@ class _Body:
         return value if x.dtype == dtype else self.make("cast", value, dtype=dtype)
 
     def make(self, name: str, *arguments: Any, dtype: np.dtype) -> int:
-        if dtype in NARROW:
+        if dtype not in KINDS:
             raise KeyError(dtype)
         self.values.append(Value(name, arguments, SUPPORTED[dtype]))
         return len(self.values) - 1

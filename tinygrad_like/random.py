@@ -84,11 +84,14 @@ class Generator:
 
 def of(given: Generator | np.random.Generator | None) -> np.random.Generator:
     """NumPy's generator behind what was given as `generator=`, or the package's. Raises TypeError if it is none."""
-    if given is None or isinstance(given, np.random.Generator):
-        return generator if given is None else given
-    if not isinstance(given, Generator):
+    if given is None:
+        return generator
+    numbers = given.numbers if isinstance(given, Generator) else given
+    if not isinstance(numbers, np.random.Generator):
         raise TypeError(f"generator: takes a Generator or None, got {type(given).__name__}")
-    return given.numbers
+    if mode.tape is not None:
+        mode.tape.generators.setdefault(id(numbers), (numbers, numbers.bit_generator.state))
+    return numbers
 
 
 def get_rng_state() -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -9,7 +10,7 @@ from typing import IO
 
 import numpy as np
 
-from .random import get_rng_state, set_rng_state
+from .random import generator
 from .tape import Tape
 
 _LARGE = 2**22  # bytes from which on copies lie in a file
@@ -63,7 +64,8 @@ class Saved:
         self.keys, self.arrays = state.keys(), Copies(state.values())
         self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items()
                           if leaf.grad is not None}
-        self.random = get_rng_state()
+        generators = generator, *[g for g, _ in tape.generators.values()]
+        self.random = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
         objects = [u.optimizer for u in tape.updates]
         objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
         holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
@@ -79,7 +81,8 @@ class Saved:
                 state[name][...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
-        set_rng_state(self.random)
+        for g, state in self.random:
+            g.bit_generator.state = pickle.loads(state)
 
     def differ(self, rounded: bool) -> str:
         """The first thing that is not as it was, or nothing."""
@@ -90,7 +93,8 @@ class Saved:
             for name, values in arrays.items():
                 if differ(state[name], values, rounded):
                     return f"{name} of an optimizer"
-        return "the state of the random numbers" if get_rng_state() != self.random else ""
+        same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
+        return "" if same else "the state of the random numbers"
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:

@@ -34,7 +34,6 @@ class Refused(RuntimeError):
 
 class Drawn(int):
     """A random number that is drawn anew whenever the tape is played."""
-
     value: int
 
 
@@ -108,14 +107,14 @@ class Tape:
         self.accumulated: dict[int, tuple] = {}  # leaves, with the gradients that more is added to
         self.updates: list[Any] = []  # steps of optimizers
         self.draws: list[Callable[[], None]] = []
+        self.generators: dict[int, tuple] = {}  # of the user's own, with the state that each had when it was met
         self.numbers: list[Drawn] = []  # that were drawn
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
         self.holders: list[Any] = []  # objects whose methods Python calls
         self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
-        self.between_calls = 0  # of which so many by `between`
-        self.trouble = ""  # why it cannot be played
+        self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
 
     def __enter__(self) -> Tape:
         mode.tape = self
@@ -228,7 +227,7 @@ class Tape:
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """function(*arguments, **options), which gives an array, several, or None, noted."""
-        options, told = options or {}, len(self.told) - self.between_calls
+        options, told, drawn = options or {}, len(self.told) - self.between_calls, (len(self.draws), len(self.numbers))
         if self.inside:
             return function(*arguments, **options)
         with self._apart() as calls:
@@ -244,6 +243,7 @@ class Tape:
         for x in [*outputs, *given]:
             self._write(x)
         if not enough:
+            del self.draws[drawn[0]:], self.numbers[drawn[1]:]  # what the function draws it draws by itself
             step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
             step.line = user_line()
             self._append(step)
@@ -427,9 +427,9 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         if replace is not None:
             return {k: structure(v, tensors, replace) for k, v in value.items()}
         return dict, *[(k, structure(v, tensors)) for k, v in value.items()]
-    if replace is not None:
+    if replace is not None or type(value) in (int, float, bool, str, type(None)):
         return value
-    return value if type(value) in (int, float, bool, str, type(None)) else (type(value), id(value))
+    return type(value), id(value)
 
 
 def _array(x: Any) -> Any:

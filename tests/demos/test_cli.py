@@ -176,6 +176,50 @@ def test_ctrl_c_where_an_exception_would_be_lost():
     assert ended.stderr == "\ninterrupted before anything was begun\n"
 
 
+LATER = """
+import os, signal, sys, time
+argv = sys.argv
+sys.argv = ["-m"]
+import demos
+sys.argv = ["demo"]
+from demos import cli
+
+class Object:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(100))
+
+@cli.command(lambda: cli.parser("test", "A test."))
+def main(args):
+    Object()
+    for _ in range(500):
+        time.sleep(0.01)
+    print("goes on")
+
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_ctrl_c_in_a_callback_comes_once_more():
+    ended = subprocess.run([sys.executable, "-c", LATER], env=ENV, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "\ninterrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_ctrl_c_while_what_draws_is_imported(monkeypatch):
+    """A compiled module that is imported by half makes Python crash when it ends."""
+    pytest.importorskip("matplotlib")
+    from demos import figures
+
+    imported = []
+    monkeypatch.setattr(figures, "import_module", lambda name: (imported.append(name), os.kill(os.getpid(),
+                                                                                               signal.SIGINT)))
+    with pytest.raises(KeyboardInterrupt):
+        figures.figure(3, 2)
+    assert imported[0] == "matplotlib.backends.backend_agg" and imported[-1] == "PIL.PngImagePlugin"
+
+
 RUN = ["demos.train", "--model", "mlp", "--epochs", "30", "--augment", "randaugment", "--ema", "0.9"]
 
 

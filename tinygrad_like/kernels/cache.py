@@ -11,11 +11,8 @@ The key, numba's, has the types of the arguments and the machine: no other host 
 import hashlib
 import os
 import pickle
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,8 @@ import llvmlite
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
+
+from ..interrupts import without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
 # kernels must be the same.
@@ -95,25 +94,9 @@ class KernelCache(FunctionCache):
             not_kept(str(error))
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C takes effect at the end: LLVM calls Python, and what is raised in there is printed, and lost."""
-    before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *press: pressed.append(press))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        for press in pressed:
-            before(*press)
-
-
 def attach(dispatcher: Any) -> None:
     """Have what numba compiles of a function kept on disk, if it is in a file, and there is a folder for it."""
-    dispatcher.compile = _without_interrupts()(dispatcher.compile)
+    dispatcher.compile = without_interrupts()(dispatcher.compile)
     if not os.path.exists(dispatcher.py_func.__code__.co_filename):
         return
     try:

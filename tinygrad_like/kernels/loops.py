@@ -25,7 +25,7 @@ from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from . import cache
 from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
 
-_KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
+KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
           np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
 _HEADER = 5  # numbers of a record before the addresses, see `program.py`
 _COST = 0.06  # nanoseconds of a number that is read or written
@@ -141,7 +141,7 @@ MAKE: dict[str, Callable] = {
 
 
 def _cast(b, x, dtype: np.dtype):
-    kind, floats = _KINDS[dtype], ir.FloatType | ir.DoubleType
+    kind, floats = KINDS[dtype], ir.FloatType | ir.DoubleType
     if x.type == kind:
         return x
     if dtype is BOOL:
@@ -247,7 +247,7 @@ def _place(b, loop: Loop, pointers: list) -> None:
     """What is done at one place."""
     values: list = []
     for make, arguments, dtype in loop.values:
-        kind = _KINDS[dtype]
+        kind = KINDS[dtype]
         if make == "load":
             value = b.load(pointers[arguments[0]], typ=ir.IntType(8) if dtype is BOOL else kind, align=dtype.itemsize)
             value = b.icmp_unsigned("!=", value, ir.Constant(value.type, 0)) if dtype is BOOL else value

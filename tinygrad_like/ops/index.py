@@ -303,7 +303,8 @@ def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
     shape = np.shape(index)
     if isinstance(src, int | float):
-        return np.full(shape, src, x.dtype)
+        full = np.full(shape, src, x.dtype)
+        return wrap(full) if hasattr(x, "_data") else full  # a Tensor, or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from nn import Module
 
 from .. import Tensor, ops
+from ..interrupts import without_interrupts
 from .loop import predict
 
 BLUE, ORANGE, MUTED, INK = "#2563ab", "#e8722c", "#6b7785", "#1f2933"
@@ -100,8 +101,9 @@ def _draw(axes: Any, example: np.ndarray, first: bool) -> None:
 def figure(who: str, width: float, height: float) -> Any:
     """An empty figure that needs no display. Raises ImportError without matplotlib."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        with without_interrupts():
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
     except ImportError:
         raise ImportError(f"{who} draws with matplotlib: pip install 'tinygrad-like[demos]'") from None
     fig = Figure((width, height), layout="constrained")

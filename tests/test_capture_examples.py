@@ -1,0 +1,95 @@
+"""The examples of all methods, captured: recorded with the same inputs twice, and played with others.
+
+What an op would work out in NumPy beside the tape is a constant then, which two recordings of one input do not tell.
+"""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nn
+import tinygrad_like as tg
+from tinygrad_like import Tensor, capture
+from tinygrad_like.tape import Refused
+
+LINES = (Path(tg.__file__).parent / "docstrings.txt").read_text(encoding="utf-8").splitlines()
+EXAMPLES = {row[0]: row[2] for row in (line.split(" | ") for line in LINES if not line.startswith("#")) if len(row) > 2}
+MORE = {
+    "scatter of a number": "Tensor([[0.0, 0.0, 0.0]]).scatter(1, Tensor([[2]]), 1.0)",
+    "scatter in place": "Tensor([[5.0, 6.0, 7.0]]).clone().scatter_(1, Tensor([[2, 0]]), 1.0)",
+    "the one-hot of the largest": "(x := Tensor([[0.1, 0.7, 0.2]])) * 0 + ops.scatter(x * 0, x.argmax(1)[:, None], 1.0,"
+                                  " axis=1)",
+    "items": "tg.cat([(x := Tensor([1.0, 2.0, 3.0]).clone()), x[Tensor([2, 0, 1])]])",
+    "16 bits": "Tensor([1.5, -2.5]).short() + 0",
+}
+
+
+class Made:
+    """In the place of Tensor: keeps what is made of numbers, or gives other Tensors in its place."""
+
+    def __init__(self, given=None):
+        self.made, self.given = [], given
+
+    def __call__(self, data, *options, **named):
+        if self.given is not None and not named.get("requires_grad"):
+            return next(self.given)
+        t = Tensor(data, *options, **named)
+        self.made += [] if named.get("requires_grad") else [t]
+        return t
+
+    def __getattr__(self, name):
+        return getattr(Tensor, name)
+
+
+def run(example, made):
+    return eval(example, {"Tensor": made, "np": np, "ops": tg.ops, "tg": tg, "linalg": tg.linalg, "nn": nn})
+
+
+def arrays(result):
+    if isinstance(result, tuple | list):
+        return [x for part in result for x in arrays(part)]
+    return [result.detach().numpy().astype(np.float64) if isinstance(result, Tensor) else None]
+
+
+def others(rng, x):
+    """Numbers that suit wherever those of x did."""
+    if x.dtype.kind == "f":
+        return (x * rng.uniform(0.7, 1.0, x.shape)).astype(x.dtype)
+    if x.size == 1 and x.dtype.kind == "i":
+        return x * 0
+    return rng.permutation(x.ravel()).reshape(x.shape)
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *MORE])
+def test_played_with_other_inputs_it_gives_what_eager_code_gives(name):
+    example, first, rng = {**EXAMPLES, **MORE}[name], Made(), np.random.default_rng(1)
+    try:
+        result = arrays(run(example, first))
+    except Exception:
+        return pytest.skip("an example with names of its own")
+    if not first.made or any(x is None for x in result):
+        return pytest.skip("gives no Tensors, or takes none")
+    inputs = [t.detach().numpy().copy() for t in first.made]
+    calls = [inputs, inputs, *[[others(rng, x) for x in inputs] for _ in range(3)]]
+    found = []
+    for kind in (lambda f: f, capture):
+        tg.manual_seed(0)
+        f = kind(lambda *given: run(example, Made(iter(given))))
+        found.append([])
+        for given in calls:
+            try:
+                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                    warnings.simplefilter("ignore")
+                    found[-1].append(arrays(f(*map(Tensor, given))))
+            except Refused:
+                return
+            except (ArithmeticError, LookupError, ValueError) as error:  # of what these inputs do not suit
+                found[-1].append(type(error))
+    for eager, captured in zip(*found, strict=True):
+        if isinstance(eager, type) or isinstance(captured, type):
+            assert eager is captured
+            continue
+        for x, y in zip(eager, captured, strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-5, atol=1e-6)
