@@ -22,6 +22,19 @@ MORE = {
     "the one-hot of the largest": "(x := Tensor([[0.1, 0.7, 0.2]])) * 0 + ops.scatter(x * 0, x.argmax(1)[:, None], 1.0,"
                                   " axis=1)",
     "items": "tg.cat([(x := Tensor([1.0, 2.0, 3.0]).clone()), x[Tensor([2, 0, 1])]])",
+    "labels to ignore": "nn.functional.nll_loss(Tensor([[-0.5, -1.0], [-2.0, -0.1], [-3.0, -0.2]]), Tensor([0, 1, 0]),"
+                        " weight=Tensor([1.0, 2.0]), ignore_index=1)",
+    "cross entropy": "nn.functional.cross_entropy(Tensor([[0.5, 1.0], [2.0, 0.1], [3.0, 0.2]]), Tensor([0, 1, 0]),"
+                     " weight=Tensor([1.0, 2.0]), ignore_index=1, label_smoothing=0.1)",
+    "multi margin": "nn.functional.multi_margin_loss(Tensor([[0.5, 1.0], [2.0, 0.1]]), Tensor([0, 1]))",
+    "bags": "nn.functional.embedding_bag(Tensor([[0, 2], [1, 1]]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))",
+    "scattered maxima": "Tensor([[1.0, 2.0, 3.0]]).scatter_reduce(1, Tensor([[0, 2]]), Tensor([[5.0, 4.0]]), 'amax')",
+    "segments": "(e := Tensor([1.0, 2.0, 3.0])) / tg.zeros(2).index_add(0, (d := Tensor([0, 1, 0])), e)[d]",
+    "lengths": "(tg.arange(4)[None] < Tensor([1, 3])[:, None]).float() * 2",
+    "attention": "nn.functional.scaled_dot_product_attention(q := Tensor([[[1.0, 2.0], [0.5, 0.1]]]), q, q,"
+                 " attn_mask=(Tensor([[0, 1], [1, 1]]) > 0) | tg.eye(2).bool())",
+    "pooling and back": "nn.functional.max_unpool2d(*nn.functional.max_pool2d(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), 2,"
+                        " return_indices=True), 2)",
     "16 bits": "Tensor([1.5, -2.5]).short() + 0",
 }
 

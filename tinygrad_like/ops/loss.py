@@ -136,23 +136,23 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
         picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
         return reduced(neg(picked), reduction, labels.size, sum)
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
-    labels, w, divisor = _labels(*given)
+    labels, w, counts, divisor = _labels(*given)
     last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
     picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
-    losses = neg(mul(where(w != 0, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
+    losses = neg(mul(where(counts, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
     return reduced(losses, reduction, divisor, sum)
 
 
 @noted
 def _labels(labels, classes, weight, ignore_index, dtype) -> tuple:
-    """Labels that can be gathered, 0 for those to ignore; how much each counts, and all of them together."""
+    """Labels that can be gathered, 0 for those to ignore; how much each counts, whether it does, and all together."""
     valid = labels != ignore_index
     if ((labels < 0) | (labels >= classes))[valid].any():
         bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
         raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1})")
     labels = np.where(valid, labels, 0)
     w = valid.astype(dtype) if weight is None else valid * np.asarray(weight, dtype)[labels]
-    return labels, w, w.sum(dtype=dtype)
+    return labels, w, w != 0, w.sum(dtype=dtype)
 
 
 def binary_cross_entropy(input, target, weight=None, reduction="mean"):
