@@ -213,4 +213,4 @@ def _allowed(name: str, mask: Tensor) -> Tensor:
 
 
 def _added(mask: Tensor, dtype: np.dtype) -> Tensor:
-    return Tensor(np.where(mask.data, 0, -np.inf).astype(dtype)) if mask.dtype == bool else mask
+    return ops.cast(ops.where(mask, 0.0, -np.inf), dtype=dtype) if mask.dtype == bool else mask

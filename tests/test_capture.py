@@ -781,3 +781,35 @@ def test_a_generator_is_put_back_where_nothing_is_captured():
         return [look(tg.ones(2)) for _ in range(3)]
 
     assert run(lambda f: f) == run(lambda f: capture(f, strict=False))
+
+
+@pytest.mark.parametrize("use", [
+    lambda x, q: x[:, :q], lambda x, q: x.reshape(q, -1), lambda x, q: x[None].expand(q, 4, 6), lambda x, q: x.flip(q),
+    lambda x, q: x.permute(q, 1 - q), lambda x, q: tg.tensor(q) * x, lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
+    lambda x, q: x.narrow(1, 0, q), lambda x, q: x.select(1, q) if q else x, lambda x, q: x.repeat(q, 1),
+    lambda x, q: x.triu(q), lambda x, q: x.topk(int(q), 1)[0], lambda x, q: tg.full((2,), q),
+])
+def test_a_tensor_as_a_size_or_a_place_is_refused(use):
+    x, q = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6)), Tensor(1)
+    use(x, q)
+    with pytest.raises(Refused, match="capture: .* inside a captured function"):
+        capture(use)(x, q)
+
+
+def test_shares_of_a_quantile_are_not_taken_for_constants():
+    x, share = Tensor(np.arange(24, dtype=np.float32)), capture(lambda x, q: x.quantile(q))
+    with pytest.warns(UserWarning, match="quantile reads its shares in NumPy"):
+        for q in (0.0, 0.0, 0.0, 1.0, 0.5):
+            assert share(x, Tensor(q)).item() == q * 23
+
+
+def test_the_norm_that_was_clipped_is_returned_anew():
+    p = nn.Parameter(np.array([3.0, 4.0], np.float32))
+
+    @capture
+    def norm(x):
+        p.grad = None
+        (p * x).sum().backward()
+        return nn.utils.clip_grad_norm_([p], 1.0)
+
+    assert [round(norm(Tensor([3.0 * k, 4.0 * k])).item(), 4) for k in (1, 1, 1, 2, 3)] == [5, 5, 5, 10, 15]

@@ -91,6 +91,10 @@ class Op:
             inputs, arrays = self._operands(inputs)
         if NARROW and tensors and (y := self._in_float32(inputs, arrays, options)) is not NotImplemented:
             return y
+        if mode.tape is not None and any([isinstance(v, tuple | list) and any([isinstance(n, Tensor) for n in v])
+                                          for v in options.values()]):
+            # Within the op they would become numbers that never change again.
+            mode.tape.refuse(f"a Tensor as a size, an axis or an index of {self.name}", "pass a number to the function")
         try:
             out = (mode.tape.forward(self, inputs, arrays, options) if tensors and mode.tape is not None else
                    self.forward(*arrays, **options) if options else self.forward(*arrays))

@@ -55,12 +55,13 @@ class Tensor(Surface):
                 self._data = np.zeros((data, requires_grad, *(() if dtype is None else (dtype,)), *sizes), np.float32)
                 return
             self._count = data
+        if isinstance(data, Tensor):
+            _python("a Tensor made of another one, which clone() and detach() do,")
         self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
         if requires_grad:
             self.requires_grad_()
 
     # What it is -----------------------------------------------------------------------------------------------------
-
     # With attrgetter, since a function written here would take as long again.
     shape: tuple[int, ...] = property(operator.attrgetter("_data.shape"))  # type: ignore[assignment]
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]

@@ -26,7 +26,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
                     error_if_nonfinite: bool = False) -> Tensor:
     """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor."""
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return Tensor(clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite))
+    norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
+    return norm if isinstance(norm, Tensor) else Tensor(norm)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:

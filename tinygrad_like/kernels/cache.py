@@ -21,7 +21,7 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
-from ..interrupts import without_interrupts
+from .interrupts import without_interrupts
 
 # numba compares the file of the function only. But a kernel contains functions of other files: the sources of all
 # kernels must be the same.

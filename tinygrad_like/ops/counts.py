@@ -85,7 +85,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """
     if getattr(q, "requires_grad", False):
         raise TypeError("quantile: q is an option, which no gradient reaches; pass its detach()")
-    shares = np.asarray(getattr(q, "_data", q))
+    shares = values_of("quantile", q, "reads its shares in NumPy")
     if shares.dtype.kind not in "fiu":
         raise TypeError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
     shares = shares.astype(np.result_type(shares, np.float32))  # in float64, float32's 0.6 times 5 would be above 3

@@ -97,6 +97,8 @@ def _index_of(index, shape: tuple[int, ...]) -> tuple:
     Arrays are copied: the graph keeps the index, and the caller may change theirs.
     """
     index = index if isinstance(index, tuple) else (index,)
+    if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
+        index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
     basic = _is_basic(index)
     if not basic:
         index = tuple([i if type(i) in _BASIC else _index_array(i) for i in index])
@@ -113,6 +115,10 @@ def _index_of(index, shape: tuple[int, ...]) -> tuple:
     if not basic:
         _check_arrays(index, shape)
     return index
+
+
+def _bound(i):
+    return i.__index__() if hasattr(i, "_data") else i
 
 
 def _axes_of(i) -> int:

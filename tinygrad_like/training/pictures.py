@@ -12,7 +12,7 @@ import numpy as np
 from nn import Module
 
 from .. import Tensor, ops
-from ..interrupts import without_interrupts
+from ..kernels.interrupts import without_interrupts
 from .loop import predict
 
 BLUE, ORANGE, MUTED, INK = "#2563ab", "#e8722c", "#6b7785", "#1f2933"
