@@ -35,7 +35,7 @@ def prepare_load(module: Module, state: Mapping[str, Any], strict: bool) -> Call
         try:
             value = state[name]
             # A copy, since it may show the memory of one of these; a Tensor's is an op that `capture` can follow.
-            value = value.detach().clone() if isinstance(value, Tensor) else np.array(value)
+            value = value.detach().clone() if isinstance(value, Tensor) else np.asarray(value).copy()
         except (TypeError, ValueError, RuntimeError) as error:
             problems.append(f"unreadable: {name} ({error})")
             continue
