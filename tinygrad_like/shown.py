@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import mode
 from .dtypes import FLOATS
-from .tensor import Tensor
+from .noting import refuse
+from .tensor import Tensor, _python
 
 
 class Shown(Tensor):
@@ -37,13 +37,8 @@ def shown(x: Tensor) -> Shown:
 def set_data(x: Tensor, value: Any) -> None:
     """x.data = value for a tape: what `x.data -= ...` ends in."""
     if type(value) is not Shown or value._data is not x._data:
-        _refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+        refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
     x.touch()
-
-
-def _refuse(what: str, remedy: str = "return the Tensor and do it outside, or decorate what comes before it") -> None:
-    if mode.tape is not None:
-        mode.tape.refuse(what, remedy)
 
 
 def _arithmetic(name: str) -> Callable:
@@ -54,7 +49,7 @@ def _arithmetic(name: str) -> Callable:
         for y in others:
             if self.dtype.kind not in FLOATS or type(y) not in (int, float) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
-                _refuse(f"x.data.{name} of {type(y).__name__}")
+                _python(f"x.data.{name} of {type(y).__name__}")
         out = of_tensors(self, *others)
         return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
 
@@ -74,11 +69,11 @@ def _changing(name: str) -> Callable:
 def _refused(name: str) -> Any:
     """What Tensors have of that name, but while a tape is open."""
     def method(self: Shown, *inputs: Any, **options: Any) -> Any:
-        _refuse(f"x.data.{name}")
+        _python(f"x.data.{name}")
         return getattr(super(Shown, self), name)(*inputs, **options)
 
     def attribute(self: Shown) -> Any:
-        _refuse(f"x.data.{name}")
+        _python(f"x.data.{name}")
         return getattr(super(Shown, self), name)
 
     return method if name.startswith("__") else property(attribute)
