@@ -29,6 +29,7 @@ class Update:
         for p, _, _ in self.before:
             tape.leaf(p)
         start, (calls, formulas) = len(tape.steps), self.plan
+        del self.plan  # it names the gradients, which are another call's next time
         self.optimizer._carry_out((calls, []), [], self.optimizer.steps)
         tape.flush()
         for step in tape.steps[start:]:

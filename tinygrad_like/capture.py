@@ -36,15 +36,14 @@ import numpy as np
 from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
-from .memory import give_back
-from .random import get_rng_state, set_rng_state
-from .tape import Refused, Tape, structure
+from .memory import thrifty
+from .structures import Unsuited, structure, tensors_in
+from .tape import Refused, Tape
 from .tensor import Tensor, wrap
 from .watch import Watch
 
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
-_TRIES = 4  # recordings of one kind of call until two are alike
-_KINDS = 8  # of calls
+_TRIES, _KINDS = 4, 8  # recordings of one kind of call until two are alike; and kinds of calls
 
 
 class eager(Switch):
@@ -79,8 +78,8 @@ class capture:
     strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
         otherwise the function runs without capture then.
 
-    Its arguments are Tensors, alone or in tuples, lists and dicts, or what tells one kind of call from another:
-    numbers, strings, modules. It may return the same. `print(step)` shows its programs.
+    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, or what tells one kind of call from
+    another: numbers, strings, modules. It may return the same. `print(step)` shows its programs.
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
@@ -89,8 +88,8 @@ class capture:
         self.name = getattr(function, "__name__", "a function")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
-        self.gave_up = ""
-        self.lock = threading.RLock()
+        self.gave_up, self.lock = "", threading.RLock()
+        self.bytes: int | None = None  # of the memory that a call makes
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -99,25 +98,29 @@ class capture:
         if mode.eager or mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
-        rows = random.rows and random.rows.count
-        key = structure(args, tensors), structure(options, tensors) if options else None, mode.recording, rows
+        try:
+            key = (structure(args, tensors), structure(options, tensors) if options else None, mode.recording,
+                   random.rows and random.rows.count)
+        except Unsuited as error:
+            return self._give_up(str(error), args, options)
         with self.lock:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
-                if kind.watch.same() if kind.program is not None else kind.watch.same_gradients():
+                if kind.watch.same() if kind.program else kind.watch.same_gradients():
                     break
             else:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
-                    return self._give_up(kinds[-1].watch.what if kinds else "shapes, dtypes or other arguments",
-                                         args, options)
+                    why = kinds[-1].watch.what if kinds else "shapes, dtypes or other arguments"
+                    return self._give_up(why, args, options)
                 kind = _Kind(tensors, Watch(self.function, (args, options)))
                 kinds.append(kind)
-            if kind.program is not None:
+            if kind.program:
                 return kind.program(tensors)
             if not _recording.acquire(blocking=False):  # another thread is: here the next call may
                 return self.function(*args, **options)
             try:
-                return self._record(kind, tensors, args, options)
+                with thrifty(self.bytes):
+                    return self._record(kind, tensors, args, options)
             finally:
                 _recording.release()
 
@@ -139,14 +142,15 @@ class capture:
         tape = Tape([x._data for x in kind.inputs], before)
         proof = Saved(before) if before is not None else None
         buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
-        state = get_rng_state()
+        state = random.get_rng_state()
         try:
             with tape:
                 result = self.function(*new_args, **new_options)
+                tensors_in(result)  # also indices that are found only if they are asked for
         except Refused as error:
             if self.strict:
                 raise
-            set_rng_state(state)
+            random.set_rng_state(state)
             for generator, state in tape.generators.values():
                 generator.bit_generator.state = state
             for t, values in buffers:
@@ -155,6 +159,7 @@ class capture:
                 return self._give_up(str(error), args, options)
         for mine, given in zip(kind.inputs, tensors, strict=True):
             given.grad = mine.grad
+        self.bytes = tape.stand_ins.bytes
         if tape.trouble:
             return self._stop(tape.trouble, result)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
@@ -167,7 +172,6 @@ class capture:
             except Refused as error:
                 return self._stop(str(error), result)
             tape.forget()
-            give_back()
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied()
         kind.tape.shrink()

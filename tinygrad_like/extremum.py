@@ -18,6 +18,16 @@ class Extremum(Tensor):
 
     _pair: Callable[[], Any]  # which finds the indices only if they are asked for
 
+    @staticmethod
+    def of(values: Tensor, indices: Tensor) -> Extremum:
+        """Both, which are there already."""
+        from .ops.order import Found
+
+        y = Extremum.__new__(Extremum)
+        vars(y).update(vars(values))
+        y._pair = lambda: Found(values, indices)
+        return y
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Copied and pickled as an ordinary Tensor."""
         plain = Tensor.__new__(Tensor)

@@ -246,7 +246,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **{name: _each(name) for name in MAKE},
     **{name: _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
     "isfinite": _to_infinity("lt"), "isinf": _to_infinity("eq"),
-    **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity"), _copy),
+    **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
     "stack": _stack, "roll": _roll, "surround": _surround, "tril": _triangle(True), "triu": _triangle(False),

@@ -15,9 +15,12 @@ Set the environment variable TINYGRAD_LIKE_MALLOC=default to leave the allocator
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
+_MUCH = 2**24  # bytes
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # malloc.h
 
 
@@ -95,6 +98,28 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):
         pass
+
+
+@contextmanager
+def thrifty(count: int | None) -> Iterator[None]:
+    """In a `with` block that makes so many bytes, or nobody knows how many: keep no freed memory, if they are many.
+    It takes longer then."""
+    much = count is not None and count >= _MUCH
+    if count is not None and not much:
+        yield
+        return
+    from .kernels import blocks  # which takes longer to import than most programs need
+
+    blocks.emptied()
+    if much:
+        give_back()
+    blocks.held.value = blocks.UNLISTED
+    try:
+        yield
+    finally:
+        blocks.held.value = 0
+        if much:
+            give_back()
 
 
 def fills(array: np.ndarray) -> bool:

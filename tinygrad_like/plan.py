@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,12 @@ from numpy.lib.array_utils import byte_bounds
 from .kernels.loops import Loop, Value
 from .kernels.program import Call, Copy
 from .kernels.table import Table
+from .kernels.views import address
 from .memory import give_back
-from .tape import Step, arrays_in, memory
+from .tape import Step, memory
 
 LINE = 64  # bytes of a cache line
+BYTE = np.dtype(np.uint8)
 _MUCH = 2**20  # bytes of an arena, for which freed memory is given back first
 _LONGEST = 24  # arrays of a loop
 _REACH = 40  # steps over which a loop may be moved to another one
@@ -32,8 +34,8 @@ class Uses:
     """Which steps read and write which memory."""
 
     def __init__(self, steps: Sequence[Step]):
-        self.reads = [{id(memory(x)) for x in _reads(step)} for step in steps]
-        self.writes = [{id(memory(x)) for x in step.writes()} for step in steps]
+        self.reads: list[Set[int]] = [step.uses()[0].keys() for step in steps]
+        self.writes: list[Set[int]] = [step.uses()[1].keys() for step in steps]
         self.readers: dict[int, list[int]] = defaultdict(list)
         self.writers: dict[int, list[int]] = defaultdict(list)
         for i, (read, written) in enumerate(zip(self.reads, self.writes, strict=True)):
@@ -43,26 +45,23 @@ class Uses:
                 self.writers[key].append(i)
 
 
-def _reads(step: Step) -> list[np.ndarray]:
-    return [*step.reads(), *arrays_in(step.arguments)] if step.call else step.reads()
-
-
 # Copies ---------------------------------------------------------------------------------------------------------------
 
 
 def without_copies(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     """The steps, but for copies of what is not needed any more: it is written to where the copy would be."""
+    copies = [i for i, step in enumerate(steps) if isinstance(step.call, Loop) and step.call.copies]
+    if not copies:
+        return list(steps)
     uses, kept, shown_of = Uses(steps), list(steps), _shown(steps)
 
     def whole(x: np.ndarray) -> bool:
         """Whether an array, in C order, is all that steps look at of its memory."""
-        return x.flags.c_contiguous and shown_of[id(memory(x))] == byte_bounds(x)
+        return x.flags.c_contiguous and shown_of[id(memory(x))] == _bounds(x)
 
     places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # memory -> an array of it, and the array to use instead
-    for i in reversed(range(len(steps))):
+    for i in reversed(copies):
         loop = steps[i].call
-        if not (isinstance(loop, Loop) and len(loop.values) == len(loop.operands) == 1):
-            continue
         source, (_, target) = loop.operands[0], loop.stores[0]
         a, b = id(memory(source)), id(memory(target))
         if (a == b or a in pinned or a in places or not uses.writers[a] or source.dtype is not target.dtype
@@ -93,11 +92,15 @@ def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
     """The first and the last address of each memory that steps look at."""
     found: dict[int, tuple[int, int]] = {}
     for step in steps:
-        for x in (*_reads(step), *step.writes()):
-            low, high = byte_bounds(x)
+        for x in step.arrays():
+            low, high = _bounds(x)
             first, last = found.get(id(memory(x)), (low, high))
             found[id(memory(x))] = min(low, first), max(high, last)
     return found
+
+
+def _bounds(x: np.ndarray) -> tuple[int, int]:
+    return (address(x), address(x) + x.nbytes) if x.flags.c_contiguous else byte_bounds(x)
 
 
 def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -107,21 +110,25 @@ def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.ndarray(x.shape, x.dtype, _bytes(base), address(target) - address(base) + offset, x.strides)
 
 
-def address(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]
-
-
 def _bytes(x: np.ndarray) -> np.ndarray:
+    if x.dtype is BYTE and x.ndim == 1:
+        return x
     return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)
 
 
 def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
-    """The step on other arrays: moved(x) in place of each x."""
-    made = Step(step.name, call=_call_on(step.call, moved), function=step.function,
-                arguments=_with(step.arguments, moved), options=_with(step.options, moved),
-                outputs=_with(step.outputs, moved), changes=_with(step.changes, moved))
-    made.renew, made.line, made.alone = step.renew, step.line, _call_on(step.alone, moved)
+    """The step on other arrays: moved(x) in place of each x. The same one, if none is moved."""
+    parts = step.call, step.alone, step.arguments, step.options, step.outputs, step.changes
+    call, alone, *others = new = [*[_call_on(c, moved) for c in parts[:2]], *[_with(v, moved) for v in parts[2:]]]
+    if _same(parts, new):
+        return step
+    made = Step(step.name, call, step.function, *others)
+    made.renew, made.line, made.alone = step.renew, step.line, alone
     return made
+
+
+def _same(values: Iterable, others: Iterable) -> bool:
+    return all([a is b for a, b in zip(values, others, strict=True)])
 
 
 def _call_on(call: Any, moved: Callable) -> Any:
@@ -132,21 +139,27 @@ def _call_on(call: Any, moved: Callable) -> Any:
         return Copy(moved(call.source), moved(call.target))
     if isinstance(call, Call):
         arguments = _with(call.arguments, moved)
-        return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
+        if arguments is not call.arguments:
+            return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
     return call
 
 
 def _with(value: Any, moved: Callable) -> Any:
-    """A value with other arrays in it. (A function inside `repointed` would be a cycle, and keep the arena alive.)"""
-    if isinstance(value, np.ndarray):
+    """A value with other arrays in it; the very same if there are none. (A function inside `repointed` would be a
+    cycle, and keep the arena alive.)"""
+    kind = type(value)
+    if kind is np.ndarray:
         return moved(value)
-    if isinstance(value, Table):
+    if kind is tuple or kind is list:
+        new = [_with(v, moved) for v in value]
+        return value if _same(value, new) else kind(new)
+    if kind is Table:
         rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
-        same = all(x is y for a, b in zip(rows, value.rows, strict=True) for x, y in zip(a, b, strict=True))
-        return value if same else Table(rows)
-    if type(value) in (tuple, list):
-        return type(value)([_with(v, moved) for v in value])
-    return {k: _with(v, moved) for k, v in value.items()} if type(value) is dict else value
+        return value if all(map(_same, rows, value.rows)) else Table(rows)
+    if kind is dict:
+        others = {k: _with(v, moved) for k, v in value.items()}
+        return value if _same(value.values(), others.values()) else others
+    return moved(value) if isinstance(value, np.ndarray) else value
 
 
 # Loops ----------------------------------------------------------------------------------------------------------------
@@ -217,7 +230,7 @@ def _view(x: np.ndarray) -> tuple:
 
 def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     """The steps, without stores of loops to memory that nobody reads."""
-    read = {key for keys in Uses(steps).reads for key in keys}
+    read = {key for step in steps for key in step.uses()[0]}
     made = []
     for step in steps:
         loop = step.call
@@ -242,21 +255,21 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
         now += not (isinstance(step.call, Call) and step.call.beside)
         time.append(now)
     for step in steps:
-        for x in (*_reads(step), *step.writes()):
-            buffers.setdefault(id(memory(x)), memory(x))
-    lives = []
+        for memories in step.uses():
+            buffers.update(memories)
+    lives: list[tuple[int, int, int, np.ndarray]] = []
     for key, m in buffers.items():
         if key not in pinned and uses.writers[key] and m.nbytes:
             used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
             lives.append((min(used), max(used), key, m))
-    offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in sorted(
-        lives, key=lambda life: life[0])])
+    lives.sort(key=lambda life: life[0])
+    offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
     if size > _MUCH:
         give_back()
     whole = np.empty(size + LINE, np.uint8)
     start = -address(whole) % LINE
     place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
-        offsets, sorted(lives, key=lambda life: life[0]), strict=True)}
+        offsets, lives, strict=True)}
 
     def moved(x: np.ndarray) -> np.ndarray:
         found = place.get(id(memory(x)))

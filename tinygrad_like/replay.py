@@ -14,7 +14,8 @@ from .kernels.program import Call, play_records
 from .lower import lowered
 from .plan import joined, placed, without_copies
 from .snapshots import Copies, Saved, differ
-from .tape import Refused, Step, Tape, memory, structure
+from .structures import closed, structure, tensors_in
+from .tape import Refused, Step, Tape, memory
 from .tensor import Tensor, wrap
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
@@ -29,11 +30,14 @@ class Program:
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.result = result
-        self.outputs: list[Tensor] = []
+        self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
-        structure(result, self.outputs)
+        for holder, t in closed(result):
+            if id(memory(t._data)) in tape.made:
+                raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
+                              "return them alone, or in tuples, lists, dicts or dataclasses")
         for t in self.outputs:
             if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
                 raise Refused("its result stands on a graph, for which backward may be called outside; capture the "
@@ -53,16 +57,16 @@ class Program:
         if self.level != PLAIN:
             with np.errstate(all="ignore"):  # ops are run again to note their kernels, on whatever memory holds by now
                 steps = lowered(self.tape, kernels=self.level == FUSED)
-        made = {id(memory(x)) for step in steps for x in step.writes()} - self.tape.known.keys() | self.tape.made.keys()
-        pinned = {id(memory(x)) for step in steps for x in (*step.reads(), *step.writes())} - made
+        read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
+        made = written.keys() - self.tape.known.keys() | self.tape.made.keys()
+        pinned = (read.keys() | written.keys()) - made
         seen = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
         seen += [grad for _, grad in self.tape.accumulated.values()]
         pinned |= {id(memory(t._data)) for t in seen}
         for step in steps:
             if step.call is None:
-                pinned |= {id(memory(x)) for x in (*step.reads(), *step.writes())}
-        self.bytes = sum(m.nbytes for m in {id(memory(x)): memory(x) for step in steps for x in step.writes()
-                                            if id(memory(x)) not in pinned}.values())
+                pinned.update(*step.uses())
+        self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
             steps = joined(without_copies(steps, pinned), pinned)
         self.outside_arena = [m for key, m in self.tape.made.items() if key in pinned]

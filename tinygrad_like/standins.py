@@ -2,7 +2,8 @@
 
 An array that a tape holds would live until the tape is played: then recording takes as much memory as all arrays of a
 step together, of which few live at one time. So the tape notes, in place of each array that was made, a stand-in:
-memory of the same size and layout, but of pages that nobody has touched, which take no room.
+memory of the same size and layout, but of pages that nobody has touched, which take no room. The first arrays are kept
+themselves: small steps are made of such, and take less time to note then.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .plan import LINE, address, repointed, shown
+from .kernels.views import address
+from .plan import BYTE, LINE, repointed, shown
 from .tape import Step, memory
 
-_LARGE = 2**16  # bytes that are worth pages of their own
+_SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them
+_PAGES = 2**26  # bytes of pages that are asked for at once
 
 
 class StandIns:
@@ -28,11 +31,24 @@ class StandIns:
     def __init__(self, gone: Callable[[int], None]):
         self.gone = gone
         self.held: dict[int, tuple[weakref.ref, np.ndarray]] = {}
+        self.little, self.left = _LITTLE, 0
+        self.bytes = 0  # of all stand-ins
 
     def add(self, m: np.ndarray) -> np.ndarray:
-        """A stand-in for memory."""
-        key = id(m)
-        stand_in = _untouched(m)
+        """A stand-in for memory; itself, as long as what is kept takes little."""
+        key, count = id(m), m.nbytes
+        if count <= min(self.little, _SMALL):
+            self.little -= count
+            return m
+        self.bytes += count
+        start = address(m) % LINE
+        if start + count > self.left:
+            self.left = max(count + LINE, _PAGES)
+            self.pages = mmap.mmap(-1, self.left)
+        self.left -= start + count
+        place = self.left & -LINE
+        stand_in = np.ndarray((count,), BYTE, self.pages, place + start)
+        self.left = place
 
         def callback(_: weakref.ref) -> None:
             if self.held.pop(key, None) is not None:
@@ -48,7 +64,7 @@ class StandIns:
 
     def step(self, step: Step) -> Step:
         """A step on stand-ins."""
-        return repointed(step, self.noted)
+        return repointed(step, self.noted) if self.held else step
 
     def alive(self) -> dict[int, np.ndarray]:
         """The memory that is still held, by the ids of the stand-ins, which it takes the place of again."""
@@ -61,10 +77,3 @@ class StandIns:
         """What x shows, of the memory that its stand-in stood for, if that is alive."""
         found = self.back.get(id(memory(x)))
         return x if found is None else shown(x, found[1], found[0])
-
-
-def _untouched(m: np.ndarray) -> np.ndarray:
-    count, start = m.nbytes, address(m) % LINE
-    if count < _LARGE:
-        return np.empty(count, np.uint8)
-    return np.ndarray((count,), np.uint8, mmap.mmap(-1, count + LINE), start)

@@ -40,7 +40,8 @@ class Drawn(int):
 class Step:
     """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone")
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone",
+                 "used")
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
@@ -49,12 +50,24 @@ class Step:
         self.renew: Callable[[tuple], Iterable] | None = None  # its arguments as they are now, from those it had
         self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
         self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
+        self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
 
     def reads(self) -> list[np.ndarray]:
         return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]
 
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
+
+    def arrays(self) -> list[np.ndarray]:
+        """All that it looks at or writes to, also if something is wrong."""
+        return [*self.reads(), *(arrays_in(self.arguments) if self.call else ()), *self.writes()]
+
+    def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+        """The memory that it looks at, and that which it writes to, by their ids."""
+        if self.used is None:
+            read = [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
+            self.used = {id(m): m for m in map(memory, read)}, {id(m): m for m in map(memory, self.writes())}
+        return self.used
 
     def renewed(self) -> tuple:
         """The arguments of the call, as they are now."""
@@ -128,7 +141,9 @@ class Tape:
         for key, m in self.stand_ins.alive().items():
             del self.made[key], self.known[key]
             self.made[id(m)] = self.known[id(m)] = m
-        self.steps = [self.repointed(step, self.stand_ins.returned) for step in self.steps]
+        if self.stand_ins.back:
+            self.steps = [self.repointed(step, self.stand_ins.returned) for step in self.steps]
+            self.stand_ins.back = {}
 
     def _gone(self, key: int) -> None:
         del self.known[key]
@@ -409,27 +424,6 @@ def arrays_in(value: Any) -> Iterable[np.ndarray]:
     elif isinstance(value, tuple | list | dict):
         for part in value.values() if isinstance(value, dict) else value:
             yield from arrays_in(part)
-
-
-def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
-    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
-    replaced. The Tensors are added to `tensors`."""
-    if isinstance(value, Tensor):
-        if replace is not None:
-            return replace(value)
-        if tensors is not None:
-            tensors.append(value)
-        return Tensor, value.shape, value.dtype, value.requires_grad
-    if type(value) in (tuple, list):
-        parts = [structure(v, tensors, replace) for v in value]
-        return type(value)(parts) if replace is not None else (type(value), *parts)
-    if type(value) is dict:
-        if replace is not None:
-            return {k: structure(v, tensors, replace) for k, v in value.items()}
-        return dict, *[(k, structure(v, tensors)) for k, v in value.items()]
-    if replace is not None or type(value) in (int, float, bool, str, type(None)):
-        return value
-    return type(value), id(value)
 
 
 def _array(x: Any) -> Any:

@@ -57,7 +57,9 @@ class Tensor(Surface):
             self._count = data
         if isinstance(data, Tensor):
             _python("a Tensor made of another one, which clone() and detach() do,")
-        self._data = as_array(data._data if isinstance(data, Tensor) else data, dtype, "Tensor")
+        given = data._data if isinstance(data, Tensor) else data, dtype, "Tensor"
+        noted = mode.tape is not None and isinstance(data, np.ndarray)  # which may hold other numbers the next time
+        self._data = mode.tape.unit("tensor", as_array, given) if noted else as_array(*given)
         if requires_grad:
             self.requires_grad_()
 

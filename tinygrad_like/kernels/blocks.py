@@ -26,6 +26,7 @@ from .simd import compiled, inner
 
 _LEAST, _MOST = 256, 2**20  # bytes of a block in a list
 _HELD = 2**25  # bytes in all lists together
+UNLISTED = 2**62  # as if there were so many: then no block gets into a list
 _LINE = 64
 _FINE = 8192  # bytes, below which classes are a cache line apart
 
@@ -176,5 +177,5 @@ def install() -> None:
 
 def emptied() -> None:
     """Give what lies in the lists back to the system's heap."""
-    if held.value:
+    if 0 < held.value < UNLISTED:
         _emptied(ctypes.addressof(_state))

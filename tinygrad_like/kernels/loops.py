@@ -2,7 +2,7 @@
 
 A `Loop` says what is computed at each place of its outputs, as a list of values that name earlier ones. All loops of a
 program become one module of LLVM's, which takes some 10 ms for each loop to compile; what was compiled is kept on disk,
-under a hash of its text, of the machine and of the compiler. Shapes, strides and numbers are constants in the code, so
+under a hash of the loops, of the machine and of the compiler. Shapes, strides and numbers are constants in the code, so
 that short inner loops unroll and long ones are vectors.
 
 What comes out is what NumPy gives, to the bit: arithmetic is not rearranged, and no product is joined with a sum.
@@ -24,6 +24,7 @@ from llvmlite import ir
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from . import cache
 from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
+from .views import address
 
 KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
           np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
@@ -56,9 +57,14 @@ class Loop(NamedTuple):
     def writes(self) -> list[np.ndarray]:
         return [array for _, array in self.stores]
 
+    @property
+    def copies(self) -> bool:
+        """Whether it does nothing but copy an array."""
+        return len(self.values) == len(self.operands) == 1
+
     def record(self, code: int) -> bytes:
         """What a call of the compiled code at an address is given."""
-        numbers = [x.ctypes.data for x in (*self.operands, *self.writes())]
+        numbers = [*map(address, self.operands), *map(address, self.writes())]
         return np.array([code, 8 * (_HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
 
 
@@ -212,7 +218,7 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
 def _in_place(loop: Loop) -> list[tuple[int, int]]:
     """Numbers of operands, and of the stores to the same places."""
     def place(x: np.ndarray) -> tuple:
-        return x.__array_interface__["data"][0], x.shape, x.strides
+        return address(x), x.shape, x.strides
 
     stores = {place(x): j for j, x in enumerate(loop.writes())}
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
@@ -266,7 +272,7 @@ def _place(b, loop: Loop, pointers: list) -> None:
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-_engines: dict[str, Any] = {}  # by the hash of a module's text; they own the code
+_engines: dict[str, Any] = {}  # by a hash of all that code depends on; they own the code
 
 
 @lru_cache
@@ -279,29 +285,44 @@ def _machine() -> Any:
 
 def addresses(loops: Sequence[Loop]) -> list[int]:
     """The code of each loop, compiled if need be. Raises KeyError for a dtype or an operation that has none."""
-    module = ir.Module("loops")
-    module.triple = _TRIPLE
-    names: dict[str, str] = {}
+    names: dict[str, str] = {}  # by all that the code depends on
+    different: list[Loop] = []
     of: list[str] = []
     for loop in loops:
+        axes, places = _axes(loop), _in_place(loop)
         dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
-        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores], _in_place(loop)))
+        key = repr((axes, dtypes, loop.values, [i for i, _ in loop.stores], places))
         if key not in names:
             names[key] = f"loop{len(names)}"
-            _function(module, names[key], loop)
+            different.append(loop)
         of.append(names[key])
-    engine = _compiled(str(module))
+    engine = _compiled("".join(names), different)
     return [engine.get_function_address(name) for name in of]
 
 
-def _compiled(text: str) -> Any:
+def _text(loops: Sequence[Loop]) -> str:
+    """The loops in LLVM's language."""
+    module = ir.Module("loops")
+    module.triple = _TRIPLE
+    for i, loop in enumerate(loops):
+        _function(module, f"loop{i}", loop)
+    return str(module)
+
+
+@lru_cache
+def _about() -> str:
+    """What code depends on besides the loops: how it is made here, and where it runs."""
+    return repr((cache.COMPILER, Path(__file__).read_bytes(), _machine().triple, llvm.get_host_cpu_name(),
+                 sorted(_FEATURES)))
+
+
+def _compiled(keys: str, loops: Sequence[Loop]) -> Any:
+    """What owns the code of loops, which the keys tell from others."""
     machine = _machine()
-    about = repr((cache.COMPILER, machine.triple, llvm.get_host_cpu_name(), sorted(_FEATURES)))
-    digest = hashlib.sha256((about + text).encode()).hexdigest()
+    digest = hashlib.sha256((_about() + keys).encode()).hexdigest()
     if digest in _engines:
         return _engines[digest]
     file = Path(__file__).parent / "__pycache__" / f"loops-{digest[:20]}.code"
-    module = llvm.parse_assembly(text)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     try:
         saved = file.read_bytes()
@@ -310,6 +331,7 @@ def _compiled(text: str) -> Any:
     if saved[:32] == hashlib.sha256(saved[32:]).digest():
         engine.add_object_file(llvm.ObjectFileRef.from_data(saved[32:]))
     else:
+        module = llvm.parse_assembly(_text(loops))
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = True
         builder = llvm.create_pass_builder(machine, options)

@@ -122,6 +122,7 @@ class Kernel:
         if unknown := kinds.keys() - set(names):
             raise TypeError(f"kernel {self.name}: no argument is called {unknown.pop()!r}")
         self.kinds = {name: kinds.get(name, INTEGER) for name in names}
+        self._read, self._written = self._places(False), self._places(True)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.kinds)})>"
@@ -140,13 +141,24 @@ class Kernel:
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """Those of some arguments that are written, or those that are read."""
         found: list[np.ndarray] = []
-        for kind, x in zip(self.kinds.values(), arguments, strict=True):
-            if isinstance(kind, Array) and kind.writes == written and x is not None:
+        for i, fields in self._written if written else self._read:
+            x = arguments[i]
+            if fields is not None:
+                found += [x[k] for k in fields] if fields else x.arrays()
+            elif x is not None:
                 found.append(x)
+        return found
+
+    def _places(self, written: bool) -> list[tuple[int, list[int] | None]]:
+        """Which arguments `arrays` looks at; and for a plan, at which fields; for a table, at all there is."""
+        found: list[tuple[int, list[int] | None]] = []
+        for i, kind in enumerate(self.kinds.values()):
+            if isinstance(kind, Array) and kind.writes == written:
+                found.append((i, None))
             elif kind is TABLE:  # most of which are read, too
-                found += x.arrays()
-            elif isinstance(kind, Plan) and not written:
-                found += [x[i] for i, name in enumerate(kind.kind._fields) if name in kind.axes]
+                found.append((i, []))
+            elif isinstance(kind, Plan) and kind.axes and not written:
+                found.append((i, [k for k, name in enumerate(kind.kind._fields) if name in kind.axes]))
         return found
 
     def __getattr__(self, name: str):

@@ -4,6 +4,7 @@ NumPy's ABI keeps the object's fields where they are. So a call costs no more th
 compiled function takes any shape and any strides.
 """
 
+import ctypes
 from collections.abc import Callable
 
 import numpy as np
@@ -36,6 +37,11 @@ def integer_at(typing, address, index):
 def real_at(typing, address, index):
     """Entry `index` of the float64 from an address on."""
     return _entry(ir.DoubleType(), types.float64)
+
+
+def address(x: np.ndarray) -> int:
+    """Where the first number of an array lies. NumPy's own ways to say it take ten times as long."""
+    return ctypes.c_int64.from_address(id(x) + _DATA).value
 
 
 @inner

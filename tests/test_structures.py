@@ -1,0 +1,174 @@
+"""What captured functions are given and what they return: Tensors in tuples, lists, dicts and dataclasses."""
+
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+import tinygrad_like as tg
+from tinygrad_like import Tensor, capture
+from tinygrad_like.kernels import blocks
+from tinygrad_like.memory import thrifty
+
+
+class Pair(NamedTuple):
+    first: Tensor
+    second: Tensor
+
+
+@dataclass
+class Batch:
+    x: Tensor
+    y: Tensor
+    name: str = "batch"
+    sum: Tensor = field(init=False)
+
+    def __post_init__(self):
+        self.sum = self.x + self.y
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    x: Tensor
+
+
+class Plain:
+    def __init__(self, x):
+        self.x = x
+
+
+def numbers(i):
+    return Tensor([float(i), 2.0]), Tensor([3.0, -float(i)])
+
+
+@pytest.mark.parametrize("make, parts", [
+    (Pair, lambda p: (p.first, p.second)),
+    (Batch, lambda b: (b.x, b.y)),
+    (lambda x, y: (Frozen(x), Frozen(y)), lambda p: (p[0].x, p[1].x)),
+    (lambda x, y: OrderedDict(x=x, y=[y]), lambda d: (d["x"], d["y"][0])),
+    (lambda x, y: {"x": Batch(x, y), "y": Pair(x, y)}, lambda d: (d["x"].x, d["y"].second)),
+], ids=["named tuple", "dataclass", "frozen", "ordered dict", "nested"])
+def test_all_kinds_are_taken_and_returned(make, parts):
+    @capture
+    def f(value):
+        x, y = parts(value)
+        return make(x * y, x - y)
+
+    results = [f(make(*numbers(i))) for i in range(6)]
+    assert len(f.programs) == 1
+    for i, result in enumerate(results):  # none of them is changed by a later call
+        x, y = numbers(i)
+        assert type(result) is type(results[0])
+        assert [t.tolist() for t in parts(result)] == [(x * y).tolist(), (x - y).tolist()]
+
+
+def test_what_a_dataclass_works_out_by_itself_is_of_the_same_call():
+    f = capture(lambda b: Batch(b.x * 2, b.y))
+    for i in range(5):
+        out = f(Batch(*numbers(i)))
+        assert out.sum.tolist() == (out.x + out.y).tolist() and out.name == "batch"
+
+
+def test_pairs_of_values_and_indices_are_of_their_own_call():
+    f = capture(lambda x: (x.sort(), x.max(0), x.kthvalue(2)))
+    results = [f(Tensor([1.0 * i, 2.0, 3.0 - i])) for i in range(5)]
+    for i, (ordered, largest, second) in enumerate(results):
+        x = np.array([1.0 * i, 2.0, 3.0 - i], "f")
+        assert ordered.values.tolist() == sorted(x.tolist()) and ordered.indices.tolist() == np.argsort(x).tolist()
+        assert largest.values.item() == x.max() and second.values.item() == np.sort(x)[1]
+
+
+def test_an_object_with_tensors_that_nobody_could_exchange():
+    f = capture(lambda x: Plain(x * 2))
+    with pytest.warns(UserWarning, match="returns a Plain, whose Tensors would be those of an earlier call"):
+        assert [f(Tensor([1.0 * i])).x.item() for i in range(5)] == [0, 2, 4, 6, 8]
+    model = nn.Linear(2, 2)
+    g = capture(tg.no_grad()(lambda x: (model, model(x))))  # what was there before is no result of the call
+    assert all(g(Tensor([[1.0, 2.0]]))[0] is model for _ in range(4)) and g.programs
+
+
+def test_a_numpy_array_as_an_argument():
+    f = capture(lambda x: Tensor(np.exp(x)))
+    x = np.zeros(2, "f")
+    with pytest.warns(UserWarning, match="it is given a NumPy array"):
+        assert f(x).tolist() == [1, 1]
+    x[:] = np.log(3)
+    np.testing.assert_allclose(f(x).numpy(), [3, 3], rtol=1e-6)
+
+
+def test_numbers_of_numpy_are_told_apart_by_their_values():
+    f = capture(lambda x, s: x * s)
+    x = Tensor([1.0, 2.0])
+    for _ in range(4):
+        assert f(x, np.float32(2)).tolist() == [2, 4]
+    assert f(x, np.float32(3)).tolist() == [3, 6] and sum(map(len, f.kinds.values())) == 2
+
+
+def test_an_array_of_ones_own_that_changes():
+    table = np.ones(3, "f")
+    f = capture(lambda x: x * tg.tensor(table).exp() + Tensor(table, dtype="float64"))
+    for i in range(6):
+        table[:] = i if i > 3 else 1
+        np.testing.assert_allclose(f(Tensor([1.0, 2.0, 3.0])).numpy(), np.arange(1, 4) * np.exp(table) + table,
+                                   rtol=1e-6)
+    assert f.programs
+
+
+def test_no_gradient_of_a_call_outlives_the_next():
+    model = nn.Linear(8, 4)
+    optimizer, seen = optim.AdamW(model.parameters()), []
+
+    @capture
+    def step(x):
+        loss = model(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(6):
+        step(Tensor.randn(2, 8))
+        seen.append(weakref.ref(model.weight.grad._data))
+    assert step.programs
+    assert [r() is None for r in seen[:2]] == [True, True]
+    assert seen[-1]() is seen[-2]()  # the program's
+
+
+@pytest.mark.parametrize("count", [None, 2**30])
+def test_what_is_freed_goes_back_to_the_system_meanwhile(count):
+    Tensor([1.0]) + 1
+    np.empty(5000)
+    with pytest.raises(KeyError), thrifty(count):
+        for _ in range(3):
+            np.empty(5000)
+        assert blocks.held.value == blocks.UNLISTED
+        blocks.emptied()
+        assert blocks.held.value == blocks.UNLISTED
+        raise KeyError
+    assert blocks.held.value == 0
+    x = np.empty(5000)
+    del x
+    assert 0 <= blocks.held.value < 2**16
+
+
+def test_a_pair_stays_one_when_it_is_played():
+    @capture
+    @tg.no_grad()
+    def predict(x):
+        return (x * 2).max(1)
+
+    for i in range(6):
+        x = Tensor([[1.0 * i, 2.0, 5.0 - i], [7.0, 1.0 * i, 8.0]])
+        out = predict(x)
+        values, labels = out
+        assert values.tolist() == (x.numpy() * 2).max(1).tolist() == out.tolist() == out.values.tolist()
+        assert labels.tolist() == x.numpy().argmax(1).tolist() == out.indices.tolist() == out[1].tolist()
+    assert predict.programs
+    f = capture(lambda pair: pair.indices * 10 + pair)
+    for i in range(5):
+        assert f(Tensor([[1.0 * i, 2.0]]).max(1)).tolist() == [max(i, 2) + 10 * (i < 2)]

@@ -1,0 +1,103 @@
+"""Tensors in what a function is given and in what it returns: alone, or in tuples, lists, dicts and dataclasses."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from .extremum import Extremum
+from .tensor import Tensor
+
+_PLAIN = frozenset((int, float, bool, str, type(None)))
+_DICTS = (dict, OrderedDict)
+
+
+class Unsuited(TypeError):
+    """An argument that a captured function cannot take."""
+
+
+def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
+    """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
+    replaced. The Tensors are added to `tensors`. Raises Unsuited for an array in place of a Tensor."""
+    if isinstance(value, Tensor):
+        if type(value) is not Tensor and isinstance(value, Extremum):  # also the pair of itself and where it is
+            values, indices = value, value.indices
+            if replace is not None:
+                return Extremum.of(replace(values), replace(indices))
+            if tensors is not None:
+                tensors += values, indices
+            return Extremum, value.shape, value.dtype, value.requires_grad
+        if replace is not None:
+            return replace(value)
+        if tensors is not None:
+            tensors.append(value)
+        return Tensor, value.shape, value.dtype, value.requires_grad
+    kind = type(value)
+    if kind is tuple or kind is list:
+        parts = [structure(v, tensors, replace) for v in value]
+        return kind(parts) if replace is not None else (kind, *parts)
+    if kind in _PLAIN:
+        return value
+    if replace is None and tensors is not None and isinstance(value, np.ndarray):
+        raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
+    if isinstance(value, np.generic):
+        return value if replace is not None else (kind, value.tobytes())
+    if (named := _named(value)) is not None:
+        parts = [(name, structure(v, tensors, replace)) for name, v in named]
+        return _made(value, dict(parts)) if replace is not None else (kind, *parts)
+    return value if replace is not None else (kind, id(value))
+
+
+def _named(value: Any) -> list[tuple[Any, Any]] | None:
+    """The parts of a dict, a named tuple or a dataclass, with their names; None for anything else."""
+    kind = type(value)
+    if kind in _DICTS:
+        return list(value.items())
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return list(zip(kind._fields, value, strict=True))
+    if is_dataclass(kind):
+        return [(f.name, getattr(value, f.name)) for f in fields(value) if hasattr(value, f.name)]
+    return None
+
+
+def _made(value: Any, parts: dict) -> Any:
+    """A value like this one, of other parts."""
+    kind = type(value)
+    if kind in _DICTS:
+        return kind(parts)
+    if isinstance(value, tuple):
+        return kind(*parts.values())
+    new: Any = object.__new__(kind)  # without __init__, which may take other things and do others
+    for name in getattr(value, "__dict__", ()):
+        object.__setattr__(new, name, value.__dict__[name])
+    for name, part in parts.items():
+        object.__setattr__(new, name, part)
+    return new
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The Tensors that a value is made of."""
+    found: list[Tensor] = []
+    structure(value, replace=lambda t: found.append(t) or t)  # type: ignore[func-returns-value]
+    return found
+
+
+def closed(value: Any) -> Iterator[tuple[Any, Tensor]]:
+    """Objects that `structure` does not look into, with Tensors that they hold."""
+    if isinstance(value, Tensor) or type(value) in _PLAIN:
+        return
+    if type(value) in (tuple, list):
+        inner = list(value)
+    elif (named := _named(value)) is not None:
+        inner = [v for _, v in named]
+    else:
+        held = [*getattr(value, "__dict__", {}).values(), *(value.values() if isinstance(value, dict) else
+                                                            value if isinstance(value, tuple | list | set) else ())]
+        yield from ((value, t) for t in held if isinstance(t, Tensor))
+        return
+    for part in inner:
+        yield from closed(part)
