@@ -116,7 +116,7 @@ class capture:
                 kinds.append(kind)
             if kind.program:
                 return kind.program(tensors)
-            if not _recording.acquire(blocking=False):  # another thread is: here the next call may
+            if not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
             try:
                 with thrifty(self.bytes):
@@ -171,7 +171,6 @@ class capture:
                 program = proved(tape, kind.inputs, result, proof, self.fuse)
             except Refused as error:
                 return self._stop(str(error), result)
-            tape.forget()
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied()
         kind.tape.shrink()

@@ -90,8 +90,10 @@ def align() -> None:
         hand_over(handler)
 
 
-def give_back() -> None:
-    """Give freed memory back to the system, where glibc allows it."""
+def give_back(count: int = _MUCH) -> None:
+    """Give freed memory back to the system, where glibc allows it, if it is for the sake of many bytes."""
+    if count < _MUCH:
+        return
     if "tinygrad_like.kernels.blocks" in sys.modules:
         sys.modules["tinygrad_like.kernels.blocks"].emptied()
     try:
@@ -102,24 +104,21 @@ def give_back() -> None:
 
 @contextmanager
 def thrifty(count: int | None) -> Iterator[None]:
-    """In a `with` block that makes so many bytes, or nobody knows how many: keep no freed memory, if they are many.
-    It takes longer then."""
-    much = count is not None and count >= _MUCH
-    if count is not None and not much:
+    """In a `with` block that makes so many bytes, or nobody knows how many: what is freed makes room for anything.
+
+    Nothing is kept for arrays of the same size then, which takes longer, unless the bytes are few.
+    """
+    if count is not None and count < _MUCH:
         yield
         return
     from .kernels import blocks  # which takes longer to import than most programs need
 
     blocks.emptied()
-    if much:
-        give_back()
     blocks.held.value = blocks.UNLISTED
     try:
         yield
     finally:
         blocks.held.value = 0
-        if much:
-            give_back()
 
 
 def fills(array: np.ndarray) -> bool:

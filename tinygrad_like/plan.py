@@ -25,7 +25,6 @@ from .tape import Step, memory
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
-_MUCH = 2**20  # bytes of an arena, for which freed memory is given back first
 _LONGEST = 24  # arrays of a loop
 _REACH = 40  # steps over which a loop may be moved to another one
 
@@ -264,8 +263,7 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
             lives.append((min(used), max(used), key, m))
     lives.sort(key=lambda life: life[0])
     offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
-    if size > _MUCH:
-        give_back()
+    give_back(size)
     whole = np.empty(size + LINE, np.uint8)
     start = -address(whole) % LINE
     place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(

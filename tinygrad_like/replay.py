@@ -12,6 +12,7 @@ from .graph import Box
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
+from .memory import give_back
 from .plan import joined, placed, without_copies
 from .snapshots import Copies, Saved, differ
 from .structures import closed, structure, tensors_in
@@ -186,6 +187,13 @@ class Program:
 
 def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool) -> Program:
     """The fastest program of a tape that gives what Python gave, from what was there before; Refused if none does."""
+    program = _fastest(tape, inputs, result, before, fuse)
+    tape.forget()
+    give_back(program.bytes)
+    return program
+
+
+def _fastest(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool) -> Program:
     alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         program: Program | None = None  # whose memory the next one takes

@@ -13,7 +13,7 @@ import numpy as np
 from .random import generator
 from .tape import Tape
 
-_LARGE = 2**22  # bytes from which on copies lie in a file
+_LARGE = 2**23  # bytes from which on copies lie in a file
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
 
 
