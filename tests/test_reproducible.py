@@ -29,6 +29,7 @@ from tinygrad_like.kernels import (
     embedding,
     formula,
     gemm,
+    noise,
     norm,
     optim,
     order,
@@ -88,6 +89,7 @@ CASES = {
     "relu": (lambda a: a.relu(), (MATRIX,)),
     "where": (lambda a, b: ops.where(a > 0, a, b), (MATRIX, MATRIX)),
     "dropout": (lambda a: F.dropout(a, 0.5), (MATRIX,)),
+    "noise": (lambda a: (a * Tensor.randn(*a.shape)).flatten() + Tensor.rand(a.shape[0] * a.shape[1]), (MATRIX,)),
     "matmul": (lambda a, b: a @ b, ((301, 207), (207, 333))),
     "matmul tall": (lambda a, b: a.T @ b, ((4001, 70), (4001, 33))),
     "matmul of few rows": (lambda a, b: a @ b.T, ((5, 1300), (333, 1300))),
@@ -172,8 +174,8 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, columns, conv, dropout, elementwise, embedding, formula, gemm, norm, optim,
-           order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular,
+MODULES = (along, attention, channel_norm, columns, conv, dropout, elementwise, embedding, formula, gemm, noise, norm,
+           optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular,
            vectormath, winograd)
 
 

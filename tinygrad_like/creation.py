@@ -101,7 +101,8 @@ class Creation:
         """Uniform on [low, high)."""
         _constant("uniform", low, high)
         numbers = random.of(generator)
-        return _make("uniform", lambda s, d: numbers.random(s, d) * (high - low) + low, shape, dtype, requires_grad)
+        return _make("uniform", lambda s, d: numbers.random(s, d) * (high - low) + low, shape, dtype, requires_grad,
+                     noise=(numbers, low, high - low))
 
     @staticmethod
     def normal(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None,
@@ -110,7 +111,8 @@ class Creation:
         _constant("normal", mean, std)
         numbers, standard = random.of(generator), type(std) is type(mean) is float and std == 1 and mean == 0
         return _make("normal", numbers.standard_normal if standard else
-                     lambda s, d: numbers.standard_normal(s, d) * std + mean, shape, dtype, requires_grad)
+                     lambda s, d: numbers.standard_normal(s, d) * std + mean, shape, dtype, requires_grad,
+                     noise=(numbers, mean, std))
 
     @staticmethod
     def scaled_uniform(*shape: Any, **options: Any) -> Tensor:
@@ -173,9 +175,9 @@ def _constant(who: str, *values: Any) -> None:
 
 
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
-          number: float | None = None) -> Tensor:
+          number: float | None = None, noise: tuple | None = None) -> Tensor:
     """number: what each element is, if that is known. A captured function may write to the array, which begins like
-    that in every call."""
+    that in every call. noise: a generator and the numbers that the kernel of this name is given."""
     shape = plain_shape(shape)
     for n in shape:
         if not isinstance(n, int | np.integer) or n < 0:
@@ -183,6 +185,8 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
     if mode.tape is not None and number is not None and not requires_grad:
         return tensor.wrap(mode.tape.unit("filled", np.full, [shape, number], {"dtype": dtype}))
+    if noise is not None and dtype is FLOAT32 and (array := random.noise(who, shape, *noise)) is not None:
+        return _tensor(array, requires_grad)
     try:
         drawn = wide(dtype)
         array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,11 +14,23 @@ from .autograd import mode
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
+_MANY = 256  # numbers that a kernel makes faster than NumPy
 
 
 def drawn(draw: Callable[[], Any]) -> Any:
     """What draw() gives, a number or an array of random numbers: drawn anew whenever a captured function is played."""
     return draw() if mode.tape is None else mode.tape.drawn(draw)
+
+
+def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
+    """Many float32 numbers by the kernel of this name, from a seed of the generator's; None if they are few."""
+    if math.prod(shape) < _MANY or not all(isinstance(p, int | float) and abs(p) < 1e38 for p in parameters):
+        return None
+    from .kernels import noise as kernels  # which takes longer to import than most programs need
+
+    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *map(float, parameters)
+    make = getattr(kernels, name)
+    return make(*arguments) if mode.tape is None else mode.tape.unit(name, make, arguments)
 
 
 @dataclass(frozen=True)
