@@ -137,9 +137,9 @@ def _call_on(call: Any, moved: Callable) -> Any:
     if isinstance(call, Copy):
         return Copy(moved(call.source), moved(call.target))
     if isinstance(call, Call):
-        arguments = _with(call.arguments, moved)
-        if arguments is not call.arguments:
-            return Call(call.kernel, call.kernel.pack(*arguments, beside=call.beside), arguments)
+        arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
+                           for x in call.arguments])
+        return call if _same(arguments, call.arguments) else Call(call.kernel, call.beside, arguments)
     return call
 
 

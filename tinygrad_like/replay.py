@@ -255,7 +255,7 @@ class Calls:
     def close(self) -> None:
         found = [step.call for step in self.steps if isinstance(step.call, Loop)]
         codes = iter(addresses(found) if found else [])
-        records = [step.call.record(next(codes)) if isinstance(step.call, Loop) else step.call.record
+        records = [step.call.record(next(codes)) if isinstance(step.call, Loop) else step.call.packed()
                    for step in self.steps]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()

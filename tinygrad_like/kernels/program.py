@@ -67,10 +67,13 @@ _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first nu
 
 
 class Call(NamedTuple):
-    """A kernel with its arguments; `record` holds where they are, and is valid as long as `arguments` are."""
+    """A kernel with its arguments; `record` holds where they are, and is valid as long as `arguments` are.
+
+    In a call that is not to be done yet it is the number that the record will hold of `beside`.
+    """
 
     kernel: Kernel
-    record: bytes
+    record: bytes | int
     arguments: tuple
 
     def reads(self) -> list[np.ndarray]:
@@ -102,7 +105,13 @@ class Call(NamedTuple):
     @property
     def beside(self) -> int:
         """Whether it runs at the same time as the call before it."""
-        return struct.unpack_from("q", self.record, 8 * _BESIDE)[0]
+        record = self.record
+        return record if isinstance(record, int) else struct.unpack_from("q", record, 8 * _BESIDE)[0]
+
+    def packed(self) -> bytes:
+        """The record, made if need be."""
+        record = self.record
+        return self.kernel.pack(*self.arguments, beside=record) if isinstance(record, int) else record
 
     def misfit(self) -> ValueError:
         arrays = self.reads() + self.writes()
@@ -379,7 +388,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
             calls, fitted = [*calls[:done], *[each.fitted() for each in calls[done:]]], True
             copies = [Copy(old, new) for each, call in zip(tuples, calls, strict=True)
                       for old, new in zip(each[2], call.arguments, strict=True) if old is not new]
-        rest = b"".join([each[1] for each in calls[done:]])
+        rest = b"".join([each.packed() for each in calls[done:]])
         more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
     note(*copies, *calls)
