@@ -19,7 +19,7 @@ from tinygrad_like.errors import named
 from . import schedule
 from .cyclic import CyclicLR, OneCycleLR
 from .optimizer import Optimizer
-from .scheduler import LRScheduler, for_each
+from .scheduler import LRScheduler, for_each, noted
 
 
 class LambdaLR(LRScheduler):
@@ -203,6 +203,7 @@ class ChainedScheduler:
         _same_optimizer("ChainedScheduler", schedulers, self.optimizer)
         self._schedulers = list(schedulers)
 
+    @noted
     def step(self) -> None:
         """Have every one of them go on to its next epoch."""
         for scheduler in self._schedulers:

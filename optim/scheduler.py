@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from tinygrad_like.autograd import mode
+
 from .optimizer import Optimizer
+
+
+def noted(step: Callable) -> Callable:
+    """The method `step` of a scheduler, done again whenever a captured function that calls it is played."""
+
+    @wraps(step)
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        tape = mode.tape
+        if tape is None or tape.inside:
+            return step(self, *args, **options)
+        tape.scheduled.update(map(id, self.optimizer.param_groups))
+        tape.python(f"{type(self).__name__}.step", MethodType(step, self), *args, *options.values())
+
+    return run
 
 
 class LRScheduler:
@@ -21,6 +39,10 @@ class LRScheduler:
 
     absolute = False
     floor = 0.0  # what of a rate is not scaled
+
+    def __init_subclass__(cls) -> None:
+        if "step" in vars(cls):
+            cls.step = noted(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         name = type(self).__name__
@@ -44,6 +66,7 @@ class LRScheduler:
         """The rates of all groups at this epoch, if nothing else changes them."""
         return [self.rate(base, self.last_epoch) for base in self.base_lrs]
 
+    @noted
     def step(self, epoch: float | None = None) -> None:
         """Go on to the next epoch, or to the one given, and set the rates of it."""
         before, self.last_epoch = self.last_epoch, self.last_epoch + 1 if epoch is None else epoch  # type: ignore

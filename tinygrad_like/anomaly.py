@@ -53,7 +53,8 @@ class set_detect_anomaly:
 
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PACKAGES = tuple(os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim"))
+_PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
+             *[os.path.join(os.path.dirname(os.__file__), name) for name in ("contextlib.py", "functools.py")])
 
 
 def user_line() -> str:

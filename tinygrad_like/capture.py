@@ -31,15 +31,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
 from .memory import thrifty
-from .structures import Unsuited, structure, tensors_in
+from .structures import Arguments, Unsuited, structure, tensors_in
 from .tape import Refused, Tape
-from .tensor import Tensor, wrap
+from .tensor import Tensor
 from .watch import Watch
 
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
@@ -57,15 +55,17 @@ class eager(Switch):
         mode.eager = before
 
 
+def _alike(tensors: list[Tensor]) -> list[int]:
+    """Which Tensors are the same as others, if there are any."""
+    ids = [*map(id, tensors)]
+    return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
+
+
 class _Kind:
     """Calls that are alike, as far as their arguments tell."""
 
-    def __init__(self, tensors: list[Tensor], watch: Watch):
-        self.inputs, self.watch = [], watch
-        for t in tensors:
-            x = wrap(np.array(t._data, order="C"))
-            x.requires_grad = t.requires_grad
-            self.inputs.append(x)
+    def __init__(self, watch: Watch):
+        self.watch = watch
         self.tape: Tape | None = None
         self.program: Any = None
         self.tries = 0
@@ -100,7 +100,7 @@ class capture:
         tensors: list[Tensor] = []
         try:
             key = (structure(args, tensors), structure(options, tensors) if options else None, mode.recording,
-                   random.rows and random.rows.count)
+                   random.rows and random.rows.count, *_alike(tensors))
         except Unsuited as error:
             return self._give_up(str(error), args, options)
         with self.lock:
@@ -112,7 +112,7 @@ class capture:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
                     why = kinds[-1].watch.what if kinds else "shapes, dtypes or other arguments"
                     return self._give_up(why, args, options)
-                kind = _Kind(tensors, Watch(self.function, (args, options)))
+                kind = _Kind(Watch(self.function, (args, options)))
                 kinds.append(kind)
             if kind.program:
                 return kind.program(tensors)
@@ -132,20 +132,16 @@ class capture:
         from .replay import proved  # with the kernels
         from .snapshots import Saved
 
-        for mine, given in zip(kind.inputs, tensors, strict=True):
-            mine._data[...] = given._data
-            mine.grad = given.grad
-        replaced = iter(kind.inputs)
-        new_args, new_options = structure((args, options), replace=lambda _: next(replaced))
+        arguments = Arguments(args, options, tensors)
         before, kind.tries = kind.tape, kind.tries + 1
         watch = Watch(self.function, (args, options))
-        tape = Tape([x._data for x in kind.inputs], before)
+        tape = Tape([x._data for x in arguments.inputs], before)
         proof = Saved(before) if before is not None else None
         buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
-        state = random.get_rng_state()
+        state, gradients = random.get_rng_state(), [(t, t.grad) for t in (*watch.all_tensors(), *arguments.inputs)]
         try:
             with tape:
-                result = self.function(*new_args, **new_options)
+                result = self.function(*arguments.used[0], **arguments.used[1])
                 tensors_in(result)  # also indices that are found only if they are asked for
         except Refused as error:
             if self.strict:
@@ -157,26 +153,31 @@ class capture:
                 t._data[...] = values
             with setting("answer", Again(tape.told, end=False)):
                 return self._give_up(str(error), args, options)
-        for mine, given in zip(kind.inputs, tensors, strict=True):
-            given.grad = mine.grad
-        self.bytes = tape.stand_ins.bytes
+        tape.leaves.update((id(t), t) for t, grad in gradients if t.grad is not grad)
+        originals, self.bytes = arguments.bring_back(), tape.stand_ins.bytes
+        out = arguments.returned(result)
+        if arguments.containers_changed():
+            tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
+        if originals and arguments.overlap():
+            tape.trouble = "it changes one of two arguments that lie in the same memory"
         if tape.trouble:
-            return self._stop(tape.trouble, result)
+            return self._stop(tape.trouble, out)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
-        if before is not None and not watch.same(recorded=True):
-            return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", result)
+        if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
+            return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", out)
         new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
+            proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients
             try:
-                program = proved(tape, kind.inputs, result, proof, self.fuse)
+                program = proved(tape, arguments.inputs, result, proof, self.fuse)
             except Refused as error:
-                return self._stop(str(error), result)
+                return self._stop(str(error), out)
             kind.program, kind.watch, kind.tape = program, watch, None
-            return program.copied()
+            return program.copied(tensors)
         kind.tape.shrink()
         if kind.tries == _TRIES:
-            return self._stop(different or "it changes other arrays in each call", result)
-        return result
+            return self._stop(different or "it changes other arrays in each call", out)
+        return out
 
     def _stop(self, why: str, result: Any) -> Any:
         self.gave_up = why

@@ -41,6 +41,8 @@ class _Body:
         return len(self.values) - 1
 
     def to(self, value: int, out: np.ndarray) -> Loop:
+        if not isinstance(out, np.ndarray):  # but a number, which array[1] is, and no part of the array
+            raise TypeError("a loop writes to arrays")
         return Loop(self.shape, tuple(self.operands), tuple(self.values), ((value, out),))
 
 
@@ -226,7 +228,7 @@ def _cat(step: Step) -> Iterator[Loop]:
 def _stack(step: Step) -> Iterator[Loop]:
     out, axis = step.outputs[0], step.options.get("axis", 0) % step.outputs[0].ndim
     for i, x in enumerate(step.arguments):
-        yield _copied(x, out[(slice(None),) * axis + (i,)])
+        yield _copied(x, _part(out, (*(slice(None),) * axis, i)))
 
 
 def _roll(step: Step) -> Iterator[Loop]:

@@ -39,12 +39,18 @@ class Program:
             if id(memory(t._data)) in tape.made:
                 raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
                               "return them alone, or in tuples, lists, dicts or dataclasses")
+        outside = tape.state().keys() | tape.lasting.keys()
+        self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in outside}
         for t in self.outputs:
+            if id(t) in self.kept:  # that were there before
+                continue
             if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
                 raise Refused("its result stands on a graph, for which backward may be called outside; capture the "
                               "whole step, or wrap it in no_grad")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
+        changed = {id(memory(x)) for step in tape.steps for x in step.writes()}
+        self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
         self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
         used = {id(x) for step in tape.steps for x in (
             *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
@@ -70,9 +76,10 @@ class Program:
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
             steps = joined(without_copies(steps, pinned), pinned)
-        self.outside_arena = [m for key, m in self.tape.made.items() if key in pinned]
         self.boxes, self.arrows = pictured(steps, self.inputs)
         steps, self.arena = placed(steps, pinned)
+        used = {key for step in steps for keys in step.uses() for key in keys}
+        self.outside_arena = [m for key, m in self.tape.made.items() if key in used or key in pinned]
         return steps
 
     def _leaves(self) -> list[Tensor]:
@@ -102,20 +109,28 @@ class Program:
         for x, t in zip(self.inputs, tensors, strict=True):
             x[...] = t._data
         for leaf, grad in self.tape.accumulated.values():
-            if leaf.grad is not grad:
-                grad._data[...] = leaf.grad._data
+            i = self.input_of.get(id(leaf))
+            now = leaf.grad if i is None else tensors[i].grad
+            if now is not None and now is not grad:
+                grad._data[...] = now._data
         for leaf, grad, i in self.grads:
             if i is not None:
                 tensors[i].grad = grad
             elif leaf.grad is not grad:
                 leaf.grad = grad
         self.play()
-        return self.copied()
+        for i in self.changed:
+            tensors[i]._data[...] = self.inputs[i]
+            tensors[i].touch()
+        return self.copied(tensors)
 
-    def copied(self) -> Any:
-        """What the function returns, in memory of its own."""
-        values = iter(self.outputs)
-        return structure(self.result, replace=lambda _: wrap(np.array(next(values)._data)))
+    def copied(self, tensors: list[Tensor]) -> Any:
+        """What the function returns, in memory of its own; but what it was given, or found outside, is the same."""
+        def copy(t: Tensor) -> Tensor:
+            i = self.input_of.get(id(t))
+            return tensors[i] if i is not None else t if id(t) in self.kept else wrap(np.array(t._data))
+
+        return structure(self.result, replace=copy)
 
     def play(self) -> None:
         tape = self.tape
@@ -142,7 +157,7 @@ class Program:
         """
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
-        after, ends = Saved(tape), Copies([t._data for t in results])
+        after, ends = Saved(tape), Copies([*[t._data for t in results], *[x for x, _ in before.inputs]])
         for m in (*self.outside_arena, self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()

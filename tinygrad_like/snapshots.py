@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -61,21 +61,24 @@ class Saved:
 
     def __init__(self, tape: Tape):
         state = tape.state()
+        self.inputs: list[tuple[np.ndarray, np.ndarray]] = []  # that a call changes, and what was in them before
         self.keys, self.arrays = state.keys(), Copies(state.values())
-        self.gradients = {key: leaf.grad._data.copy() for key, (leaf, _) in tape.accumulated.items()
-                          if leaf.grad is not None}
+        self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
+                                                 tape.accumulated.items() if leaf.grad is not None}
         generators = generator, *[g for g, _ in tape.generators.values()]
         self.random = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
         objects = [u.optimizer for u in tape.updates]
         objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
-        holders = [o.__dict__ for o in objects if hasattr(o, "__dict__")]
+        holders = [d for o in objects if hasattr(o, "__dict__") for d in held(o)]
         holders += [state for u in tape.updates for _, state, _ in u.before]
         self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
                        for u in tape.updates for _, state, _ in u.by_formula]
-        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float)}) for d in holders]
+        self.numbers = [(d, {k: v for k, v in d.items() if type(v) in (int, float, tuple)}) for d in holders]
 
     def restore(self) -> None:
         self.arrays.restore()
+        for x, values in self.inputs:
+            x[...] = values
         for state, arrays in self.states:
             for name, values in arrays.items():
                 state[name][...] = values
@@ -95,6 +98,12 @@ class Saved:
                     return f"{name} of an optimizer"
         same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
         return "" if same else "the state of the random numbers"
+
+
+def held(o: Any) -> list[dict]:
+    """The dicts of an object whose numbers its methods may change: its own; of a scheduler, those of groups too."""
+    inner = [d for s in vars(o).get("_schedulers", ()) for d in held(s)]
+    return [vars(o), *getattr(getattr(o, "optimizer", None), "param_groups", ()), *inner]
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:

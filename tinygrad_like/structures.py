@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .extremum import Extremum
-from .tensor import Tensor
+from .tensor import Tensor, wrap
 
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DICTS = (dict, OrderedDict)
@@ -35,7 +35,7 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
             return replace(value)
         if tensors is not None:
             tensors.append(value)
-        return Tensor, value.shape, value.dtype, value.requires_grad
+        return Tensor, value.shape, value.dtype, value.requires_grad, value.grad is None
     kind = type(value)
     if kind is tuple or kind is list:
         parts = [structure(v, tensors, replace) for v in value]
@@ -77,6 +77,71 @@ def _made(value: Any, parts: dict) -> Any:
     for name, part in parts.items():
         object.__setattr__(new, name, part)
     return new
+
+
+class Arguments:
+    """What a function is given while it is recorded: copies in place of the Tensors of a call, one for each of them."""
+
+    def __init__(self, args: tuple, options: dict, tensors: list[Tensor]):
+        self.given, copies = (args, options), {}
+        for t in tensors:
+            if id(t) not in copies:
+                copies[id(t)] = x = wrap(np.array(t._data, order="C"))
+                x.requires_grad, x.grad = t.requires_grad, t.grad
+        self.pairs = [(t, copies[id(t)]) for t in {id(t): t for t in tensors}.values()]
+        self.inputs = [copies[id(t)] for t in tensors]
+        self.gradients = {id(x): x.grad._data.copy() for _, x in self.pairs if x.grad is not None}
+        replaced = iter(self.inputs)
+        self.used = structure(self.given, replace=lambda _: next(replaced))
+
+    def bring_back(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Give the Tensors of the call what the function has done to the copies. Returns the arrays that were changed,
+        and what was in them before."""
+        changed = []
+        for t, x in self.pairs:
+            t.grad = x.grad
+            if x._data.tobytes() != t._data.tobytes():
+                changed.append((x._data, t._data.copy()))
+                t._data[...] = x._data
+                t.touch()
+        return changed
+
+    def overlap(self) -> bool:
+        """Whether Tensors of the call lie in the same memory, which the copies do not."""
+        arrays = [t._data for t, _ in self.pairs]
+        return any(np.may_share_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+
+    def containers_changed(self) -> bool:
+        """Whether the function has changed lists, dicts or dataclasses that it was given; if so, so are the call's."""
+        return _changed(self.given, self.used, {id(x): t for t, x in self.pairs})
+
+    def returned(self, result: Any) -> Any:
+        """The result, with the call's Tensors in place of their copies."""
+        back = {id(x): t for t, x in self.pairs}
+        return structure(result, replace=lambda t: back.get(id(t), t))
+
+
+def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
+    names, now = (_named(v) or list(enumerate(v)) if isinstance(v, tuple | list) or _named(v) is not None else None
+                  for v in (given, used))
+    if names is None or now is None or type(given) is not type(used):
+        return False
+    before, new, changed = dict(names), {}, len(names) != len(now)
+    for key, part in now:
+        old, part = before.get(key), back.get(id(part), part)
+        part = old if isinstance(part, Extremum) and isinstance(old, Extremum) else part
+        if part is not old and isinstance(part, tuple | list) | (_named(part) is not None) and type(part) is type(old):
+            changed, part = _changed(old, part, back) or changed, old  # of a container it was given a copy
+        changed, new[key] = changed or part is not old or key not in before, part
+    if changed and isinstance(given, list):
+        given[:] = new.values()
+    elif changed and isinstance(given, dict):
+        given.clear()
+        given.update(new)
+    elif changed and not isinstance(given, tuple):
+        for key, part in new.items():
+            object.__setattr__(given, key, part)
+    return changed
 
 
 def tensors_in(value: Any) -> list[Tensor]:

@@ -112,6 +112,7 @@ class Tape:
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
         self.stand_ins = StandIns(self._gone)
         self.known: dict[int, np.ndarray] = {id(m): m for m in map(memory, inputs)}
+        self.inputs = frozenset(self.known)
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
         self.log: list[tuple] = []  # what was done, for comparison with another tape
@@ -122,6 +123,7 @@ class Tape:
         self.draws: list[Callable[[], None]] = []
         self.generators: dict[int, tuple] = {}  # of the user's own, with the state that each had when it was met
         self.numbers: list[Drawn] = []  # that were drawn
+        self.scheduled: set[int] = set()  # ids of groups whose learning rate a step sets
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
         self.holders: list[Any] = []  # objects whose methods Python calls
@@ -154,7 +156,8 @@ class Tape:
         if self.kept_state is not None:
             return self.kept_state
         given = {id(memory(grad._data)) for _, grad in self.accumulated.values()}
-        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given}
+        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given
+                and key not in self.inputs}
 
     def shrink(self) -> None:
         """Let go of the arrays that it has made: what another tape is compared with does not need them."""

@@ -1,28 +1,38 @@
-"""What Python may look at when it calls a function: variables, attributes of modules and of a user's own objects."""
+"""What Python may look at when it calls a function: variables, attributes of modules, of classes and of objects."""
 
 from __future__ import annotations
 
 import os
+import random
 import sys
 import types
-from collections.abc import Callable
-from functools import lru_cache
+from argparse import Namespace
+from collections import deque
+from collections.abc import Callable, Collection
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from .dtypes import FLOAT32
 from .tensor import Tensor
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
 _MISSING = object()
+_LONG = 1000  # entries of a list or dict that are too many to look at
+_FEW, _SMALL = 256, 4096  # bytes of a NumPy array that is looked at before each call; after a recording
+_DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
+                   "normal normalvariate standard_normal".split())
+_GENERATORS = np.random.Generator, np.random.RandomState, random.Random
 
 
 class Watch:
     """The values of all variables that a function and its arguments lead to, to see later whether one has changed.
 
-    They are followed through closures, globals that the code names, functions of the user's, modules (`nn.Module`),
-    objects of the user's classes, lists and dicts. Of a Tensor it is watched which one it is, and which array it has.
+    They are followed through closures, globals that the code names, functions, classes and files of the user's, modules
+    (`nn.Module`), objects of the user's classes, lists, dicts and optimizers. Of a Tensor it is watched which one it
+    is, which array it has, whether it requires grad, and its hooks.
     """
 
     def __init__(self, function: Any, arguments: Any):
@@ -30,7 +40,13 @@ class Watch:
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
         self.lengths: list[tuple[Any, int, str]] = []
-        self.seen: set[int] = set()
+        self.contents: list[tuple[np.ndarray, bytes, str]] = []
+        # What the function must not change, while others may: something that tells it, what it told, whose, its name.
+        self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
+        self.names: set[str] = set()  # that followed code uses
+        self.classes: list[type] = []
+        self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
+        self.seen: set[Any] = set()
         self.what = ""
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
@@ -38,16 +54,41 @@ class Watch:
         for value in (*args, *options.values()):
             if not isinstance(value, Tensor):
                 self._follow(value, "an argument")
+        while self._of_classes():  # a method may name others
+            pass
+        if self.names & _DRAWS:
+            self._keep(random.getstate, None, "the state of Python's random")
+            self._keep(lambda: str(np.random.get_state()), None, "the state of np.random")
 
-    def same(self, recorded: bool = False) -> bool:
-        """Whether all is as it was. recorded: of a Tensor, only whether it is the same one."""
-        if not recorded:
-            self.quick = self.quick or self._in_one_expression()
-            try:
-                if self.quick():
-                    return True
-            except (LookupError, ValueError):  # a key, or a variable, that is there no more
-                pass
+    def same(self) -> bool:
+        """Whether all is as it was."""
+        self.quick = self.quick or self._in_one_expression()
+        try:
+            if self.quick():
+                return True
+        except (AttributeError, LookupError, ValueError):  # something is there no more
+            pass
+        if not self._same_variables():
+            return False
+        if not self.same_gradients():
+            self.what = "which Tensors have gradients"
+            return False
+        for tensor, array, name in self.tensors:
+            if tensor._data is not array:
+                self.what = f"the array of {name}"
+                return False
+        return True
+
+    def same_after(self, noted: Collection[int]) -> bool:
+        """Whether the function, which just ran, has left all but Tensors as it was. noted: ids of objects whose changes
+        are on the tape."""
+        for tell, before, whose, name in self.own:
+            if id(whose) not in noted and tell() != before:
+                self.what = name
+                return False
+        return self._same_variables()
+
+    def _same_variables(self) -> bool:
         for where, key, value, name in self.entries:
             now = _get(where, key)
             if now is not value and not (isinstance(value, _VALUES) and type(now) is type(value) and now == value):
@@ -57,63 +98,126 @@ class Watch:
             if len(container) != length:
                 self.what = f"the length of {name}"
                 return False
-        if not recorded:
-            if not self.same_gradients():
-                self.what = "which Tensors have gradients"
+        for group, key, zero, name in self.options:
+            if (group.get(key) == 0) is not zero:
+                self.what = name
                 return False
-            for tensor, array, name in self.tensors:
-                if tensor._data is not array:
-                    self.what = f"the array of {name}"
-                    return False
+        for array, content, name in self.contents:
+            if array.tobytes() != content:
+                self.what = f"the array {name}"
+                return False
         return True
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
-        names: dict[str, Any] = {}
+        names: dict[str, Any] = {"getattr": getattr, "len": len}
 
         def name(value: Any) -> str:
             names[f"_{len(names)}"] = value
             return f"_{len(names) - 1}"
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
-                 f"{name(where)}[{name(key)}] is {name(value)}" for where, key, value, _ in self.entries]
+                 f"{name(where)}[{name(key)}] is {name(value)}" if _has_items(where) else
+                 f"getattr({name(where)}, {key!r}) is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
+        asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
+        asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
-        return eval(f"lambda: {' and '.join(asked) or 'True'}", names)
+        parts = [eval(f"lambda: {' and '.join(asked[i:i + 300])}", names) for i in range(0, len(asked), 300)]
+        return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
+
+    def all_tensors(self) -> list[Tensor]:
+        return [t for t, _, _ in self.tensors]
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
         return all((t.grad is None) == without for t, without in self.gradients)
 
+    # Following ------------------------------------------------------------------------------------------------------
+
     def _follow(self, value: Any, name: str) -> None:
-        if isinstance(value, Tensor):
-            if id(value) not in self.seen:
-                self.seen.add(id(value))
-                self.tensors.append((value, value._data, name))
-                if value.requires_grad:
-                    self.gradients.append((value, value.grad is None))
-            return
-        if isinstance(value, (*_VALUES, np.ndarray, type, types.ModuleType)) or id(value) in self.seen:
+        if isinstance(value, _VALUES) or id(value) in self.seen:
             return
         self.seen.add(id(value))
-        if isinstance(value, types.MethodType):
+        if isinstance(value, Tensor):
+            self._tensor(value, name)
+        elif isinstance(value, np.ndarray):
+            if value.nbytes <= _FEW:
+                self.contents.append((value, value.tobytes(), name))
+            elif value.nbytes <= _SMALL:
+                self._keep(value.tobytes, value, f"the array {name}")
+        elif isinstance(value, type):
+            if not _ours(sys.modules.get(value.__module__)):
+                self.classes.append(value)
+        elif isinstance(value, types.MethodType):
             self._follow(value.__func__, name)
             self._follow(value.__self__, name)
         elif isinstance(value, types.FunctionType):
             self._function(value)
-        elif isinstance(value, dict | list | tuple | set):
+        elif isinstance(value, dict | list | tuple | set | deque):
             self._container(value, name)
-        elif hasattr(value, "param_groups"):
-            for i, group in enumerate(value.param_groups):
-                self._attributes({k: v for k, v in group.items() if k not in ("lr", "params")}, f"group {i}", group)
+            if not _ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
+                self._attributes(value.__dict__, name, value.__dict__)
+        elif isinstance(value, _GENERATORS):
+            self._keep(partial(_state_of, value), value, f"the state of {name}")
+        elif hasattr(value, "param_groups") and hasattr(value, "state"):
+            self._optimizer(value, name)
+        elif hasattr(value, "__next__"):
+            self._keep(partial(_position, value), value, f"the place in {name}")
         elif hasattr(value, "__wrapped__") and callable(value):
             self._follow(value.__wrapped__, name)
         elif hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
             self._follow((value.func, value.args, value.keywords), name)
-        elif hasattr(value, "named_parameters") or not _ours(sys.modules.get(type(value).__module__)):
+        elif isinstance(value, property | staticmethod | classmethod):
+            for part in (getattr(value, n, None) for n in ("fget", "__func__")):
+                self._follow(part, name)
+        elif not isinstance(value, types.ModuleType):
+            self._object(value, name)
+
+    def _object(self, value: Any, name: str) -> None:
+        theirs = not _ours(sys.modules.get(type(value).__module__))
+        if theirs or hasattr(value, "named_parameters") or isinstance(value, types.SimpleNamespace | Namespace):
             if hasattr(value, "__dict__"):
+                self.lengths.append((value.__dict__, len(value.__dict__), f"the attributes of {name}"))
                 self._attributes(value.__dict__, name, value.__dict__)
+            if hasattr(hooks := getattr(value, "_hooks", None), "__dict__"):
+                self._attributes(vars(hooks), f"the hooks of {name}", vars(hooks))
+        if theirs:
+            self._follow(type(value), type(value).__name__)
+            for slot in [s for k in type(value).__mro__ for s in _slots(k)]:
+                self._entry(value, slot, f"{name}.{slot}")
+
+    def _tensor(self, t: Tensor, name: str) -> None:
+        self.tensors.append((t, t._data, name))
+        self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
+                         (t, "_hooks", t._hooks, f"the hooks of {name}")]
+        self._follow(t._hooks, f"the hooks of {name}")
+        if t.requires_grad:
+            self.gradients.append((t, t.grad is None))
+
+    def _optimizer(self, optimizer: Any, name: str) -> None:
+        groups, state = optimizer.param_groups, optimizer.state
+        self.entries.append((optimizer, "state", state, f"the state of {name}"))
+        self.lengths.append((groups, len(groups), f"the groups of {name}"))
+        for i, group in enumerate(groups):
+            self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
+            options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
+            self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if type(v) is float]
+            self._attributes({k: v for k, v in options.items() if type(v) is not float}, f"group {i}", group)
+            self._keep(partial(_rates, group), group, f"the learning rate of {name}")
+        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
+        for p, of in list(state.items()) if isinstance(state, dict) else ():
+            self.entries.append((state, p, of, f"the state of {name}"))
+            if isinstance(of, dict) and by_kernel and p.dtype is FLOAT32:
+                self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
+            elif isinstance(of, dict) and itself:
+                self._keep(partial(_plain, of), of, f"the state of {name}")
+        if not _ours(sys.modules.get(type(optimizer).__module__)):
+            own = {k: v for k, v in vars(optimizer).items() if k not in (
+                "steps", "param_groups", "state", "defaults")}
+            self._attributes(own, name, vars(optimizer))
+            self._follow(type(optimizer), type(optimizer).__name__)
 
     def _attributes(self, values: dict, name: str, where: dict) -> None:
         for key, value in list(values.items()):
@@ -122,7 +226,9 @@ class Watch:
 
     def _container(self, value: Any, name: str) -> None:
         self.lengths.append((value, len(value), name))
-        if isinstance(value, set) or len(value) > 1000:
+        if isinstance(value, set) or len(value) > _LONG:
+            if isinstance(value, list):
+                self._keep(lambda: [id(x) for x in value], value, name)
             return
         for key, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
             if not isinstance(value, tuple):
@@ -133,29 +239,92 @@ class Watch:
         if hasattr(function, "__wrapped__"):
             self._follow(function.__wrapped__, function.__name__)
         if _ours(function):
+            for cell in function.__closure__ or ():  # it may have been given one of the user's, as register_hook is
+                if isinstance(given := _get(cell, None), types.FunctionType | types.MethodType):
+                    self._follow(given, getattr(given, "__name__", "a function"))
             return
+        names = _names(function.__code__)
+        self.names |= names
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            value = _get(cell, None)
-            self.entries.append((cell, None, value, name))
+            self._entry(cell, None, name)
+        for name in names & function.__globals__.keys():
+            value = function.__globals__[name]
+            self._entry(function.__globals__, name, name)
+            if isinstance(value, types.ModuleType) and not _ours(value):
+                for part in names & vars(value).keys():
+                    self._entry(vars(value), part, f"{name}.{part}")
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.entries.append((function, name, getattr(function, name), f"{name} of {function.__name__}"))
+        self._follow((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()), function.__name__)
+        self._attributes({k: v for k, v in vars(function).items() if k in names}, function.__name__, vars(function))
+
+    def _of_classes(self) -> bool:
+        """Follow what classes of the user's have under names that code uses; whether there was something new."""
+        before = len(self.entries)
+        for of in [k for given in self.classes for k in given.__mro__]:
+            if _ours(sys.modules.get(of.__module__)):
+                continue
+            for name, value in list(vars(of).items()):
+                used = name in self.names or isinstance(value, types.FunctionType | staticmethod | classmethod) and (
+                    name in ("forward", "backward", "step") or name[:2] == "__")
+                if used and (id(of), name) not in self.seen and type(value) is not types.MemberDescriptorType:
+                    self.seen.add((id(of), name))
+                    self._entry(vars(of), name, f"{of.__name__}.{name}")
+        return len(self.entries) > before
+
+    def _entry(self, where: Any, key: Any, name: str) -> None:
+        value = _get(where, key)
+        if value is not _MISSING:
+            self.entries.append((where, key, value, name))
             self._follow(value, name)
-        for name in _names(function.__code__):
-            if name in function.__globals__:
-                value = function.__globals__[name]
-                self.entries.append((function.__globals__, name, value, name))
-                self._follow(value, name)
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self._follow(value, function.__name__)
+
+    def _keep(self, tell: Callable[[], Any], whose: Any, name: str) -> None:
+        self.own.append((tell, tell(), whose, name))
+
+
+def _has_items(where: Any) -> bool:
+    return isinstance(where, dict | list | deque | types.MappingProxyType)
 
 
 def _get(where: Any, key: Any) -> Any:
-    if type(where) is types.CellType:
-        try:
-            return where.cell_contents
-        except ValueError:
-            return _MISSING
-    if type(where) is list:
-        return where[key] if key < len(where) else _MISSING
-    return where.get(key, _MISSING)
+    try:
+        return where.cell_contents if type(where) is types.CellType else (
+            where[key] if _has_items(where) else getattr(where, key))
+    except (AttributeError, LookupError, ValueError):
+        return _MISSING
+
+
+def _slots(of: type) -> tuple[str, ...]:
+    found = vars(of).get("__slots__", ())
+    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))
+
+
+def _state_of(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    state = generator.get_state() if isinstance(generator, np.random.RandomState) else generator.bit_generator.state
+    return str(state)
+
+
+def _plain(values: dict) -> dict:
+    return {k: v for k, v in values.items() if isinstance(v, _VALUES)}
+
+
+def _rates(group: dict) -> list:
+    return [group.get(k) for k in ("lr", "momentum", "betas")]
+
+
+def _position(iterator: Any) -> Any:
+    """Something that changes when the iterator gives its next."""
+    if hasattr(iterator, "__length_hint__"):
+        return iterator.__length_hint__()
+    if isinstance(iterator, types.GeneratorType):
+        frame = iterator.gi_frame
+        return frame and (frame.f_lasti, _plain(frame.f_locals))
+    try:
+        return repr(iterator.__reduce__())
+    except TypeError:
+        return None
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -171,7 +340,9 @@ def _ours(thing: Any) -> bool:
     """Whether a function or a module is not of the user's program: ours, Python's or an installed package's."""
     code = getattr(thing, "__code__", None)
     file = code.co_filename if code else getattr(thing, "__file__", None)
-    return file is None or os.path.abspath(file).startswith(_others())
+    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand
+        return thing is None or thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
+    return os.path.abspath(file).startswith(_others())
 
 
 @lru_cache
