@@ -35,7 +35,7 @@ from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
 from .memory import thrifty
-from .structures import Arguments, Unsuited, structure, tensors_in
+from .structures import Arguments, Unsuited, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
 from .watch import Watch
@@ -132,6 +132,8 @@ class capture:
         from .replay import proved  # with the kernels
         from .snapshots import Saved
 
+        if overlap(tensors):
+            return self._give_up("two of its arguments lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors)
         before, kind.tries = kind.tape, kind.tries + 1
         watch = Watch(self.function, (args, options))
@@ -158,8 +160,6 @@ class capture:
         out = arguments.returned(result)
         if arguments.containers_changed():
             tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
-        if originals and arguments.overlap():
-            tape.trouble = "it changes one of two arguments that lie in the same memory"
         if tape.trouble:
             return self._stop(tape.trouble, out)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
@@ -169,7 +169,7 @@ class capture:
         if before is not None and proof is not None and not different and not new:
             proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients
             try:
-                program = proved(tape, arguments.inputs, result, proof, self.fuse)
+                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
             except Refused as error:
                 return self._stop(str(error), out)
             kind.program, kind.watch, kind.tape = program, watch, None

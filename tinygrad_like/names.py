@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
@@ -300,7 +300,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
     an error. `Tensor.gradient` is the same for one output.
     """
-    outputs, inputs = (tuple(x) if isinstance(x, list | tuple) else (x,) for x in (outputs, inputs))
+    outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
+                       for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
     y, g = outputs[0], given[0]
     if len(outputs) > 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from .lower import lowered
 from .memory import give_back
 from .plan import joined, placed, without_copies
 from .snapshots import Copies, Saved, differ
-from .structures import closed, structure, tensors_in
+from .structures import closed, overlap, structure, tensors_in
 from .tape import Refused, Step, Tape, memory
 from .tensor import Tensor, wrap
 
@@ -26,7 +28,8 @@ ROUNDING = "the last bits"
 class Program:
     """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
 
-    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int):
+    def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int,
+                 outside: Set[int] = frozenset()):
         self.tape, self.level = tape, level
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
@@ -39,7 +42,6 @@ class Program:
             if id(memory(t._data)) in tape.made:
                 raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
                               "return them alone, or in tuples, lists, dicts or dataclasses")
-        outside = tape.state().keys() | tape.lasting.keys()
         self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in outside}
         for t in self.outputs:
             if id(t) in self.kept:  # that were there before
@@ -106,6 +108,8 @@ class Program:
     # Playing it -----------------------------------------------------------------------------------------------------
 
     def __call__(self, tensors: list[Tensor]) -> Any:
+        if self.changed and overlap(tensors):
+            raise Refused("capture: two arguments lie in the same memory, of which one is changed; pass a clone()")
         for x, t in zip(self.inputs, tensors, strict=True):
             x[...] = t._data
         for leaf, grad in self.tape.accumulated.values():
@@ -200,27 +204,30 @@ class Program:
         return "\n".join(lines)
 
 
-def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool) -> Program:
-    """The fastest program of a tape that gives what Python gave, from what was there before; Refused if none does."""
-    program = _fastest(tape, inputs, result, before, fuse)
+def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Set[int]) -> Program:
+    """The fastest program of a tape that gives what Python gave, from what was there before; Refused if none does.
+
+    outside: ids of the memory of Tensors that were there, which are no new ones when they are returned.
+    """
+    program = _fastest(partial(Program, tape, inputs, result, outside=outside), before, fuse)
     tape.forget()
     give_back(program.bytes)
     return program
 
 
-def _fastest(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool) -> Program:
+def _fastest(make: Callable[..., Program], before: Saved, fuse: bool) -> Program:
     alone = init().size == 1  # or bits must be alike, also of a rank that plays and one that records
     for level in (FUSED, EXACT, PLAIN) if fuse and alone else (EXACT, PLAIN):
         program: Program | None = None  # whose memory the next one takes
-        program = Program(tape, inputs, result, level)
+        program = make(level)
         wrong = program.prove(before)
         if not wrong:
             return program
         if wrong == ROUNDING:  # then it is the plain one, equal to the bit, that tells whether all is on the tape
             program = None
-            wrong = Program(tape, inputs, result, PLAIN).prove(before)
+            wrong = make(PLAIN).prove(before)
             if not wrong:
-                return Program(tape, inputs, result, level)
+                return make(level)
             break
     raise Refused(f"played, it gives other numbers, first in {wrong}; what made them is not on the tape, such as NumPy "
                   "on a Tensor's data")

@@ -79,6 +79,12 @@ def _made(value: Any, parts: dict) -> Any:
     return new
 
 
+def overlap(tensors: list[Tensor]) -> bool:
+    """Whether different ones of some Tensors may lie in the same memory."""
+    return any([a is not b and np.may_share_memory(a._data, b._data) for i, a in enumerate(tensors)
+                for b in tensors[:i]])
+
+
 class Arguments:
     """What a function is given while it is recorded: copies in place of the Tensors of a call, one for each of them."""
 
@@ -105,11 +111,6 @@ class Arguments:
                 t._data[...] = x._data
                 t.touch()
         return changed
-
-    def overlap(self) -> bool:
-        """Whether Tensors of the call lie in the same memory, which the copies do not."""
-        arrays = [t._data for t, _ in self.pairs]
-        return any(np.may_share_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
 
     def containers_changed(self) -> bool:
         """Whether the function has changed lists, dicts or dataclasses that it was given; if so, so are the call's."""

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from .dtypes import FLOAT32
+from .tape import memory
 from .tensor import Tensor
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
 _MISSING = object()
 _LONG = 1000  # entries of a list or dict that are too many to look at
-_FEW, _SMALL = 256, 4096  # bytes of a NumPy array that is looked at before each call; after a recording
+_FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before each call; after a recording
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
 _GENERATORS = np.random.Generator, np.random.RandomState, random.Random
@@ -130,6 +131,10 @@ class Watch:
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
 
+    def memories(self) -> set[int]:
+        """The ids of the memory of all Tensors."""
+        return {id(memory(array)) for _, array, _ in self.tensors}
+
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
         return all((t.grad is None) == without for t, without in self.gradients)
@@ -150,8 +155,8 @@ class Watch:
         elif isinstance(value, type):
             if not _ours(sys.modules.get(value.__module__)):
                 self.classes.append(value)
-        elif isinstance(value, types.MethodType):
-            self._follow(value.__func__, name)
+        elif isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
+            self._follow(getattr(value, "__func__", None), name)
             self._follow(value.__self__, name)
         elif isinstance(value, types.FunctionType):
             self._function(value)
@@ -172,7 +177,10 @@ class Watch:
         elif isinstance(value, property | staticmethod | classmethod):
             for part in (getattr(value, n, None) for n in ("fget", "__func__")):
                 self._follow(part, name)
-        elif not isinstance(value, types.ModuleType):
+        elif isinstance(value, types.ModuleType):
+            for part in [] if _ours(value) else self.names & vars(value).keys():
+                self._entry(vars(value), part, f"{name}.{part}")
+        else:
             self._object(value, name)
 
     def _object(self, value: Any, name: str) -> None:
@@ -248,11 +256,7 @@ class Watch:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self._entry(cell, None, name)
         for name in names & function.__globals__.keys():
-            value = function.__globals__[name]
             self._entry(function.__globals__, name, name)
-            if isinstance(value, types.ModuleType) and not _ours(value):
-                for part in names & vars(value).keys():
-                    self._entry(vars(value), part, f"{name}.{part}")
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.entries.append((function, name, getattr(function, name), f"{name} of {function.__name__}"))
         self._follow((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()), function.__name__)
@@ -261,15 +265,16 @@ class Watch:
     def _of_classes(self) -> bool:
         """Follow what classes of the user's have under names that code uses; whether there was something new."""
         before = len(self.entries)
-        for of in [k for given in self.classes for k in given.__mro__]:
-            if _ours(sys.modules.get(of.__module__)):
-                continue
-            for name, value in list(vars(of).items()):
-                used = name in self.names or isinstance(value, types.FunctionType | staticmethod | classmethod) and (
-                    name in ("forward", "backward", "step") or name[:2] == "__")
-                if used and (id(of), name) not in self.seen and type(value) is not types.MemberDescriptorType:
-                    self.seen.add((id(of), name))
-                    self._entry(vars(of), name, f"{of.__name__}.{name}")
+        for given in list(self.classes):
+            for of in given.__mro__:
+                for name, value in [] if _ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
+                    called = isinstance(value, types.FunctionType | staticmethod | classmethod) and (
+                        name in ("forward", "backward", "step") or name[:2] == "__")
+                    if (called or name in self.names) and (id(given), name) not in self.seen:
+                        self.seen.add((id(given), name))
+                        bound = isinstance(value, classmethod)  # to the class, anew each time
+                        self._entry(vars(of) if bound else given, name, f"{given.__name__}.{name}")
+                        self._follow(value, name)  # also the functions of a property
         return len(self.entries) > before
 
     def _entry(self, where: Any, key: Any, name: str) -> None:
