@@ -523,3 +523,27 @@ def test_a_proof_sees_what_compiled_code_leaves_out(size, monkeypatch):
     for i in range(5):
         x = Tensor(np.full(size, float(i), "f"))
         np.testing.assert_array_equal(f(x).numpy(), np.stack([x.numpy(), x.numpy() + 1]) * 2)
+
+
+def test_a_kind_of_call_that_cannot_be_captured_leaves_the_others():
+    layer, _, update = net()
+
+    @capture
+    def step(x, y):
+        return update(x, y) if layer.training else F.cross_entropy(layer(x), y)  # a graph
+
+    def calls(count):
+        for i in range(count):
+            rng = np.random.default_rng(i)
+            yield step(Tensor(rng.standard_normal((6, 4)).astype("f")), Tensor(rng.integers(0, 3, 6))).item()
+
+    layer.eval()
+    with pytest.warns(UserWarning, match="step runs without capture .* return its detach"):
+        first = list(calls(3))
+    layer.train()
+    list(calls(5))
+    assert len(step.programs) == 1 and "matrix product" in str(step) and "detach" in str(step)
+    layer.eval()
+    rng = np.random.default_rng(0)
+    x, y = Tensor(rng.standard_normal((6, 4)).astype("f")), Tensor(rng.integers(0, 3, 6))
+    assert list(calls(1)) == [F.cross_entropy(layer(x), y).item()] != first[:1]

@@ -68,7 +68,7 @@ class _Kind:
         self.watch = watch
         self.tape: Tape | None = None
         self.program: Any = None
-        self.tries = 0
+        self.tries, self.stopped = 0, ""
 
 
 class capture:
@@ -88,14 +88,14 @@ class capture:
         self.name = getattr(function, "__name__", "a function")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
-        self.gave_up, self.lock = "", threading.RLock()
+        self.gave_up, self.ended, self.lock = "", False, threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if mode.eager or mode.tape is not None or self.gave_up or mode.anomaly or mode.watchers:
+        if mode.eager or mode.tape is not None or self.ended or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         try:
@@ -116,7 +116,7 @@ class capture:
                 kinds.append(kind)
             if kind.program:
                 return kind.program(tensors)
-            if not _recording.acquire(blocking=False):  # another thread is: the next call may
+            if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
             try:
                 with thrifty(self.bytes):
@@ -125,7 +125,8 @@ class capture:
                 _recording.release()
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        return self._stop(why, None) or self.function(*args, **options)
+        self.ended, self.kinds = True, {}
+        return self._stop(_Kind(Watch(None, ((), {}))), why, None) or self.function(*args, **options)
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
@@ -161,29 +162,29 @@ class capture:
         if arguments.containers_changed():
             tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         if tape.trouble:
-            return self._stop(tape.trouble, out)
+            return self._stop(kind, tape.trouble, out)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
-            return self._stop(f"{watch.what} is changed by the function itself, which would not happen again", out)
+            return self._stop(kind, f"{watch.what} is changed by the function itself, which would not happen again", out)
         new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
             proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients
             try:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
             except Refused as error:
-                return self._stop(str(error), out)
+                return self._stop(kind, str(error), out)
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied(tensors)
         kind.tape.shrink()
         if kind.tries == _TRIES:
-            return self._stop(different or "it changes other arrays in each call", out)
+            return self._stop(kind, different or "it changes other arrays in each call", out)
         return out
 
-    def _stop(self, why: str, result: Any) -> Any:
-        self.gave_up = why
-        self.kinds.clear()
+    def _stop(self, kind: _Kind, why: str, result: Any) -> Any:
+        self.gave_up, kind.stopped, kind.tape = why, why, None
         if self.strict:
-            warnings.warn(f"capture: {self.name} runs without capture from now on, since {why}", stacklevel=4)
+            who = f"calls of {self.name} like this one run" if self.programs else f"{self.name} runs"
+            warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)
         return result
 
     def __reduce__(self) -> tuple:
@@ -195,6 +196,5 @@ class capture:
         return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
 
     def __repr__(self) -> str:
-        if self.gave_up:
-            return f"{self.name}: not captured, since {self.gave_up}"
-        return "\n\n".join([f"{self.name}: {p.described()}" for p in self.programs]) or f"{self.name}: not yet captured"
+        lines = [p.described() for p in self.programs] + ([f"not captured, since {self.gave_up}"] * bool(self.gave_up))
+        return "\n\n".join([f"{self.name}: {line}" for line in lines or ["not yet captured"]])

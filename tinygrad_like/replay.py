@@ -47,8 +47,8 @@ class Program:
             if id(t) in self.kept:  # that were there before
                 continue
             if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
-                raise Refused("its result stands on a graph, for which backward may be called outside; capture the "
-                              "whole step, or wrap it in no_grad")
+                raise Refused("its result stands on a graph, for which backward may be called outside; return its "
+                              "detach(), capture the whole step, or wrap it in no_grad")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
         changed = {id(memory(x)) for step in tape.steps for x in step.writes()}

@@ -111,7 +111,7 @@ class Watch:
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
-        names: dict[str, Any] = {"getattr": getattr, "len": len}
+        names: dict[str, Any] = {"len": len}
 
         def name(value: Any) -> str:
             names[f"_{len(names)}"] = value
@@ -119,7 +119,7 @@ class Watch:
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
                  f"{name(where)}[{name(key)}] is {name(value)}" if _has_items(where) else
-                 f"getattr({name(where)}, {key!r}) is {name(value)}" for where, key, value, _ in self.entries]
+                 f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
@@ -216,7 +216,8 @@ class Watch:
             self._keep(partial(_rates, group), group, f"the learning rate of {name}")
         itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         for p, of in list(state.items()) if isinstance(state, dict) else ():
-            self.entries.append((state, p, of, f"the state of {name}"))
+            if of:
+                self.entries.append((state, p, of, f"the state of {name}"))
             if isinstance(of, dict) and by_kernel and p.dtype is FLOAT32:
                 self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
             elif isinstance(of, dict) and itself:
@@ -257,9 +258,9 @@ class Watch:
             self._entry(cell, None, name)
         for name in names & function.__globals__.keys():
             self._entry(function.__globals__, name, name)
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.entries.append((function, name, getattr(function, name), f"{name} of {function.__name__}"))
-        self._follow((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()), function.__name__)
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name):
+                self._entry(function, name, f"{name} of {function.__name__}")
         self._attributes({k: v for k, v in vars(function).items() if k in names}, function.__name__, vars(function))
 
     def _of_classes(self) -> bool:
