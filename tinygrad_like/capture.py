@@ -165,7 +165,7 @@ class capture:
             return self._stop(kind, tape.trouble, out)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
-            return self._stop(kind, f"{watch.what} is changed by the function itself, which would not happen again", out)
+            return self._stop(kind, watch.what, out)
         new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
             proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients

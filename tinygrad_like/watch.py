@@ -83,11 +83,11 @@ class Watch:
     def same_after(self, noted: Collection[int]) -> bool:
         """Whether the function, which just ran, has left all but Tensors as it was. noted: ids of objects whose changes
         are on the tape."""
-        for tell, before, whose, name in self.own:
-            if id(whose) not in noted and tell() != before:
-                self.what = name
-                return False
-        return self._same_variables()
+        changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
+        if changed or not self._same_variables():
+            self.what = f"{[*changed, self.what][0]} is changed by the function itself, which would not happen again"
+            return False
+        return True
 
     def _same_variables(self) -> bool:
         for where, key, value, name in self.entries:

@@ -423,3 +423,53 @@ def test_at_once_has_the_bits_of_the_ops(change, dtype):
     with pytest.raises((ValueError, TypeError)):
         change(x, Tensor(np.ones((5, 7), dtype)), Tensor(np.ones((5, 7), dtype)))
     np.testing.assert_array_equal(x.numpy(), y.numpy())  # as it was
+
+
+def walls(u):
+    u[0] = u[1]
+    u[-1] = u[-2]
+    u[:, 0] = u[:, 1]
+    u[:, -1] -= u[:, -2]
+    return u
+
+
+def columns(u):
+    u[..., -1] -= u[..., 0]
+    u[1] += u[0]
+    return u
+
+
+def held(u):
+    v = u[1]
+    u[0] = v
+    v.mul_(3.0)
+    return u * v
+
+
+def number(u):
+    row = u[0]
+    row[0] = row[1]
+    return u
+
+
+@pytest.mark.parametrize("change", [walls, columns, held, number])
+def test_a_part_may_be_written_to_another(change):
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    assert gradcheck(lambda w: change(w * 2).sum(0), x) and gradgradcheck(lambda w: change(w * w), x)
+    plain = change(Tensor(x) * 2)
+    recorded = change(Tensor(x, requires_grad=True) * 2)
+    np.testing.assert_array_equal(plain.numpy(), recorded.detach().numpy())
+
+
+def test_a_part_that_overlaps_or_is_looked_at_later():
+    u = Tensor([1.0, 2.0, 3.0], requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="setitem: another Tensor shows the memory"):
+        u[1:] = u[:-1]
+    u = Tensor([[1.0], [2.0], [3.0]], requires_grad=True) * 2
+    v = u[1]
+    u[0] = v
+    with pytest.raises(RuntimeError, match="setitem: another Tensor shows the memory"):
+        u[1] = 5.0  # which v would have to see
+    with pytest.raises(IndexError, match="index 9 is out of range"):
+        u[9] = v
+    assert v.tolist() == [4] and u.tolist() == [[4], [4], [6]]
