@@ -81,7 +81,7 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
 
 def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     """`again` for a plain function."""
-    parameters = inspect.signature(f).parameters
+    parameters = _named_parameters(f)
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return NotImplemented
     others = _others(parameters, options)
@@ -91,6 +91,11 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     if others.get("inplace") and hasattr(inputs[0] if inputs else None, "_become"):
         return inputs[0]._become(f"{f.__name__}_", lambda x: _anew(called, (f, (x, *inputs[1:]), given, others), {}))
     return _anew(called, (f, inputs, given, others), {})
+
+
+@lru_cache(None)
+def _named_parameters(f: Callable) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(f).parameters
 
 
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,14 +131,14 @@ def addr(x, vec1, vec2, beta=1, alpha=1):
 def cdist(x1, x2, p=2.0, compute_mode=None):
     """The distances |x1_i - x2_j|_p of all pairs of rows: (..., n, size), (..., m, size) -> (..., n, m).
 
-    The gradient of a distance 0 is 0. From some 16 million differences on, the Euclidean distances come from one
-    product, |a|^2 + |b|^2 - 2 a b, whose error beside large numbers is larger.
+    The gradient of a distance 0 is 0. From a million differences on, the Euclidean distances come from one product,
+    |a|^2 + |b|^2 - 2 a b, whose error beside large numbers is larger.
     """
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"cdist: takes (..., n, size) and (..., m, size), got shapes {x1.shape} and {x2.shape}")
     if not x1.shape[-1]:
         return sum(unsqueeze(x1, -2) - unsqueeze(x2, -3), axis=-1)
-    if p == 2 and x1.size * x2.shape[-2] > 1 << 24:
+    if p == 2 and x1.size * x2.shape[-2] > 1 << 20:
         squares = [sum(x * x, axis=-1) for x in (x1, x2)]
         mixed = matmul(x1, transpose(x2, -1, -2))
         return sqrt(clip(unsqueeze(squares[0], -1) + unsqueeze(squares[1], -2) - 2.0 * mixed, min=0.0))

@@ -186,16 +186,11 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
     return q, weight[label].sum()
 
 
-@noted
-def _is_real(q):
-    return q != 0
-
-
 def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     log_p = log_softmax(input, axis=-1)
     # Where q is 0 the loss is 0, even if the logit is -inf, as for a masked class.
-    losses = -sum(mul(q, where(logical_or(_is_real(q), isfinite(log_p)), log_p, 0.0)), axis=-1)
+    losses = -sum(mul(q, where(logical_or(q != 0, isfinite(log_p)), log_p, 0.0)), axis=-1)
     return reduced(losses, reduction, divisor, sum)
 
 
@@ -252,7 +247,8 @@ def _distribution(input, target, weight, ignore_index, label_smoothing):
     """What log_softmax is weighed with, (rows, classes), and what a mean divides by; on arrays or on Tensors."""
     n, classes = input.shape
     if target.dtype.kind not in FLOATS:
-        return _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
+        q, divisor = _soft_labels(_plain(target), classes, _plain(weight), ignore_index, label_smoothing, input.dtype)
+        return wrap(q) if hasattr(input, "_data") else q, divisor
     q = target * (1 - label_smoothing) + label_smoothing / classes
     return (q if weight is None else q * weight), n
 
