@@ -35,7 +35,7 @@ from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
 from .memory import thrifty
-from .structures import Arguments, Unsuited, overlap, structure, tensors_in
+from .structures import Arguments, Gradients, Unsuited, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
 from .watch import Watch
@@ -141,7 +141,7 @@ class capture:
         tape = Tape([x._data for x in arguments.inputs], before)
         proof = Saved(before) if before is not None else None
         buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
-        state, gradients = random.get_rng_state(), [(t, t.grad) for t in (*watch.all_tensors(), *arguments.inputs)]
+        state, gradients = random.get_rng_state(), Gradients((*watch.all_tensors(), *arguments.inputs))
         try:
             with tape:
                 result = self.function(*arguments.used[0], **arguments.used[1])
@@ -156,7 +156,7 @@ class capture:
                 t._data[...] = values
             with setting("answer", Again(tape.told, end=False)):
                 return self._give_up(str(error), args, options)
-        tape.leaves.update((id(t), t) for t, grad in gradients if t.grad is not grad)
+        tape.leaves.update(gradients.changed())
         originals, self.bytes = arguments.bring_back(), tape.stand_ins.bytes
         out = arguments.returned(result)
         if arguments.containers_changed():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -103,10 +104,12 @@ class Arguments:
     def bring_back(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give the Tensors of the call what the function has done to the copies. Returns the arrays that were changed,
         and what was in them before."""
+        from .snapshots import differ
+
         changed = []
         for t, x in self.pairs:
             t.grad = x.grad
-            if x._data.tobytes() != t._data.tobytes():
+            if differ(x._data, t._data, rounded=False):
                 changed.append((x._data, t._data.copy()))
                 t._data[...] = x._data
                 t.touch()
@@ -120,6 +123,17 @@ class Arguments:
         """The result, with the call's Tensors in place of their copies."""
         back = {id(x): t for t, x in self.pairs}
         return structure(result, replace=lambda t: back.get(id(t), t))
+
+
+class Gradients:
+    """Which gradients Tensors have, none of which it keeps, to see later who got another one."""
+
+    def __init__(self, tensors: Iterable[Tensor]):
+        self.found = [(t, None if t.grad is None else weakref.ref(t.grad)) for t in tensors]
+
+    def changed(self) -> dict[int, Tensor]:
+        """The Tensors that have another one, or none any more."""
+        return {id(t): t for t, ref in self.found if (ref and ref()) is not t.grad or ref and ref() is None}
 
 
 def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
