@@ -139,7 +139,7 @@ class capture:
         before, kind.tries = kind.tape, kind.tries + 1
         watch = Watch(self.function, (args, options))
         tape = Tape([x._data for x in arguments.inputs], before)
-        proof = Saved(before) if before is not None else None
+        proof = Saved(before, self.bytes) if before is not None else None
         buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
         state, gradients = random.get_rng_state(), Gradients((*watch.all_tensors(), *arguments.inputs))
         try:

@@ -161,7 +161,8 @@ class Program:
         """
         tape = self.tape
         results = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
-        after, ends = Saved(tape), Copies([*[t._data for t in results], *[x for x, _ in before.inputs]])
+        after = Saved(tape, self.bytes)
+        ends = Copies([*[t._data for t in results], *[x for x, _ in before.inputs]], self.bytes)
         for m in (*self.outside_arena, self.arena):
             _bytes(m)[...] = 255  # NaN, and -1
         before.restore()

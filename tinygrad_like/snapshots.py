@@ -13,21 +13,23 @@ import numpy as np
 from .random import generator
 from .tape import Tape
 
-_LARGE = 2**23  # bytes from which on copies lie in a file
+_LARGE, _MUCH = 2**23, 2**26  # bytes from which on copies lie in a file; and that a step makes
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
 
 
 class Copies:
     """Copies of arrays; large ones lie in a file without a name, so that a proof takes no more memory than a step.
 
+    beside: how many bytes the step makes. If they are many, its time is long beside that of a file, and all lie in one.
+
     Iterating gives each array as it is now, and its copy.
     """
 
-    def __init__(self, arrays: Iterable[np.ndarray]):
+    def __init__(self, arrays: Iterable[np.ndarray], beside: int | None = None):
         self.arrays = list(arrays)
         self.copies: list[np.ndarray] = []
         self.file: IO[bytes] | None = None
-        if sum(x.nbytes for x in self.arrays) >= _LARGE:
+        if sum(x.nbytes for x in self.arrays) >= _LARGE or (beside or 0) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or no room in it
                 self.file = tempfile.TemporaryFile()  # noqa: SIM115
                 for x in self.arrays:
@@ -59,10 +61,10 @@ class Copies:
 class Saved:
     """All that lasts from call to call and that a tape changes, as it is now."""
 
-    def __init__(self, tape: Tape):
+    def __init__(self, tape: Tape, beside: int | None = None):
         state = tape.state()
         self.inputs: list[tuple[np.ndarray, np.ndarray]] = []  # that a call changes, and what was in them before
-        self.keys, self.arrays = state.keys(), Copies(state.values())
+        self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
         self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
                                                  tape.accumulated.items() if leaf.grad is not None}
         generators = generator, *[g for g, _ in tape.generators.values()]
