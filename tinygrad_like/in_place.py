@@ -95,8 +95,7 @@ def in_place(name: str, symbol: str = "") -> Callable:
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        return self._become(  # type: ignore[call-arg]
-            who, lambda x: getattr(x, name)(*inputs, **options), _beside(self, self._data, inputs))
+        return self._become(who, lambda x: getattr(x, name)(*inputs, **options), _beside(self, self._data, inputs))
 
     change.__name__ = change.__qualname__ = who
     change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."

@@ -275,7 +275,7 @@ def test_distances_of_many_come_from_one_product(monkeypatch):
     monkeypatch.setattr(products, "matmul", lambda a, b: made.append(a.shape) or ops.matmul(a, b))
     a, b = (np.random.default_rng(i).standard_normal((n, 64)).astype(np.float32) for i, n in enumerate((300, 1000)))
     b[:3] = a[:3]
-    for count in 800, 1000:
+    for count in 54, 1000:
         found = ops.cdist(Tensor(a), Tensor(b[:count])).numpy()
         wanted = np.sqrt(np.maximum((a**2).sum(1)[:, None] + (b[:count] ** 2).sum(1) - 2 * a @ b[:count].T, 0))
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-2)
