@@ -20,19 +20,23 @@ from tinygrad_like.autograd import Function
 CALLS = 12
 
 
-def net(kind="SGD", **options):
-    tg.manual_seed(0)
-    layer = nn.Linear(4, 3)
-    optimizer = getattr(optim, kind)(layer.parameters(), **(options or dict(lr=0.1, momentum=0.5)))
-
+def training(model, optimizer):
     def update(x, y, scale=1.0):
-        loss = F.cross_entropy(layer(x), y) * scale
+        loss = F.cross_entropy(model(x), y) * scale
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         return loss.detach()
 
-    return layer, optimizer, update
+    return update
+
+
+def net(kind="SGD", **options):
+    tg.manual_seed(0)
+    layer = nn.Linear(4, 3)
+    optimizer = getattr(optim, kind)(layer.parameters(), **(options or dict(lr=0.1, momentum=0.5)))
+
+    return layer, optimizer, training(layer, optimizer)
 
 
 def trained(make, decorate, change_at=7):
@@ -89,15 +93,7 @@ def unfrozen():
     first = nn.Linear(4, 4)
     first.requires_grad_(False)
     optimizer.add_param_group({"params": first.parameters()})
-
-    def step(x, y):
-        loss = F.cross_entropy(layer(first(x)), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    return first, step, lambda: first.requires_grad_(True)
+    return first, training(lambda x: layer(first(x)), optimizer), lambda: first.requires_grad_(True)
 
 
 def another_group():
@@ -124,15 +120,7 @@ def evaluated(layers):
     def make():
         layer, optimizer, _ = net()
         model = nn.Sequential(layer, *layers())
-
-        def step(x, y):
-            loss = F.cross_entropy(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            return loss.detach()
-
-        return layer, step, model.eval
+        return layer, training(model, optimizer), model.eval
 
     return make
 
@@ -150,6 +138,20 @@ def file_of_settings():
     settings = types.ModuleType("settings")
     settings.weight = 1.0
     return layer, lambda x, y: update(x, y, settings.weight), lambda: setattr(settings, "weight", 0.1)
+
+
+def file_that_another_function_reads():
+    layer, _, update = net()
+    settings = types.ModuleType("settings")
+    settings.weight, settings.factor = 1.0, 1.0
+
+    def scale():
+        return settings.weight
+
+    def step(x, y, settings=settings, zscale=scale):
+        return update(x, y, settings.factor * zscale())
+
+    return layer, step, lambda: setattr(settings, "weight", 0.1)
 
 
 def default_argument():
@@ -191,7 +193,8 @@ FROM_OUTSIDE = {
     "eval of dropout": evaluated(lambda: [nn.Dropout(0.5)]),
     "forward hook": hooked(lambda m: m.register_forward_hook(lambda m, given, out: out * 3)),
     "hook of a parameter": hooked(lambda m: m.weight.register_hook(lambda g: g * 3)),
-    "module of settings": file_of_settings, "default argument": default_argument,
+    "module of settings": file_of_settings, "module that another function reads": file_that_another_function_reads,
+    "default argument": default_argument,
     "attribute of a function": attribute_of_a_function,
 }
 
@@ -205,12 +208,12 @@ def test_what_is_changed_from_outside_is_seen(make):
     assert unchanged != eager  # or this shows nothing
 
 
-def counted(count):
-    """A step whose loss is scaled from the 7th call on, by what `count` makes: a function that counts its calls."""
+def counted(source, limit=7):
+    """A step whose loss is scaled where what `source` makes, such as a function that counts its calls, gives much."""
     def make():
         layer, _, update = net()
-        calls = count()
-        return layer, lambda x, y: update(x, y, 1.0 if calls() < 7 else 0.1)
+        number = source()
+        return layer, lambda x, y: update(x, y, 1.0 if number() < limit else 0.1)
 
     return make
 
@@ -274,15 +277,6 @@ def function_counter():
     return count
 
 
-def chosen(draw):
-    def make():
-        layer, _, update = net()
-        source = draw()
-        return layer, lambda x, y: update(x, y, 1.0 if source() < 0.7 else 0.1)
-
-    return make
-
-
 def own_optimizer():
     class Own(optim.Optimizer):
         def step(self):
@@ -293,16 +287,7 @@ def own_optimizer():
                     p.data -= (0.1 if state["step"] < 7 else 0.01) * p.grad.data
 
     layer, _, _ = net()
-    optimizer = Own(layer.parameters(), {"lr": 0.1})
-
-    def step(x, y):
-        loss = F.cross_entropy(layer(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
-    return layer, step
+    return layer, training(layer, Own(layer.parameters(), {"lr": 0.1}))
 
 
 def rate_set_inside():
@@ -323,10 +308,10 @@ BY_ITSELF = {
     "class attribute": (counted(lambda: type("Mine", (Counter,), {"total": 0})()), "Mine.total"),
     "array": (counted(array_counter), "a constant from outside|the array a"),
     "attribute of a function": (counted(function_counter), "count.calls"),
-    "random": (chosen(lambda: random.Random(5).random), "the state of"),
-    "global random": (chosen(lambda: random.seed(5) or (lambda: random.random())), "Python's random"),
-    "numpy generator": (chosen(lambda: np.random.default_rng(5).random), "the state of"),
-    "global numpy": (chosen(lambda: np.random.seed(5) or (lambda: np.random.rand())), "np.random"),
+    "random": (counted(lambda: random.Random(5).random, 0.7), "the state of"),
+    "global random": (counted(lambda: random.seed(5) or (lambda: random.random()), 0.7), "Python's random"),
+    "numpy generator": (counted(lambda: np.random.default_rng(5).random, 0.7), "the state of"),
+    "global numpy": (counted(lambda: np.random.seed(5) or (lambda: np.random.rand()), 0.7), "np.random"),
     "hook of a parameter": (counting_hook(lambda m, h: m.weight.register_hook(h)), "seen"),
     "forward hook": (counting_hook(lambda m, h: m.register_forward_hook(lambda m, given, out: h(out))), "seen"),
     "function": (counting_function, "Scaled.calls"),

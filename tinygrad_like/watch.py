@@ -45,7 +45,8 @@ class Watch:
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
         self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
         self.names: set[str] = set()  # that followed code uses
-        self.classes: list[type] = []
+        self.classes: list[type] = []  # of the user's, and files: what they have under these names is followed
+        self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
         self.seen: set[Any] = set()
         self.what = ""
@@ -55,7 +56,7 @@ class Watch:
         for value in (*args, *options.values()):
             if not isinstance(value, Tensor):
                 self._follow(value, "an argument")
-        while self._of_classes():  # a method may name others
+        while self._of_names():  # a method may name others
             pass
         if self.names & _DRAWS:
             self._keep(random.getstate, None, "the state of Python's random")
@@ -178,8 +179,8 @@ class Watch:
             for part in (getattr(value, n, None) for n in ("fget", "__func__")):
                 self._follow(part, name)
         elif isinstance(value, types.ModuleType):
-            for part in [] if _ours(value) else self.names & vars(value).keys():
-                self._entry(vars(value), part, f"{name}.{part}")
+            if not _ours(value):
+                self.files.append(value)
         else:
             self._object(value, name)
 
@@ -263,9 +264,14 @@ class Watch:
                 self._entry(function, name, f"{name} of {function.__name__}")
         self._attributes({k: v for k, v in vars(function).items() if k in names}, function.__name__, vars(function))
 
-    def _of_classes(self) -> bool:
-        """Follow what classes of the user's have under names that code uses; whether there was something new."""
+    def _of_names(self) -> bool:
+        """Follow what the user's classes and files have under names that code uses; whether there was something new."""
         before = len(self.entries)
+        for file in list(self.files):
+            for name in self.names & vars(file).keys():
+                if (id(file), name) not in self.seen:
+                    self.seen.add((id(file), name))
+                    self._entry(vars(file), name, f"{file.__name__}.{name}")
         for given in list(self.classes):
             for of in given.__mro__:
                 for name, value in [] if _ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
