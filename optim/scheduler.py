@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from types import MethodType
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.autograd import mode
+from tinygrad_like.noting import change
 
 from .optimizer import Optimizer
 
@@ -20,11 +20,10 @@ def noted(step: Callable) -> Callable:
 
     @wraps(step)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        tape = mode.tape
-        if tape is None or tape.inside:
+        if mode.tape is None:
             return step(self, *args, **options)
-        tape.scheduled.update(map(id, self.optimizer.param_groups))
-        tape.python(f"{type(self).__name__}.step", MethodType(step, self), *args, *options.values())
+        mode.tape.scheduled.update((id(d), d) for d in (vars(self), *self.optimizer.param_groups))
+        change(f"{type(self).__name__}.step", partial(step, self, **options), *args, changes=())
 
     return run
 

@@ -35,7 +35,7 @@ from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
 from .memory import thrifty
-from .structures import Arguments, Gradients, Unsuited, overlap, structure, tensors_in
+from .structures import Arguments, Gradients, Unsuited, alike, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
 from .watch import Watch
@@ -55,12 +55,6 @@ class eager(Switch):
         mode.eager = before
 
 
-def _alike(tensors: list[Tensor]) -> list[int]:
-    """Which Tensors are the same as others, if there are any."""
-    ids = [*map(id, tensors)]
-    return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
-
-
 class _Kind:
     """Calls that are alike, as far as their arguments tell."""
 
@@ -68,7 +62,7 @@ class _Kind:
         self.watch = watch
         self.tape: Tape | None = None
         self.program: Any = None
-        self.tries, self.stopped = 0, ""
+        self.tries, self.stopped = 0, False
 
 
 class capture:
@@ -100,7 +94,7 @@ class capture:
         tensors: list[Tensor] = []
         try:
             key = (structure(args, tensors), structure(options, tensors) if options else None, mode.recording,
-                   random.rows and random.rows.count, *_alike(tensors))
+                   random.rows and random.rows.count, *alike(tensors))
         except Unsuited as error:
             return self._give_up(str(error), args, options)
         with self.lock:
@@ -126,7 +120,7 @@ class capture:
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
         self.ended, self.kinds = True, {}
-        return self._stop(_Kind(Watch(None, ((), {}))), why, None) or self.function(*args, **options)
+        return self._stop(why, None) or self.function(*args, **options)
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
@@ -162,26 +156,28 @@ class capture:
         if arguments.containers_changed():
             tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         if tape.trouble:
-            return self._stop(kind, tape.trouble, out)
+            return self._stop(tape.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
-            return self._stop(kind, watch.what, out)
+            return self._stop(watch.what, out, kind)
         new = set() if proof is None else tape.state().keys() - proof.keys
         if before is not None and proof is not None and not different and not new:
             proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients
             try:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
             except Refused as error:
-                return self._stop(kind, str(error), out)
+                return self._stop(str(error), out, kind)
             kind.program, kind.watch, kind.tape = program, watch, None
             return program.copied(tensors)
         kind.tape.shrink()
         if kind.tries == _TRIES:
-            return self._stop(kind, different or "it changes other arrays in each call", out)
+            return self._stop(different or "it changes other arrays in each call", out, kind)
         return out
 
-    def _stop(self, kind: _Kind, why: str, result: Any) -> Any:
-        self.gave_up, kind.stopped, kind.tape = why, why, None
+    def _stop(self, why: str, result: Any, kind: _Kind | None = None) -> Any:
+        self.gave_up = why
+        if kind is not None:
+            kind.stopped, kind.tape = True, None
         if self.strict:
             who = f"calls of {self.name} like this one run" if self.programs else f"{self.name} runs"
             warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)

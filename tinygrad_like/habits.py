@@ -67,6 +67,9 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
     return options
 
 
+_signature = lru_cache(None)(inspect.signature)
+
+
 def again(op: Any, inputs: tuple, options: dict) -> Any:
     """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason."""
     known = {**dict.fromkeys(op.inputs), **op.options}
@@ -81,7 +84,7 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
 
 def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     """`again` for a plain function."""
-    parameters = _named_parameters(f)
+    parameters = _signature(f).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return NotImplemented
     others = _others(parameters, options)
@@ -91,11 +94,6 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     if others.get("inplace") and hasattr(inputs[0] if inputs else None, "_become"):
         return inputs[0]._become(f"{f.__name__}_", lambda x: _anew(called, (f, (x, *inputs[1:]), given, others), {}))
     return _anew(called, (f, inputs, given, others), {})
-
-
-@lru_cache(None)
-def _named_parameters(f: Callable) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(f).parameters
 
 
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,7 +175,7 @@ def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping
 @lru_cache(None)
 def _parameters(f: Callable) -> tuple[dict[str, Any], str, dict[str, str]]:
     """The parameters of a function with their defaults, the name of *these, and what others call one of the rest."""
-    parameters = [p for p in inspect.signature(f).parameters.values() if p.name != "self"]
+    parameters = [p for p in _signature(f).parameters.values() if p.name != "self"]
     known = {p.name: p.default for p in parameters if p.kind is not p.VAR_KEYWORD}
     starred = "".join([p.name for p in parameters if p.kind is p.VAR_POSITIONAL])
     found = {name: next((n for n in targets if n in known), "") for name, targets in OPTIONS.items()}

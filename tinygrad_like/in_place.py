@@ -51,7 +51,7 @@ def _beside(x: Tensor, part: np.ndarray | None, values: tuple) -> list[Tensor]:
             return False
 
     tensors = [v for v in values if isinstance(v, tensor.Tensor) and v is not x] if part is not None else []
-    return [v for v in tensors if v.version is not x.version or apart(v)]
+    return [v for v in tensors if x.version is None or v.version is not x.version or apart(v)]
 
 
 # What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
@@ -169,10 +169,10 @@ class InPlace:
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], beside: Sequence[Tensor] = ()) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 
-        beside: views that would not see them, as they show other places.
-
         If that has to be recorded, it becomes what `make` gave, node and all. Raises RuntimeError for a leaf that
         requires grad while ops are recorded, and where a view would not see what is recorded.
+
+        beside: views that need not see it, as they show other places.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":

@@ -91,7 +91,7 @@ def _shown(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
     """The first and the last address of each memory that steps look at."""
     found: dict[int, tuple[int, int]] = {}
     for step in steps:
-        for x in step.arrays():
+        for x in (*step.looks_at(), *step.writes()):
             low, high = _bounds(x)
             first, last = found.get(id(memory(x)), (low, high))
             found[id(memory(x))] = min(low, first), max(high, last)
@@ -106,10 +106,11 @@ def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """What x shows of source's memory, of target's."""
     offset = address(x) - address(source)
     base = memory(target)
-    return np.ndarray(x.shape, x.dtype, _bytes(base), address(target) - address(base) + offset, x.strides)
+    return np.ndarray(x.shape, x.dtype, in_bytes(base), address(target) - address(base) + offset, x.strides)
 
 
-def _bytes(x: np.ndarray) -> np.ndarray:
+def in_bytes(x: np.ndarray) -> np.ndarray:
+    """The memory of an array that owns it."""
     if x.dtype is BYTE and x.ndim == 1:
         return x
     return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)

@@ -15,7 +15,7 @@ from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
 from .memory import give_back
-from .plan import joined, placed, without_copies
+from .plan import in_bytes, joined, placed, without_copies
 from .snapshots import Copies, Saved, differ
 from .structures import closed, overlap, structure, tensors_in
 from .tape import Refused, Step, Tape, memory
@@ -51,7 +51,7 @@ class Program:
                               "detach(), capture the whole step, or wrap it in no_grad")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
-        changed = {id(memory(x)) for step in tape.steps for x in step.writes()}
+        changed = {key for step in tape.steps for key in step.uses()[1]}
         self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
         self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
         used = {id(x) for step in tape.steps for x in (
@@ -164,7 +164,7 @@ class Program:
         after = Saved(tape, self.bytes)
         ends = Copies([*[t._data for t in results], *[x for x, _ in before.inputs]], self.bytes)
         for m in (*self.outside_arena, self.arena):
-            _bytes(m)[...] = 255  # NaN, and -1
+            in_bytes(m)[...] = 255  # NaN, and -1
         before.restore()
         for key, (_, grad) in tape.accumulated.items():
             grad._data[...] = before.gradients[key]
@@ -309,8 +309,3 @@ def _alive(root: Any) -> bool:
         seen.update(new)
         stack += new
     return True
-
-
-def _bytes(x: np.ndarray) -> np.ndarray:
-    """The memory of an array that owns it."""
-    return x.reshape(-1).view(np.uint8) if x.flags.c_contiguous else x.T.reshape(-1).view(np.uint8)

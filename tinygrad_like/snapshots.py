@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Saved:
         self.random = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
         objects = [u.optimizer for u in tape.updates]
         objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
-        holders = [d for o in objects if hasattr(o, "__dict__") for d in held(o)]
+        holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
         holders += [state for u in tape.updates for _, state, _ in u.before]
         self.states = [(state, {k: v.copy() for k, v in state.items() if isinstance(v, np.ndarray)})
                        for u in tape.updates for _, state, _ in u.by_formula]
@@ -100,12 +100,6 @@ class Saved:
                     return f"{name} of an optimizer"
         same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
         return "" if same else "the state of the random numbers"
-
-
-def held(o: Any) -> list[dict]:
-    """The dicts of an object whose numbers its methods may change: its own; of a scheduler, those of groups too."""
-    inner = [d for s in vars(o).get("_schedulers", ()) for d in held(s)]
-    return [vars(o), *getattr(getattr(o, "optimizer", None), "param_groups", ()), *inner]
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:

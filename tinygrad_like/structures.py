@@ -47,15 +47,17 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):
         return value if replace is not None else (kind, value.tobytes())
-    if (named := _named(value)) is not None:
-        parts = [(name, structure(v, tensors, replace)) for name, v in named]
-        return _made(value, dict(parts)) if replace is not None else (kind, *parts)
+    if (named := _parts(value)) is not None:
+        named = [(name, structure(v, tensors, replace)) for name, v in named]
+        return _made(value, dict(named)) if replace is not None else (kind, *named)
     return value if replace is not None else (kind, id(value))
 
 
-def _named(value: Any) -> list[tuple[Any, Any]] | None:
-    """The parts of a dict, a named tuple or a dataclass, with their names; None for anything else."""
+def _parts(value: Any) -> list[tuple[Any, Any]] | None:
+    """The parts of a tuple, list, dict, named tuple or dataclass, with their places or names; None for all else."""
     kind = type(value)
+    if kind is tuple or kind is list:
+        return list(enumerate(value))
     if kind in _DICTS:
         return list(value.items())
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
@@ -78,6 +80,12 @@ def _made(value: Any, parts: dict) -> Any:
     for name, part in parts.items():
         object.__setattr__(new, name, part)
     return new
+
+
+def alike(tensors: list[Tensor]) -> list[int]:
+    """Which Tensors are the same as others, if there are any."""
+    ids = [*map(id, tensors)]
+    return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
 
 
 def overlap(tensors: list[Tensor]) -> bool:
@@ -137,17 +145,14 @@ class Gradients:
 
 
 def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
-    names, now = (_named(v) or list(enumerate(v)) if isinstance(v, tuple | list) or _named(v) is not None else None
-                  for v in (given, used))
-    if names is None or now is None or type(given) is not type(used):
-        return False
-    before, new, changed = dict(names), {}, len(names) != len(now)
-    for key, part in now:
+    """Whether a container that a function was given a copy of is not as the copy is now; if so, it is made so."""
+    before, now, new = dict(_parts(given) or ()), dict(_parts(used) or ()), {}
+    changed = before.keys() != now.keys()
+    for key, part in now.items():
         old, part = before.get(key), back.get(id(part), part)
-        part = old if isinstance(part, Extremum) and isinstance(old, Extremum) else part
-        if part is not old and isinstance(part, tuple | list) | (_named(part) is not None) and type(part) is type(old):
-            changed, part = _changed(old, part, back) or changed, old  # of a container it was given a copy
-        changed, new[key] = changed or part is not old or key not in before, part
+        if type(part) is type(old) and (_parts(part) is not None or isinstance(part, Extremum)):
+            changed, part = _changed(old, part, back) or changed, old
+        changed, new[key] = changed or part is not old, part
     if changed and isinstance(given, list):
         given[:] = new.values()
     elif changed and isinstance(given, dict):
@@ -170,14 +175,10 @@ def closed(value: Any) -> Iterator[tuple[Any, Tensor]]:
     """Objects that `structure` does not look into, with Tensors that they hold."""
     if isinstance(value, Tensor) or type(value) in _PLAIN:
         return
-    if type(value) in (tuple, list):
-        inner = list(value)
-    elif (named := _named(value)) is not None:
-        inner = [v for _, v in named]
-    else:
-        held = [*getattr(value, "__dict__", {}).values(), *(value.values() if isinstance(value, dict) else
-                                                            value if isinstance(value, tuple | list | set) else ())]
-        yield from ((value, t) for t in held if isinstance(t, Tensor))
+    if (parts := _parts(value)) is not None:
+        for _, part in parts:
+            yield from closed(part)
         return
-    for part in inner:
-        yield from closed(part)
+    held = [*getattr(value, "__dict__", {}).values(), *(value.values() if isinstance(value, dict) else
+                                                        value if isinstance(value, tuple | list | set) else ())]
+    yield from ((value, t) for t in held if isinstance(t, Tensor))

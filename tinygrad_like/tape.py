@@ -58,15 +58,14 @@ class Step:
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
-    def arrays(self) -> list[np.ndarray]:
-        """All that it looks at or writes to, also if something is wrong."""
-        return [*self.reads(), *(arrays_in(self.arguments) if self.call else ()), *self.writes()]
+    def looks_at(self) -> list[np.ndarray]:
+        """What it reads, also if something is wrong."""
+        return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
 
     def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
         """The memory that it looks at, and that which it writes to, by their ids."""
         if self.used is None:
-            read = [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
-            self.used = {id(m): m for m in map(memory, read)}, {id(m): m for m in map(memory, self.writes())}
+            self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
 
     def renewed(self) -> tuple:
@@ -123,7 +122,7 @@ class Tape:
         self.draws: list[Callable[[], None]] = []
         self.generators: dict[int, tuple] = {}  # of the user's own, with the state that each had when it was met
         self.numbers: list[Drawn] = []  # that were drawn
-        self.scheduled: set[int] = set()  # ids of groups whose learning rate a step sets
+        self.scheduled: dict[int, dict] = {}  # what steps of schedulers change: their attributes, and groups
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
         self.holders: list[Any] = []  # objects whose methods Python calls
@@ -155,9 +154,8 @@ class Tape:
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
         if self.kept_state is not None:
             return self.kept_state
-        given = {id(memory(grad._data)) for _, grad in self.accumulated.values()}
-        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given
-                and key not in self.inputs}
+        given = self.inputs | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
+        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given}
 
     def shrink(self) -> None:
         """Let go of the arrays that it has made: what another tape is compared with does not need them."""
