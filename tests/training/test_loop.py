@@ -374,6 +374,32 @@ def test_ctrl_c_saves_after_the_step_and_resumes_to_the_bit(tmp_path, batch, acc
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("loader", [DataLoader(X, Y, batch_size=20, shuffle=True), Drawn()])
+def test_ctrl_c_between_two_epochs_resumes_to_the_bit(tmp_path, loader):
+    """The order of the next epoch has been drawn then."""
+    pytest.importorskip("safetensors")
+
+    def run(pressed_in, resume=None):
+        model, criterion, optimizer = setup()
+        evaluated = []
+
+        def evaluate(model):
+            evaluated.append(model)
+            if len(evaluated) == pressed_in:
+                signal.raise_signal(signal.SIGINT)
+            return {}
+
+        fit(model, loader, criterion, optimizer, 4, checkpoint=tmp_path / "c", resume=resume, evaluate=evaluate)
+        return weights(model)
+
+    expected = run(None)
+    for pressed_in, resume in ((1, None), (1, tmp_path / "c")):
+        with pytest.raises(KeyboardInterrupt):
+            run(pressed_in, resume)
+        manual_seed(99)
+    assert np.array_equal(run(None, tmp_path / "c"), expected)
+
+
 def test_ctrl_c_in_the_last_epochs_evaluation_is_not_lost(tmp_path):
     pytest.importorskip("safetensors")
     model, criterion, optimizer = setup()

@@ -229,13 +229,13 @@ def _batches(loader: Iterable, begun: dict[str, Any], ctrl_c: _CtrlC, accumulate
 
     An interrupted pass starts again from the state the generator had then, and skips the batches already read.
     """
-    now, skipped = get_rng_state(), begun["batches"]
-    if skipped:
+    now, resumed = get_rng_state(), "seconds" in begun  # also one that ended before its first batch has drawn an order
+    if resumed:
         set_rng_state(begun["generator"])
     batches = iter(loader)
-    for _ in range(skipped):
+    for _ in range(begun["batches"]):
         next(batches)
-    if skipped:
+    if resumed:
         set_rng_state(now)
     while True:
         if ctrl_c.stops and begun["batches"] % accumulate == 0:
