@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import creation, ops, random
 from .array import Array
 from .autograd import Node, mode, tick
-from .dtypes import FLOAT32, FLOAT64, FLOATS, as_array
+from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
 
 if TYPE_CHECKING:
@@ -137,24 +138,16 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(as_array(value, None if hasattr(value, "dtype") else x.dtype, "setitem"))
     index = ops.index.plain_index(index, x.shape)
-    part = ops.take(x.detach(), index=index)
-    if value.shape[: value.ndim - part.ndim] == (1,) * (value.ndim - part.ndim):
-        value = value.reshape(value.shape[max(value.ndim - part.ndim, 0) :])
-    try:
-        value = ops.expand(ops.cast(value, dtype=x.dtype), shape=part.shape)
-    except ValueError:
-        raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {part.shape}, the shape of "
-                         "x[index]") from None
-    if not ops.index._is_basic(index):  # it may name an element more than once
-        turn = tensor.wrap(np.arange(part.size).reshape(part.shape))
+    part = np.shape(x._data[index])
+    if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
+        value = value.reshape(value.shape[extra:])
+    if value.dtype is not x.dtype:
+        value = ops.cast(value, dtype=x.dtype)
+    if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
+        turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
-    # The mask is kept for backward: axes behind those that the index names are of size 1 in it.
-    plain = not any(i is None or i is Ellipsis for i in index)
-    rest = x.ndim - sum(map(ops.index._axes_of, index)) if plain else 0
-    ones = np.ones((*part.shape[: part.ndim - rest], *(1,) * rest), bool)
-    there = ops.shape.surround(tensor.wrap(ones), shape=(*x.shape[: x.ndim - rest], *(1,) * rest), index=index)
-    return ops.where(there, ops.shape.surround(value, shape=x.shape, index=index), x)
+    return ops.shape.set_at(x, value, index=index)
 
 
 class InPlace:

@@ -198,6 +198,14 @@ def _surround(step: Step) -> Iterator[Loop]:
     yield _copied(step.arguments[0], _part(out, index))
 
 
+def _set_at(step: Step) -> Iterator[Loop]:
+    out, index, (x, value) = step.outputs[0], step.options["index"], step.arguments
+    if any(isinstance(i, np.ndarray) for i in index):
+        raise KeyError("set_at")
+    yield _copied(x, out)
+    yield _copied(value, _part(out, index))
+
+
 def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
     def lower(step: Step) -> Iterator[Loop]:
         out, k = step.outputs[0], step.options.get("diagonal", 0)
@@ -251,8 +259,9 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
-    "stack": _stack, "roll": _roll, "surround": _surround, "tril": _triangle(True), "triu": _triangle(False),
-    "tie_weight": _shared, **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
+    "stack": _stack, "roll": _roll, "surround": _surround, "set_at": _set_at,
+    "tril": _triangle(True), "triu": _triangle(False), "tie_weight": _shared,
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
 }
 
 

@@ -122,6 +122,22 @@ $each_cotangent\
     return ($cotangents)
 ''')
 
+_PULL_ALL = Template('''\
+def pull(self, node, g, parents):
+    if mode_.usual is not False or type(g) is Placed_ or NARROW_ and node.dtype in NARROW_:
+        return general_(self, node, g, parents)
+    ($saved) = node.saved
+    try:
+        found = [None if p is None else rule_0(g, $values) for i, p in enumerate(parents)]
+    except Exception as error:
+        blame_(self.rule_for(0), error)
+        raise
+    for i, (c, p) in enumerate(zip(found, parents)):
+        if p is not None and (dtype_of_(c) is not p.dtype or c.shape != p.shape):
+            return general_(self, node, g, parents)
+    return found
+''')
+
 _SAVED_INPUT = Template('''\
     if isinstance(s_$k, Tensor_):
         if s_$k.version is not None and s_$k.version[0] > node.order: return general_(self, node, g, parents)
@@ -166,6 +182,8 @@ def specialized(op: Any) -> type:
         made["pull"] = pull(op, recording=False)
         if _records(op):
             made["pull_recording"] = pull(op, recording=True)
+    elif op.variadic and op.rules and not op.saves:
+        made["pull"] = pull_all(op)
     return type(op.family.__name__, (op.family,), made)
 
 
@@ -251,6 +269,14 @@ def pull(op: Any, recording: bool) -> Callable:
         saved_output="" if op.out is None else _SAVED_OUTPUT.substitute(as_tensor=as_tensor), the_rules=rules,
         each_cotangent="".join([_COTANGENT.substitute(i=i) for i in count]), cotangents=cotangents),
         general_=op.family.pull, **names)
+
+
+def pull_all(op: Any) -> Callable:
+    """`pull` of an op of any number of inputs, none of which its rule needs: the rule for each, on arrays."""
+    rule, uses = op.array_rules[0]
+    return _define(op, "pull", _PULL_ALL.substitute(
+        saved="".join([f"s_{k}, " for k in range(len(op.kept))]),
+        values=", ".join(["i" if k < 0 else f"s_{k}" for k in uses])), general_=op.family.pull, rule_0=rule)
 
 
 def _kept(op: Any, sources: dict[str, str]) -> str:

@@ -209,6 +209,34 @@ def _surround(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> An
     return g.node("Pad", x, g.integers(pads), g.constant(options["value"], x.dtype))
 
 
+@row("set_at")
+def _set_at(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
+    """Where a mask says so, the value, which is padded until its places are those of x."""
+    (x, value), index = inputs, list(options["index"])
+    dots = index.index(Ellipsis) if any(i is Ellipsis for i in index) else len(index)
+    index[dots:dots + 1] = [slice(None)] * (x.ndim - sum(i is not Ellipsis for i in index))
+    if any(not isinstance(i, int | slice) or isinstance(i, slice) and i.step not in (None, 1) for i in index):
+        raise NotImplementedError("onnx.export: set_at, of Tensor[index] = value, is written for whole numbers and "
+                                  "slices without steps")
+    there = np.ones([1 if i == slice(None) else int(n) for i, n in zip(index, x.shape, strict=True)], bool)
+    before, after = [0] * x.ndim, [0] * x.ndim
+    v: Any = value if isinstance(value, Tensor) else g.constant(value, x.dtype)
+    axes = [axis for axis, i in enumerate(index) if isinstance(i, slice)]
+    axes = axes[len(axes) - getattr(value, "ndim", 0):]  # those of the value
+    if dropped := [axis - x.ndim for axis, i in enumerate(index) if isinstance(i, int) and axes and axis > axes[0]]:
+        v = g.node("Unsqueeze", v, g.integers(dropped))
+    for axis, i in enumerate(index):
+        if i != slice(None):
+            n = int(x.shape[axis])
+            start, stop, _ = slice(i, i + 1 or None).indices(n) if isinstance(i, int) else i.indices(n)
+            there[tuple([slice(None)] * axis + [[k for k in range(n) if not start <= k < stop]])] = False
+            if axis in axes and int(value.shape[axes.index(axis) - len(axes)]) != 1:
+                before[axis], after[axis] = start, n - stop
+    if any(before + after):
+        v = g.node("Pad", v, g.integers([*before[axes[0]:], *after[axes[0]:]]), g.constant(0, x.dtype))
+    return g.node("Where", g.constant(there), v, x)
+
+
 @row("rotate_halves")
 def _rotate_halves(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     x, cos, sin = inputs

@@ -320,11 +320,11 @@ def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
     rows, w = tg.zeros(20, 8, 100), tg.ones(8, 100).requires_grad_()
     for i in range(20):
         rows[i] = w
-    kept, node = 0, rows.node
+    kept, seen, node = 0, 0, rows.node
     while node is not None:
         kept += sum(getattr(x, "nbytes", 0) for x in node.saved)
-        node = None if isinstance(node.parents[-1], Tensor) else node.parents[-1]
-    assert 0 < kept < rows.nbytes / 20
+        seen, node = seen + 1, node.parents[0]
+    assert seen == 20 and kept < rows.nbytes / 20
     rows.sum().backward()
     assert w.grad.tolist() == [[20] * 100] * 8
 

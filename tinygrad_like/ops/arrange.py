@@ -9,7 +9,7 @@ import numpy as np
 from .axes import axes, one_axis
 from .compare import cast
 from .index import gather, getitem, take
-from .shape import cat, expand, flip, permute, reshape, split, stack, surround, transpose, unsqueeze
+from .shape import cat, expand, flip, permute, reshape, set_at, split, stack, surround, transpose, unsqueeze
 
 
 def _several(xs):
@@ -238,11 +238,7 @@ def slice_scatter(x, src, axis=0, start=None, stop=None, step=1):
 
 
 def _replaced(x, index, src):
-    from .elementwise import where
-
-    there = np.zeros(x.shape, bool)
-    there[index] = True
-    return where(there, surround(cast(src, dtype=x.dtype), shape=x.shape, index=index), x)
+    return set_at(x, cast(src, dtype=x.dtype), index=index)
 
 
 def masked_scatter(x, mask, source):

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from ..kernels import accelerated
-from ..primitive import primitive
+from ..primitive import fresh, primitive
 from .axes import axes as all_axes
 from .axes import one_axis
 from .index import take
@@ -343,6 +343,22 @@ def surround(x, *, shape, index, value=0.0):
 
 
 surround.vjp(x=lambda g, index: take(g, index=index))
+
+
+@primitive
+def set_at(x, value, *, index):
+    """x with `value`, which broadcasts, at an index as `plain_index` returns it. Nothing may be named twice in it."""
+    out = np.array(x)
+    try:
+        out[index] = value
+    except ValueError:
+        raise ValueError(f"setitem: a value of shape {np.shape(value)} does not broadcast to {out[index].shape}, the "
+                         "shape of x[index]") from None
+    return out
+
+
+set_at.vjp(x=fresh(lambda g, index: set_at(g, 0.0, index=index)),
+           value=lambda g, index: take(g, index=index))
 
 
 def _pairs(padding, ndim):
