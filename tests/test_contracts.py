@@ -117,7 +117,7 @@ OPS |= {
     "sync_batch_norm": (ops.sync_batch_norm, (X, ROW, ROW + 1)),
     "batch_norm_relu": (lambda x, y: ops.batch_norm_relu(x, skip=y), (X, Y)),
     "embedding": (lambda w: ops.embedding(LABELS, w, padding_idx=1), (SQUARE,)),
-    "add_rows": (lambda x: ops.index.add_rows(x, LABELS, rows=4), (X,)),
+    "add_rows": (lambda x: ops.table.add_rows(x, LABELS, rows=4), (X,)),
     "attention": (ops.scaled_dot_product_attention, (BATCH, BATCH, BATCH)),
     "attention, causal": (lambda q, k: ops.scaled_dot_product_attention(q, k, k, is_causal=True), (SQUARE, X)),
     "lstm": (ops.lstm, (positive(3, 2, 8), positive(2, 2), positive(2, 2), positive(8, 2))),

@@ -10,7 +10,7 @@ import nn
 import optim
 from optim import lr_scheduler
 from tinygrad_like import Tensor, linalg, manual_seed, no_grad, ops
-from tinygrad_like.ops.index import add_rows
+from tinygrad_like.ops.table import add_rows
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
 V = Tensor([1.0, 2.0, 3.0])

@@ -128,10 +128,15 @@ class Names:
     def index_select(self, axis, index): return ops.getitem(self, (*_before("index_select", self, axis), index))
     def index_add(self, axis, index, source, alpha=1):
         """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
-        shape = [1] * self.ndim
-        shape[ops.axes.one_axis("index_add", axis, self.ndim)] = -1
-        where = ops.expand(ops.reshape(index, shape=tuple(shape)), shape=source.shape)
-        return ops.scatter_add(self, where, _times(source, alpha), axis=axis)
+        if not self.ndim:
+            return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
+        axis, index = ops.axes.one_axis("index_add", axis, self.ndim), ops.reshape(index, shape=(-1,))
+        place = ops.index._index_of((*(slice(None),) * axis, index), self.shape)
+        fits = (*self.shape[:axis], index.size, *self.shape[axis + 1:])
+        if source.shape != fits or index.dtype.kind == "b":
+            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {index.size} integers "
+                             f"takes a source of shape {fits}, got {index.dtype} and {source.shape}")
+        return ops.add(self, ops.index.put(_times(source, alpha), shape=self.shape, index=place))
     def index_put(self, indices, values, accumulate=False):
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from .in_place import _with_items

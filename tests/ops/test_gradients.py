@@ -298,7 +298,7 @@ CASES = {
     # embedding and attention
     "embedding": (lambda w: ops.embedding(Tensor([[2, 0], [2, 3]]), w), real(4, 3)),
     "embedding, padding": (lambda w: ops.embedding(Tensor([2, 0, 2, 3]), w, padding_idx=1) * w, real(4, 3)),
-    "add_rows": (lambda x: ops.index.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4), real(2, 2, 3)),
+    "add_rows": (lambda x: ops.table.add_rows(x, Tensor([[2, 0], [2, 3]]), rows=4), real(2, 2, 3)),
     "attention": (ops.scaled_dot_product_attention, real(2, 3, 4), real(2, 5, 4), real(2, 5, 2)),
     "attention, causal": (lambda q, k, v: ops.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.7),
                           real(2, 2, 4, 3), real(2, 4, 3), real(1, 4, 3)),

@@ -272,6 +272,7 @@ def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
     if found is None or not x.size or 0 in shape:
         return NotImplemented
     first, last, rows = found
-    x = np.broadcast_to(x, shape[:first] + rows.shape + shape[last:])
+    if x.shape != (whole := shape[:first] + rows.shape + shape[last:]):
+        x = np.broadcast_to(x, whole)
     table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32))
     return NotImplemented if table is None else table

@@ -14,7 +14,8 @@ from .compare import (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
     contiguous, identity,
 )
-from .index import take, getitem, gather, scatter_add, embedding, one_hot
+from .index import take, getitem, gather, scatter_add
+from .table import embedding, one_hot
 from .order import argsort, searchsorted, sort, topk
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,

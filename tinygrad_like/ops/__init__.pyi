@@ -36,6 +36,7 @@ from . import reduce as reduce
 from . import scan as scan
 from . import shape as shape
 from . import statistics as statistics
+from . import table as table
 from . import trigonometry as trigonometry
 from . import ufunc as ufunc
 from . import unpool as unpool

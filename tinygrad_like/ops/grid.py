@@ -8,9 +8,9 @@ from ..dtypes import INT64
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
-from .index import embedding
 from .matmul import matmul
 from .shape import permute, reshape, transpose
+from .table import embedding
 
 PADDINGS = "zeros", "border", "reflection"
 

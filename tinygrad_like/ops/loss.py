@@ -134,7 +134,8 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
             # Read without a sign, what is below 0 is above all classes.
             labels.view(np.uint64).max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
         picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
-        return reduced(neg(picked), reduction, labels.size, sum)
+        scale = -1.0 / labels.size if reduction == "mean" else -1.0
+        return neg(picked) if reduction == "none" else sum(picked) * scale
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
     labels, w, counts, divisor = _labels(*given)
     last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))

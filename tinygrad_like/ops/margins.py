@@ -8,11 +8,12 @@ import numpy as np
 
 from .activation import logsigmoid, relu, softplus
 from .elementwise import abs, clip, exp, log, maximum, pow, sqrt, square, where
-from .index import gather, one_hot
+from .index import gather
 from .loss import _reduce
 from .reduce import mean, sum
 from .shape import reshape
 from .softmax import check_reduction
+from .table import one_hot
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):

@@ -1,0 +1,84 @@
+"""Rows of a table that an index names: embedding, its adjoint, and rows that are one-hot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import accelerated
+from ..primitive import fresh, primitive
+from .elementwise import where
+
+
+@primitive
+def embedding(index, weight, *, padding_idx=None):
+    """The rows of a table that an index names: index (...), of integers, weight (rows, size) -> (..., size).
+
+    padding_idx: the row, counted from the end if negative, that gets no gradient. It is looked up as any other.
+
+    Raises IndexError for an index below 0 or past the last row, ValueError for a padding_idx that is no row.
+    """
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"embedding: the index must hold integers, got {index.dtype}")
+    if weight.ndim != 2:
+        raise ValueError(f"embedding: weight must be (rows, size), got shape {weight.shape}")
+    rows = len(weight)
+    if padding_idx is not None and not (isinstance(padding_idx, int | np.integer) and -rows <= padding_idx < rows):
+        raise ValueError(f"embedding: padding_idx={padding_idx!r} is out of range for a table of {rows} rows")
+    y = take_rows(weight, index)
+    return y if y is not None else _no_such_row(index, rows)
+
+
+@accelerated
+def take_rows(table, index):
+    """The rows that the index names; None if one is not there."""
+    return None if _wrong(index, len(table)).any() else table.take(index, axis=0)
+
+
+def _wrong(index, rows):
+    return (index < 0) | (index >= rows)
+
+
+def _no_such_row(index, rows):
+    for place in np.argwhere(_wrong(index, rows)):
+        raise IndexError(f"embedding: index {index[tuple(place)]} at position {tuple(place.tolist())} is out of range "
+                         f"for a table of {rows} rows (0 to {rows - 1})")
+    raise IndexError(f"embedding: the index was out of range for a table of {rows} rows while it was used")
+
+
+@primitive
+def add_rows(x, index, *, rows, padding_idx=None):
+    """Zeros (rows, size) with the rows of x (..., size) added where the index says. The adjoint of `embedding`."""
+    skipped = -1 if padding_idx is None else padding_idx % rows
+    out = sum_rows_by(x, index, rows, skipped)
+    return out if out is not None else _no_such_row(index, rows)
+
+
+@accelerated
+def sum_rows_by(x, index, rows, skipped):
+    """Zeros (rows, size) with the rows of x added, but those whose index is `skipped`; None if it names no row."""
+    index = np.array(index)  # it may lie in memory that is being changed
+    if _wrong(index, rows).any():
+        return None
+    out, kept = np.zeros((rows, x.shape[-1]), x.dtype), index != skipped
+    np.add.at(out, index[kept], x[kept])
+    return out
+
+
+embedding.vjp(weight=fresh(lambda g, index, weight_shape, padding_idx: add_rows(
+    g, index, rows=weight_shape[0], padding_idx=padding_idx)))
+add_rows.vjp(x=lambda g, index, rows, padding_idx: where(
+    (index != (-1 if padding_idx is None else padding_idx % rows))[..., None], embedding(index, g), 0.0))
+
+
+@primitive
+def one_hot(index, *, num_classes=-1):
+    """A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1."""
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"one_hot: needs integers, got {index.dtype}")
+    if not isinstance(num_classes, int | np.integer) or num_classes < -1:
+        raise ValueError(f"one_hot: num_classes is how many, or -1 for as many as there are, got {num_classes!r}")
+    n = (int(index.max()) + 1 if index.size else 0) if num_classes == -1 else num_classes
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
+                         f"for {n} classes")
+    return (index[..., None] == np.arange(n)).astype(np.int64)
