@@ -151,7 +151,7 @@ def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
         if parent is not None:
             y = wrap(x.data)
             y.node, y.requires_grad = _node(_Part(name, i), [joint], x.shape, x.dtype), True
-            y.version = x.shared_version()
+            x.shared_version().show(y)
             x = y
         gated.append(x)
     return gated

@@ -426,7 +426,8 @@ def kept_alive(f, n):
     (ops.log, 1, {"a"}), (ops.sin, 1, {"a"}), (ops.square, 1, {"a"}), (ops.gelu, 1, {"a"}),
     (ops.sum, 1, set()), (ops.mean, 1, set()), (ops.cumsum, 1, set()), (ops.cat, 2, set()), (ops.stack, 2, set()),
     (lambda x: ops.roll(x, shifts=1), 1, set()), (lambda x: x.pad((1, 1)), 1, set()), (lambda x: x[[0, 0]], 1, set()),
-    (lambda a, b: ops.where(np.eye(2) > 0, a, b), 2, set()), (lambda x: x * 2.0, 1, {"a"}),
+    (lambda a, b: ops.where(np.eye(2) > 0, a, b), 2, set()), (lambda x: x * 2.0, 1, set()),
+    (lambda x: x / 2.0, 1, set()), (lambda x: 2.0 / x, 1, {"a", "out"}), (lambda a, b: a * b.detach(), 2, {"b"}),
     (ops.matmul, 2, {"a", "b"}), (ops.linear, 2, {"a", "b"}),
 ], ids=lambda v: getattr(v, "__name__", ""))
 def test_a_node_keeps_only_what_its_rules_name(f, n, kept):

@@ -306,7 +306,7 @@ class Op:
         if self.variadic and self.kept and self.kept[0] in self.inputs:
             n = len(node.parents)
             values[:n] = [tuple(values[:n])]
-        if self.out is not None:
+        if self.out is not None and values[self.out] is not None:
             extra = node.extra
             if extra is not None and extra.version is not None and extra.version[0] > order:
                 self._changed(node, "its output")
@@ -369,6 +369,8 @@ def share_version(y: Tensor, inputs) -> None:
     base = out if out.base is None else out.base
     for x in inputs:
         if isinstance(x, Tensor) and (x._data is base or x._data.base is base):
-            y.version = x.shared_version()
+            x.shared_version().show(y)
+            if x._apart is not None:
+                y._apart = x._apart
             if node is not None and node.op.out is not None:
                 node.details().version = y.version

@@ -80,7 +80,8 @@ def _kept(y: Tensor, since: int, call: tuple, used: dict, which: int) -> Tensor:
     node.saved = call, which, used
     node.order, node.shape, node.dtype, node.extra = tick(), y.shape, y.dtype, None
     out = wrap(y._data)
-    out.node, out.requires_grad, out.version = node, True, y.shared_version()
+    out.node, out.requires_grad = node, True
+    y.shared_version().show(out)
     return out
 
 

@@ -182,7 +182,8 @@ def _recorded(y: Tensor, node: Node, shared: bool) -> Tensor:
     out.node, out.requires_grad = node, True
     base = y._data if y._data.base is None else y._data.base
     if shared or y.version is not None or base is not y._data:  # an input, a view of one, or an output twice
-        out.version = node.details().version = y.shared_version()
+        node.details().version = y.shared_version()
+        y.shared_version().show(out)
     return out
 
 

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import math
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
-from . import creation, ops, random
+from . import aliases, creation, ops, random
 from .array import Array
-from .autograd import Node, mode, tick
+from .autograd import mode
 from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
 
 if TYPE_CHECKING:
     from .tensor import Tensor
-
-
-def _shown_elsewhere(x: Tensor, *others: Tensor) -> bool:
-    """Whether a Tensor other than these, or what it was made into, has the version of x, and so its memory."""
-    if x.version is None:
-        return False
-    version, value = weakref.ref(x.version), x.version[0]
-    holders: list[Any] = [x, *[t for t in others if t.version is x.version]]
-    for t in (x, *others):
-        node = t.node
-        while type(node) is Node:  # nodes have it too, where views were made of their outputs
-            if node.extra is not None and node.extra.version is x.version and all(h is not node.extra for h in holders):
-                holders.append(node.extra)
-            parents = [p for p in node.parents or () if p is not None]
-            node = parents[0] if len(parents) == 1 else None
-    for holder in holders:
-        holder.version = None
-    left = version()  # it is gone now, unless somebody else has it
-    cell = left or tensor.Version([value])
-    for holder in holders:
-        holder.version = cell
-    return left is not None
-
-
-def _beside(x: Tensor, part: np.ndarray | None, values: tuple) -> list[Tensor]:
-    """Which of the values are no views of x, or show nothing of the part of it that is written to."""
-    def apart(v: Tensor) -> bool:
-        try:
-            return not np.shares_memory(part, v._data, max_work=10**5)  # type: ignore
-        except np.exceptions.TooHardError:
-            return False
-
-    tensors = [v for v in values if isinstance(v, tensor.Tensor) and v is not x] if part is not None else []
-    return [v for v in tensors if x.version is None or v.version is not x.version or apart(v)]
 
 
 # What is done at once, in NumPy: of the array to be changed, and arrays of its dtype or numbers.
@@ -96,7 +61,7 @@ def in_place(name: str, symbol: str = "") -> Callable:
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         if at_once is not None and _at_once(at_once, self, inputs, options):
             return self
-        return self._become(who, lambda x: getattr(x, name)(*inputs, **options), _beside(self, self._data, inputs))
+        return self._become(who, lambda x: getattr(x, name)(*inputs, **options))
 
     change.__name__ = change.__qualname__ = who
     change.__doc__ = f"`{name}`, in place: of a leaf that requires grad under no_grad() only."
@@ -159,13 +124,14 @@ class InPlace:
         if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
             self._data = np.zeros(count, np.float32)
 
-    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], beside: Sequence[Tensor] = ()) -> Tensor:
+    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 
-        If that has to be recorded, it becomes what `make` gave, node and all. Raises RuntimeError for a leaf that
-        requires grad while ops are recorded, and where a view would not see what is recorded.
+        If that has to be recorded, it becomes what `make` gave, node and all, and views of it, and what it is a view
+        of, follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and where one of those
+        cannot follow.
 
-        beside: views that need not see it, as they show other places.
+        part: what of it is changed, if that is not all.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":
@@ -191,43 +157,23 @@ class InPlace:
             tensor._write(self._data, ..., y._data)
             self.touch()
         else:
-            if self._viewed is not None and self._viewed[0]() is not None and _shown_elsewhere(self, before):
-                before.version = None
-                return self._write_back(who, y, beside)
-            if _shown_elsewhere(self, before, *beside):
-                raise RuntimeError(f"{who}: another Tensor shows the memory of this one, as views and detach() do, and "
-                                   f"what is recorded cannot be written into it; {plain}, or start from a clone()")
-            self._data, self.node, self.requires_grad, self.version = y._data, y.node, True, tensor.Version([tick()])
-            for v in beside:  # the next change of this Tensor may be one of what a view shows
-                if v.version is before.version is not None:
-                    v.version = self.version
-        return self
-
-    def _write_back(self: Any, who: str, y: Tensor, beside: Sequence[Tensor]) -> Tensor:
-        """This Tensor, x[index], with the values y: x gets them, and this is x[index] anew. So in `x[i] += y` the
-        gradients of x are those of what it has become."""
-        base, index = self._viewed
-        x = base()
-        before = self._data, self.node  # and the version is that of x: who holds it would count as another
-        self._data, self.node, self.version = y._data, y.node, None
-        try:
-            x._become(who, lambda x: _with_items(x, index, y), beside)
-        except BaseException:
-            self._data, self.node, self.version = *before, x.version
-            raise
-        new = x[index]
-        self._data, self.node, self.version, self._viewed = new._data, new.node, new.version, new._viewed
-        self.requires_grad = True
+            if y.version is not None:  # it shows memory of others, as `copy_` gets it
+                y = ops.clone(y)
+            others = aliases.sharing(self, before)
+            if not others and others is not None:
+                aliases.become(self, y)
+            elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
+                raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self
 
     def _set_items(self: Any, index: Any, value: Any) -> None:
         places = index if type(index) is tuple else (index,)
-        basic = all([i is None or i is ... or type(i) in (int, slice) for i in places]) and self.requires_grad
+        basic = all([i is None or i is ... or type(i) in (int, slice) for i in places])
         try:
             part = self._data[places if ... in places else (*places, ...)] if basic else None
         except IndexError:  # which is explained below
             part = None
-        self._become("setitem", lambda x: _with_items(x, index, value), _beside(self, part, (value,)))
+        self._become("setitem", lambda x: _with_items(x, index, value), part)
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
     addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))

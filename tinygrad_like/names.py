@@ -69,7 +69,7 @@ class Names:
     def ndimension(self): return self._data.ndim
     def stride(self, axis=None):
         strides = tuple([step // self._data.itemsize for step in self._data.strides])
-        return strides if axis is None else strides[axis]
+        return strides if axis is None else strides[ops.axes.one_axis("stride", axis, self.ndim)]
     def is_contiguous(self): return self._data.flags.c_contiguous
     def pin_memory(self): return self
     def cpu(self): return self

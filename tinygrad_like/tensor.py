@@ -27,7 +27,23 @@ from .surface import Surface
 class Version(list):
     """The tick of the last in-place change of some memory: one number, in a cell of all Tensors that show it."""
 
-    __slots__ = ("__weakref__",)
+    shown: list[weakref.ref[Tensor]]  # those Tensors, and others whose version is another cell, see `aliases.py`
+    most = 16  # so many may be in the list before those that are gone are sorted out
+    split = False  # whether there are such others
+
+    @classmethod
+    def of(cls, now: int, shown: list, split: bool = False) -> Version:
+        cell = cls([now])
+        cell.shown, cell.split = shown, split
+        return cell
+
+    def show(self, x: Tensor) -> None:
+        """Have this be the version of x."""
+        x.version = self
+        self.shown.append(weakref.ref(x))
+        if len(self.shown) > self.most:
+            self.shown[:] = [seen for seen in self.shown if seen() is not None]
+            self.most = 2 * len(self.shown) + 16
 
 
 class Tensor(Surface):
@@ -46,6 +62,7 @@ class Tensor(Surface):
     requires_grad: bool = False
     version: Version | None = None  # shared with views
     _viewed: tuple[Callable[[], Tensor | None], Any] | None = None  # what this is an index of, if it shows its memory
+    _apart: object = None  # the same for views of one another; another one is made where one is detached
     _count: int | None = None  # n, if this was made as Tensor(n)
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
 
@@ -85,7 +102,7 @@ class Tensor(Surface):
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
             if isinstance(value, Tensor):  # both lie on one memory now, and what saved this one must see it too
                 self.touch()
-                self.version = value.shared_version()
+                value.shared_version().show(self)
             self._data = array
         self.touch()
 
@@ -175,7 +192,7 @@ class Tensor(Surface):
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
                                "copied or pickled; take a leaf, or x.detach()")
-        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks", "_viewed")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks", "_viewed", "_apart")}
         return state if self.grad is None else state | {"grad": self.grad.detach()}
 
     def __setstate__(self, state: dict) -> None:
@@ -337,7 +354,8 @@ class Tensor(Surface):
     def detach(self) -> Tensor:
         """The same values without the graph. Memory is shared, and so is the version: a change is seen by both."""
         out = wrap(self._data)
-        out.version = self.shared_version()
+        self.shared_version().show(out)
+        out._apart = object()
         return out
 
     def zero_grad(self) -> None:
@@ -348,16 +366,23 @@ class Tensor(Surface):
     def shared_version(self) -> Version:
         """The cell that holds the tick of the last in-place change of this memory."""
         if self.version is None:
-            if self.node is None:
-                self.version = Version([0])
-            else:  # of which there may be several Tensors: rules get one of their own
-                extra = self.node.details()
-                self.version = extra.version = extra.version or Version([0])
-        return self.version
+            cell = None if self.node is None else self.node.details().version
+            if cell is None:
+                self.version = cell = Version.of(0, [weakref.ref(self)])
+                if self.node is not None:
+                    self.node.details().version = cell
+            else:  # of the node's output there may be several Tensors: rules get one of their own
+                cell.show(self)
+        return self.version  # type: ignore[return-value]
 
     def touch(self) -> None:
         """Note that the values have changed in place, so that a backward that needs the old ones raises."""
-        self.shared_version()[0] = tick()
+        cell = self.shared_version()
+        cell[0] = tick()
+        if cell.split:
+            for other in [seen() for seen in cell.shown]:
+                if other is not None and other.version is not None and other.version.shown is cell.shown:
+                    other.version[0] = cell[0]
 
     def assign(self, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""

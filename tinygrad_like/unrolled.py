@@ -150,9 +150,10 @@ _SAVED_OUTPUT = Template('''\
 ''')
 
 _AS_TENSOR = Template('''\
-s_$k = wrap_(s_$k)
-    s_$k.node, s_$k.requires_grad = node, True
-    s_$k.shared_version()
+if s_$k is not None:
+        s_$k = wrap_(s_$k)
+        s_$k.node, s_$k.requires_grad = node, True
+        s_$k.shared_version()
 ''')
 
 _RULE = Template('''\
@@ -198,8 +199,9 @@ def keep(op: Any) -> Callable:
     for i, n in enumerate(op.inputs):
         sources[n] = "*inputs" if op.variadic else f"inputs[{i}]"
         sources[f"{n}_shape"] = "tuple(map(shape_, inputs))" if op.variadic else f"shape_(inputs[{i}])"
+    sources = _if_needed(op, sources, [f"wanted_(inputs[{i}])" for i in range(len(op.inputs))])
     return _define(op, "keep", f"def keep(inputs, out, options, residuals_): return ({_kept(op, sources)})",
-                   defaults_=op.options)
+                   defaults_=op.options, wanted_=lambda x: isinstance(x, Tensor) and x.requires_grad)
 
 
 def call(op: Any) -> Callable:
@@ -237,7 +239,7 @@ def call(op: Any) -> Callable:
             [f" or type({n}) not in SETTINGS_ and isinstance({n}, Tensor_)" for n in op.options]),
         passed=", ".join([f"{n}={n}" for n in op.options]),
         take_residuals="" if sources.keys() >= set(op.kept) else "if type(out_) is tuple: out_, residuals_ = out_",
-        kept=_kept(op, sources))
+        kept=_kept(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))
     return _define(op, "__call__", text, defaults_=op.options)
 
 
@@ -277,6 +279,18 @@ def pull_all(op: Any) -> Callable:
     return _define(op, "pull", _PULL_ALL.substitute(
         saved="".join([f"s_{k}, " for k in range(len(op.kept))]),
         values=", ".join(["i" if k < 0 else f"s_{k}" for k in uses])), general_=op.family.pull, rule_0=rule)
+
+
+def _if_needed(op: Any, sources: dict[str, str], wanted: list[str]) -> dict[str, str]:
+    """The sources; None in place of an input, or the output, that only rules name whose inputs need no gradient."""
+    if op.variadic or op.joint is not None or not op.rules or hasattr(op, "reference"):
+        return sources
+    needed = dict(sources)
+    for name in {*op.inputs, "out"}.intersection(op.kept):
+        rules = [i for i, (_, uses) in op.rules.items() if op.kept.index(name) in uses]
+        if rules and len(rules) < len(op.rules):  # none, if one took the place of a rule that did
+            needed[name] = f"{sources[name]} if {' or '.join([wanted[i] for i in rules])} else None"
+    return needed
 
 
 def _kept(op: Any, sources: dict[str, str]) -> str:
