@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -103,7 +102,8 @@ class Names:
     subtract = sub
     def addcmul(self, a, b, value=1): return self + a * b * value
     def addcdiv(self, a, b, value=1): return self + a / b * value
-    def addmm(self, mat1, mat2, beta=1, alpha=1): return self * beta + ops.matmul(mat1, mat2) * alpha
+    def addmm(self, mat1, mat2, beta=1, alpha=1):
+        return _times(self, beta) + _times(ops.matmul(mat1, mat2), alpha)
 
     def nonzero(self, as_tuple=False):
         """The places that are not 0, one in each row: (number, ndim); or, as a tuple, their indices along each axis."""
@@ -229,14 +229,17 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
 
 def _pair_later(op: Any, x: Any, axis: int, keepdim: bool, version: Any) -> Callable:
     """A function that gives `pair_of`, found the first time; RuntimeError if x was changed in place before that."""
-    then = version[0]
+    then, found = version[0], []  # type: ignore[var-annotated]
 
     def pair() -> Any:
-        if version[0] != then:
-            raise RuntimeError(f"{op.name}: what its indices point to was changed in place; take the pair before that")
-        return pair_of(op, x, axis, keepdim)
+        if not found:
+            if version[0] != then:
+                raise RuntimeError(f"{op.name}: what its indices point to was changed in place; take the pair before "
+                                   "that")
+            found.append(pair_of(op, x, axis, keepdim))
+        return found[0]
 
-    return lru_cache(None)(pair)
+    return pair
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 
@@ -345,7 +348,7 @@ def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
     """The values along an axis and where they are: of several that tie, the first has the cotangent, as in PyTorch."""
     axis = ops.axes.one_axis(op.name, axis, x.ndim, scalar=True)
     index = getattr(ops, f"arg{op.name}")(x, axis=axis, keepdim=True)
-    values = ops.gather(x, index, axis=axis)
+    values = ops.index.take_along(x, index, axis=axis) if x.ndim else ops.gather(x, index, axis=axis)
     if not keepdim and x.ndim:
         shape = (*x.shape[:axis], *x.shape[axis + 1:])
         values, index = ops.reshape(values, shape=shape), ops.reshape(index, shape=shape)

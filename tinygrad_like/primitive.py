@@ -9,7 +9,8 @@
 
 Positional parameters are inputs, keyword-only ones are options. A rule takes `g`, the cotangent of the output, and may
 name: an input, `<input>_shape`, `out`, an option, or a residual that the forward handed out with `Residuals`. What no
-rule names is not kept, nor what only the rules of inputs name that need no gradient. Broadcasting is undone by the caller (`Op.fit`), so a rule may ignore it.
+rule names is not kept, nor what only the rules of inputs name that need no gradient. Broadcasting is undone by the
+caller (`Op.fit`), so a rule may ignore it.
 
 What happens when an op is called, and when its rules are, stands in `call.py`.
 """

@@ -23,15 +23,17 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import FLOAT32
 
+_SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
+
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
     "add_at": ("embedding", 512),
     "take_at": ("embedding", 1),
-    **dict.fromkeys(("along", "added_along"), ("along", 256)),
+    **dict.fromkeys(("along", "added_along"), ("along", _SMALL)),
     **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
     "substituted": ("triangular", 16),
     "first_of_rows": ("order", 256),
-    "triangle": ("select", 512),
+    "triangle": ("select", _SMALL),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),
     "weight_gradient": ("conv", 1),
@@ -50,16 +52,16 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
     **dict.fromkeys(("relu", "keep_positive"), ("formula", 1024)),
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
-    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", 64)),
-    **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", 64)),
-    "sqrt_vjp": ("formula", 64),
+    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", _SMALL)),
+    **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
+    "sqrt_vjp": ("formula", _SMALL),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
-    **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", 64)),
+    **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", _SMALL)),
     "softsign": ("formula", 1024),
     **dict.fromkeys(("mse_loss", "binary_cross_entropy_with_logits"), ("formula", 1)),
-    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", 64)),
-    **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", 64)),
-    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", 64)),
+    **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", _SMALL)),
+    **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", _SMALL)),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", _SMALL)),
     "drop": ("dropout", 256),
     **dict.fromkeys(("accumulate", "copied"), ("elementwise", 8192)),
     "affine": ("gemm", 0),

@@ -33,7 +33,7 @@ def argsort(x, *, axis=-1, descending=False):
     if not x.ndim:
         return np.zeros((), np.int64)
     if x.dtype is FLOAT32:
-        return _places(np.sort(_ranks(x, axis, descending), axis=-1), axis)
+        return _places(_sorted(_ranks(x, axis, descending)), axis)
     if descending:  # sort the reversed array, so that equal values keep their order after turning it round
         return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
     return np.argsort(x, axis=axis, kind="stable")
@@ -45,19 +45,26 @@ def _ranks(x, axis, descending):
     So no two are equal, and any way to sort them keeps the order of equal values. In the upper half are the bits of the
     number: those of positive floats have the order of integers, those of negative ones the opposite.
     """
-    bits = np.moveaxis(np.add(x, 0, order="C"), axis, -1).view(np.int32)  # -0 + 0 is 0
+    x = x if axis == x.ndim - 1 else np.moveaxis(x, axis, -1)
+    bits = np.add(x, 0, order="C").view(np.int32)  # -0 + 0 is 0
     bits ^= (bits >> 31) & 0x7FFFFFFF
-    if x.size and np.isnan(np.max(x)):
-        bits[np.isnan(np.moveaxis(x, axis, -1))] = 0x7FFFFFFF
+    if x.size and np.isnan(x.max()):
+        bits[np.isnan(x)] = 0x7FFFFFFF
     if descending:
         np.invert(bits, out=bits)
     ranks = np.left_shift(bits, 32, dtype=np.int64)
-    ranks |= np.arange(x.shape[axis])
+    ranks |= np.arange(x.shape[-1])
+    return ranks
+
+
+def _sorted(ranks):
+    ranks.sort(axis=-1)
     return ranks
 
 
 def _places(ranks, axis):
-    return np.moveaxis(ranks & 0xFFFFFFFF, -1, axis)
+    places = ranks & 0xFFFFFFFF
+    return places if axis == places.ndim - 1 else np.moveaxis(places, -1, axis)
 
 
 @primitive
@@ -71,7 +78,7 @@ def first_of_rows(x, k, axis, largest):
     if x.dtype is not FLOAT32 or not 0 < k < x.shape[axis] // 8:  # to leave out the rest does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
     ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]
-    return _places(np.sort(ranks, axis=-1), axis)
+    return _places(_sorted(ranks), axis)
 
 
 @primitive
