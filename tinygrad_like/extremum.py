@@ -25,6 +25,7 @@ class Extremum(Tensor):
 
         y = Extremum.__new__(Extremum)
         vars(y).update(vars(values))
+        values.shared_version().show(y)
         y._pair = lambda: Found(values, indices)
         return y
 

@@ -366,13 +366,13 @@ class Tensor(Surface):
     def shared_version(self) -> Version:
         """The cell that holds the tick of the last in-place change of this memory."""
         if self.version is None:
-            cell = None if self.node is None else self.node.details().version
-            if cell is None:
-                self.version = cell = Version.of(0, [weakref.ref(self)])
-                if self.node is not None:
-                    self.node.details().version = cell
-            else:  # of the node's output there may be several Tensors: rules get one of their own
-                cell.show(self)
+            node = self.node
+            if node is None or getattr(node.op, "out", 0) is None:  # it keeps no output that might change
+                self.version = Version.of(0, [weakref.ref(self)])
+            elif (extra := node.details()).version is None:
+                self.version = extra.version = Version.of(0, [weakref.ref(self)])
+            else:  # of the output there may be several Tensors: rules get one of their own
+                extra.version.show(self)
         return self.version  # type: ignore[return-value]
 
     def touch(self) -> None:

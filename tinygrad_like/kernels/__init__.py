@@ -52,8 +52,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
     **dict.fromkeys(("relu", "keep_positive"), ("formula", 1024)),
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
-    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu", "leaky_relu"), ("formula", _SMALL)),
-    **dict.fromkeys(("celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
+    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
+    **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
     "sqrt_vjp": ("formula", _SMALL),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
     **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", _SMALL)),
