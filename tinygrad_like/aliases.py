@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from sys import getrefcount
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ UNSEEN = ("another Tensor shows the memory of this one, as views and detach() do
           "written into it")
 
 
+OF_A_LEAF = "this Tensor shows the memory of a leaf that requires grad; change that under no_grad()"
+
+
 def sharing(x: Tensor, *own: Tensor) -> list[Tensor] | None:
     """The Tensors besides x and `own` that show the memory of x; None if there is one that nobody knows."""
     if x.version is None:
@@ -40,30 +44,21 @@ def sharing(x: Tensor, *own: Tensor) -> list[Tensor] | None:
 
 def _are_all(tensors: Sequence[Tensor]) -> bool:
     """Whether these Tensors, and what they were made of, hold the cells of their versions alone."""
+    cells: dict[int, list] = {id(t.version): [t.version, 0] for t in tensors if t.version is not None}
     holders: list = [t for t in tensors if t.version is not None]
-    cells = {id(t.version): t.version for t in holders}
     for t in tensors:
         node = t.node
-        while type(node) is Node:  # nodes have it too, where views were made of their outputs
-            extra = node.extra
+        for _ in range(64):
+            if type(node) is not Node:
+                break
+            extra = node.extra  # nodes have it too, where views were made of their outputs
             if extra is not None and id(extra.version) in cells and all([h is not extra for h in holders]):
                 holders.append(extra)
             parents = [p for p in node.parents or () if p is not None]
             node = parents[0] if len(parents) == 1 else None
-    keys = [id(holder.version) for holder in holders]
-    left = {key: (weakref.ref(cell), cell[0], cell.shown, cell.split) for key, cell in cells.items()}
-    cell = None
-    cells.clear()
     for holder in holders:
-        holder.version = None
-    alone = True
-    for key, (there, now, shown, split) in left.items():
-        cell = there()  # it is gone now, unless somebody else has it
-        alone = alone and cell is None
-        cells[key] = cell or tensor.Version.of(now, shown, split)
-    for holder, key in zip(holders, keys, strict=True):
-        holder.version = cells[key]
-    return alone
+        cells[id(holder.version)][1] += 1
+    return all([getrefcount(cell[0]) == cell[1] + 2 for cell in cells.values()])  # 2: here, and as its argument
 
 
 def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tensor], with_items: Callable) -> str:
@@ -72,6 +67,9 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
     Of what was detached from x, or x from it, only the values follow.
     part: what of x was changed. with_items: a function of a Tensor, an index and values, as `x[index] = values` is.
     """
+    index = _index_in(x, others[0])
+    if index is not None and len(others) == 1 and others[0]._apart is x._apart:
+        return _write_back(x, y, others[0], index, with_items)
     part = x._data if part is None else part
     touched = [t for t in others if _meet(part, t._data)]
     base = next((t for t in (x, *others) if t._apart is x._apart and _shows_all(t, (x, *others))), None)
@@ -81,12 +79,10 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
         become(x, y)
         return ""
     if any([t.requires_grad and t.node is None for t in (base, *touched)]):
-        return "this Tensor shows the memory of a leaf that requires grad; change that under no_grad()"
+        return OF_A_LEAF
     was, axes, whole = base._data, _axes(base._data), y
     if base is not x:
-        old = tensor.wrap(was)
-        old.node, old.requires_grad = base.node, base.requires_grad
-        whole = _placed(old, x, _index_in(x, base), y, with_items)
+        whole = _placed(_as_it_was(base), x, _index_in(x, base), y, with_items)
     memory = ops.contiguous(ops.permute(whole.detach(), axes=axes))._data
     row = [weakref.ref(base)]
     changed = tensor.Version.of(tick(), row, True)
@@ -107,6 +103,23 @@ def follow(x: Tensor, y: Tensor, part: np.ndarray | None, others: Sequence[Tenso
             assert t.version is not None
             same.setdefault(id(t.version), tensor.Version.of(t.version[0], row, True)).show(t)
     return ""
+
+
+def _write_back(x: Tensor, y: Tensor, base: Tensor, index: tuple, with_items: Callable) -> str:
+    """`follow` for base[index] = y, where x is base[index] and nobody else shows the memory."""
+    if base.requires_grad and base.node is None:
+        return OF_A_LEAF
+    become(base, with_items(_as_it_was(base), *index, y))
+    new = ops.getitem(base, *index)
+    x._data, x.node, x.requires_grad = new._data, new.node, True
+    base.version.show(x)  # type: ignore[union-attr]
+    return ""
+
+
+def _as_it_was(base: Tensor) -> Tensor:
+    old = tensor.wrap(base._data)
+    old.node, old.requires_grad = base.node, base.requires_grad
+    return old
 
 
 def become(x: Tensor, y: Tensor) -> None:

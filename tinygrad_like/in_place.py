@@ -102,8 +102,12 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(as_array(value, None if hasattr(value, "dtype") else x.dtype, "setitem"))
-    index = ops.index.plain_index(index, x.shape)
-    part = np.shape(x._data[index])
+    index = ops.index._index_of(index, x.shape)
+    try:
+        part = np.shape(x._data[index])
+    except IndexError:
+        ops.index._check_range(index, x.shape)  # which says more
+        raise
     if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
         value = value.reshape(value.shape[extra:])
     if value.dtype is not x.dtype:

@@ -130,11 +130,12 @@ class Names:
         """This Tensor with the slices of source, times alpha, added to those that index names along the axis."""
         if not self.ndim:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
-        axis, index = ops.axes.one_axis("index_add", axis, self.ndim), ops.reshape(index, shape=(-1,))
+        axis = ops.axes.one_axis("index_add", axis, self.ndim)
+        index = index if index.ndim == 1 else ops.reshape(index, shape=(-1,))
         place = ops.index._index_of((*(slice(None),) * axis, index), self.shape)
-        fits = (*self.shape[:axis], index.size, *self.shape[axis + 1:])
+        n, fits = index.shape[0], (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
         if source.shape != fits or index.dtype.kind == "b":
-            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {index.size} integers "
+            raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "
                              f"takes a source of shape {fits}, got {index.dtype} and {source.shape}")
         return ops.add(self, ops.index.put(_times(source, alpha), shape=self.shape, index=place))
     def index_put(self, indices, values, accumulate=False):
