@@ -135,7 +135,7 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
-    if len(index) == 1 and x.size and index[0].size * (x.size // x.shape[0]) < 256 and not mode.compiled:
+    if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < 256 and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
     if found is None:
