@@ -11,13 +11,18 @@ which a Tensor on the same memory does as well. But its `std` is not an array's:
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from .aliases import sharing
+from .autograd import mode
 from .dtypes import FLOATS
 from .noting import refuse
-from .tensor import Tensor, _python
+from .tensor import Tensor, _python, _write
+
+_UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
 class Shown(Tensor):
@@ -35,9 +40,17 @@ def shown(x: Tensor) -> Shown:
 
 
 def set_data(x: Tensor, value: Any) -> None:
-    """x.data = value for a tape: what `x.data -= ...` ends in."""
+    """x.data = value for a tape: what `x.data -= ...` ends in; and `x.data = 0.9 * x.data + ...`.
+
+    That is written to the memory of x if nobody could tell: the value is new and has no name, and no other Tensor shows
+    the memory of x.
+    """
     if type(value) is not Shown or value._data is not x._data:
-        refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+        count = getrefcount(value)
+        if (count != _UNNAMED or not isinstance(value, Tensor) or value.requires_grad or sharing(x) != []
+                or value.shape != x.shape or value.dtype is not x.dtype or not mode.tape.has_made(value._data)):
+            refuse("data set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
+        _write(x._data, ..., value._data)
     x.touch()
 
 

@@ -362,6 +362,10 @@ class Tape:
             stand_in = self.stand_ins.add(m)
             self.known[id(m)] = self.known[id(stand_in)] = self.made[id(stand_in)] = stand_in
 
+    def has_made(self, x: np.ndarray) -> bool:
+        """Whether the memory that x shows is new in this call."""
+        return id(self.known.get(id(memory(x)))) in self.made
+
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only what is known, and write all outputs that are not: so they do all there is to do."""
         written, enough = set(self.known), True
