@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
     return random.drawn(lambda: draw(*numbers, x.shape).astype(x.dtype))
 
 
-def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
+def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tensor:
     """x with `value` at `index`, on the graph. Of several values for one element the last counts, as in NumPy."""
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
@@ -116,7 +117,10 @@ def _with_items(x: Tensor, index: Any, value: Any) -> Tensor:
         turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
-    return ops.shape.set_at(x, value, index=index)
+    return ops.shape.set_at(value, x, index=index, reuse=reuse)
+
+
+_BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
 
 
 class InPlace:
@@ -128,14 +132,15 @@ class InPlace:
         if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
             self._data = np.zeros(count, np.float32)
 
-    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None) -> Tensor:
+    def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
+                alone: bool = False) -> Tensor:
         """This Tensor, with the values that `make` makes of it: in its memory, so that views see them.
 
         If that has to be recorded, it becomes what `make` gave, node and all, and views of it, and what it is a view
         of, follow. Raises RuntimeError for a leaf that requires grad while ops are recorded, and where one of those
         cannot follow.
 
-        part: what of it is changed, if that is not all.
+        part: what of it is changed, if that is not all. alone: whether no other Tensor is known to show its memory.
         """
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":
@@ -161,9 +166,9 @@ class InPlace:
             tensor._write(self._data, ..., y._data)
             self.touch()
         else:
-            if y.version is not None:  # it shows memory of others, as `copy_` gets it
+            if y.version is not None and y.version is not before.version:  # as of what `copy_` is given
                 y = ops.clone(y)
-            others = aliases.sharing(self, before)
+            others = [] if alone else aliases.sharing(self, before, y)
             if not others and others is not None:
                 aliases.become(self, y)
             elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
@@ -177,7 +182,10 @@ class InPlace:
             part = self._data[places if ... in places else (*places, ...)] if basic else None
         except IndexError:  # which is explained below
             part = None
-        self._become("setitem", lambda x: _with_items(x, index, value), part)
+        # Into a loop's result, row by row: nothing else shows the memory, and no node keeps it.
+        reuse = part is not None and mode.usual is True and part.base is self._data and (
+            getrefcount(self._data) == _BY_SELF_AND_PART and aliases.sharing(self) == [])
+        self._become("setitem", lambda x: _with_items(x, index, value, reuse), part, reuse)
 
     add_, sub_, mul_, div_, pow_, clamp_ = map(in_place, ("add", "sub", "mul", "div", "pow", "clamp"))
     addcmul_, addcdiv_ = map(in_place, ("addcmul", "addcdiv"))

@@ -199,7 +199,7 @@ def _surround(step: Step) -> Iterator[Loop]:
 
 
 def _set_at(step: Step) -> Iterator[Loop]:
-    out, index, (x, value) = step.outputs[0], step.options["index"], step.arguments
+    out, index, (value, x) = step.outputs[0], step.options["index"], step.arguments
     if any(isinstance(i, np.ndarray) for i in index):
         raise KeyError("set_at")
     yield _copied(x, out)

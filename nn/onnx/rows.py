@@ -212,7 +212,7 @@ def _surround(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> An
 @row("set_at")
 def _set_at(g: Any, name: str, inputs: list, options: dict, out: Tensor) -> Any:
     """Where a mask says so, the value, which is padded until its places are those of x."""
-    (x, value), index = inputs, list(options["index"])
+    (value, x), index = inputs, list(options["index"])
     dots = index.index(Ellipsis) if any(i is Ellipsis for i in index) else len(index)
     index[dots:dots + 1] = [slice(None)] * (x.ndim - sum(i is not Ellipsis for i in index))
     if any(not isinstance(i, int | slice) or isinstance(i, slice) and i.step not in (None, 1) for i in index):

@@ -333,10 +333,30 @@ def test_rows_that_are_set_one_by_one_keep_no_copies_of_the_whole():
     kept, seen, node = 0, 0, rows.node
     while node is not None:
         kept += sum(getattr(x, "nbytes", 0) for x in node.saved)
-        seen, node = seen + 1, node.parents[0]
+        seen, node = seen + 1, node.parents[1]
     assert seen == 20 and kept < rows.nbytes / 20
     rows.sum().backward()
     assert w.grad.tolist() == [[20] * 100] * 8
+
+
+def test_a_row_is_written_to_the_memory_there_is_if_nobody_else_has_it():
+    rows, w = tg.zeros(3, 2), leaf(1, 2)
+    place = id(rows._data)
+    rows[0] = w
+    rows[1] = w * 2
+    assert id(rows._data) == place
+    array = rows._data
+    rows[2] = w
+    assert rows._data is not array and array.tolist() == [[1, 2], [2, 4], [0, 0]]
+    y = (w * 1).exp()  # whose node keeps its memory
+    total = y.sum() + rows.sum()
+    y[0] = 5.0
+    total.backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.exp([1, 2]) + 4, rtol=1e-6)
+    shown = tg.from_numpy(np.zeros(2, "f"))
+    view = shown.numpy()
+    shown[0] = w[1]
+    assert shown.tolist() == [2, 0] and view.tolist() == [0, 0]
 
 
 def test_numbers_of_a_list_keep_their_digits_beside_float64():

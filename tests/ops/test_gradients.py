@@ -343,8 +343,8 @@ CASES = {
     "digamma": (ops.digamma, positive(3, 4)),
     "polygamma": (lambda x: ops.polygamma(x, n=2), positive(3, 4)),
     "lgamma below 0": (ops.lgamma, np.array([-0.4, -1.6, -3.3])),
-    "set_at": (lambda x, v: ops.shape.set_at(x, v, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
-    "set_at, a mask": (lambda x, v: ops.shape.set_at(x, v, index=(MASK,)), real(3, 4), real()),
+    "set_at": (lambda x, v: ops.shape.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
+    "set_at, a mask": (lambda x, v: ops.shape.set_at(v, x, index=(MASK,)), real(3, 4), real()),
 }
 CASES |= {
     # pooling

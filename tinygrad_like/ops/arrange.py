@@ -238,7 +238,7 @@ def slice_scatter(x, src, axis=0, start=None, stop=None, step=1):
 
 
 def _replaced(x, index, src):
-    return set_at(x, cast(src, dtype=x.dtype), index=index)
+    return set_at(cast(src, dtype=x.dtype), x, index=index)
 
 
 def masked_scatter(x, mask, source):

@@ -11,6 +11,7 @@ from ..kernels import accelerated
 from ..primitive import fresh, primitive
 from .axes import axes as all_axes
 from .axes import one_axis
+from .compare import clone
 from .index import take
 
 # Views --------------------------------------------------------------------------------------------------------------
@@ -346,9 +347,12 @@ surround.vjp(x=lambda g, index: take(g, index=index))
 
 
 @primitive
-def set_at(x, value, *, index):
-    """x with `value`, which broadcasts, at an index as `plain_index` returns it. Nothing may be named twice in it."""
-    out = np.array(x)
+def set_at(value, x, *, index, reuse=False):
+    """x with `value`, which broadcasts, at an index as `plain_index` returns it. Nothing may be named twice in it.
+
+    reuse: whether that may be made in the memory of x, which nobody needs any more.
+    """
+    out = x if reuse else np.array(x)
     try:
         out[index] = value
     except ValueError:
@@ -357,8 +361,8 @@ def set_at(x, value, *, index):
     return out
 
 
-set_at.vjp(x=fresh(lambda g, index: set_at(g, 0.0, index=index)),
-           value=lambda g, index: take(g, index=index))
+set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # before g is overwritten, in a captured function
+           x=fresh(lambda g, index: set_at(0.0, g, index=index)))
 
 
 def _pairs(padding, ndim):
