@@ -22,28 +22,7 @@ from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
 from .errors import named
 from .memory import fills
 from .surface import Surface
-
-
-class Version(list):
-    """The tick of the last in-place change of some memory: one number, in a cell of all Tensors that show it."""
-
-    shown: list[weakref.ref[Tensor]]  # those Tensors, and others whose version is another cell, see `aliases.py`
-    most = 16  # so many may be in the list before those that are gone are sorted out
-    split = False  # whether there are such others
-
-    @classmethod
-    def of(cls, now: int, shown: list, split: bool = False) -> Version:
-        cell = cls([now])
-        cell.shown, cell.split = shown, split
-        return cell
-
-    def show(self, x: Tensor) -> None:
-        """Have this be the version of x."""
-        x.version = self
-        self.shown.append(weakref.ref(x))
-        if len(self.shown) > self.most:
-            self.shown[:] = [seen for seen in self.shown if seen() is not None]
-            self.most = 2 * len(self.shown) + 16
+from .versions import Version
 
 
 class Tensor(Surface):
@@ -270,8 +249,7 @@ class Tensor(Surface):
             retain = create_graph if retain_graph is None else retain_graph
             owned: set = set()
             table = walk(self.node or self, g, targets=set(keys), retain=retain, plus=ops.cotangents.plus, owned=owned)
-            found: list[Tensor] = []
-            first: dict[Any, Tensor] = {}
+            found, first = [], {}  # type: ignore[var-annotated]
             for i, (t, key) in enumerate(zip(targets, keys, strict=True)):
                 if key in first:  # asked for twice: hooks are called once, and memory is not shared
                     found.append(ops.clone(first[key]))
@@ -377,12 +355,7 @@ class Tensor(Surface):
 
     def touch(self) -> None:
         """Note that the values have changed in place, so that a backward that needs the old ones raises."""
-        cell = self.shared_version()
-        cell[0] = tick()
-        if cell.split:
-            for other in [seen() for seen in cell.shown]:
-                if other is not None and other.version is not None and other.version.shown is cell.shown:
-                    other.version[0] = cell[0]
+        self.shared_version().change(tick())
 
     def assign(self, value: Any) -> Tensor:
         """Overwrite the values in place; not recorded. Raises if the shape differs, or if this Tensor was computed."""
