@@ -118,6 +118,7 @@ OPS |= {
     "batch_norm_relu": (lambda x, y: ops.batch_norm_relu(x, skip=y), (X, Y)),
     "embedding": (lambda w: ops.embedding(LABELS, w, padding_idx=1), (SQUARE,)),
     "add_rows": (lambda x: ops.table.add_rows(x, LABELS, rows=4), (X,)),
+    "set_at": (lambda x, y: ops.shape.set_at(y[0], x, index=(slice(1, None),)), (X, Y)),
     "attention": (ops.scaled_dot_product_attention, (BATCH, BATCH, BATCH)),
     "attention, causal": (lambda q, k: ops.scaled_dot_product_attention(q, k, k, is_causal=True), (SQUARE, X)),
     "lstm": (ops.lstm, (positive(3, 2, 8), positive(2, 2), positive(2, 2), positive(8, 2))),

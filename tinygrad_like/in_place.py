@@ -83,7 +83,10 @@ def _filled(name: str, values: Callable) -> Callable:
 
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
-            return y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
+                return ops.shape.set_at(ops.cast(y, dtype=x.dtype), x, index=(...,))
+            return y
 
         return self._become(name, fill)
 
@@ -118,6 +121,15 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.shape.set_at(value, x, index=index, reuse=reuse)
+
+
+def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
+    """The mask with the axes of x, if the index is a mask and the value a number that suits the dtype of x."""
+    if not isinstance(index, tensor.Tensor) or index.dtype is not BOOL or index.shape != x.shape[:index.ndim]:
+        return None
+    suits = type(value) is int or x.dtype.kind in FLOATS and (
+        type(value) is float or isinstance(value, tensor.Tensor) and value.ndim == 0 and value.dtype.kind in FLOATS)
+    return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
 
 
 _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
@@ -174,6 +186,32 @@ class InPlace:
             elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
                 raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self
+
+    def __setitem__(self: Any, index: Any, value: Any) -> None:
+        if isinstance(value, tensor.Tensor) and value._viewed is not None and value._viewed[0]() is self and (
+                value._viewed[1] is index and value.version is self.version is not None):  # type: ignore[union-attr]
+            return  # `x[i] += y` has changed x already
+        if mode.tape is not None and (mask := _mask_of(self, index, value)) is not None:
+            value = ops.cast(value, dtype=self.dtype) if isinstance(value, tensor.Tensor) else value
+            self.masked_fill_(mask, value)  # which takes no number of elements that depends on values
+            return
+        recorded = mode.recording and (self.requires_grad or isinstance(value, tensor.Tensor) and value.requires_grad)
+        if recorded or self.node is not None:
+            return self._set_items(index, value)
+        self._require_writable("setitem")
+        index = ops.index.plain_index(index, self.shape)
+        if isinstance(value, tensor.Tensor):
+            value = value._data
+        else:  # a number is not rounded to float32 on its way into float64
+            value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
+        try:
+            tensor._write(self._data, index, value)
+        except ValueError:
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to "
+                             f"{self._data[index].shape}, the shape of x[index]") from None
+        self.touch()
+
+    __setitem__ = named(__setitem__, "setitem")
 
     def _set_items(self: Any, index: Any, value: Any) -> None:
         places = index if type(index) is tuple else (index,)

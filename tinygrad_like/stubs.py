@@ -99,6 +99,7 @@ def _annotated(note: Any) -> str:
 
 
 def _methods() -> Iterator[str]:
+    yield "    def __setitem__(self, index: Any, value: Any) -> None: ..."
     for name in sorted(dir(Surface)):
         member = inspect.getattr_static(Surface, name)
         if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:

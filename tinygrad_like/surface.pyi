@@ -12,6 +12,7 @@ Number = float
 Value = Tensor | np.ndarray | np.generic | float
 
 class Surface(ForNumPy):
+    def __setitem__(self, index: Any, value: Any) -> None: ...
     @property
     def T(self) -> Tensor: r"""The transpose of a matrix (all axes reversed). Example: `Tensor([[1, 2], [3, 4]]).T  # (2, 2) -> (2, 2)`"""
     def __abs__(self) -> Tensor: ...
@@ -176,7 +177,7 @@ class Surface(ForNumPy):
     def diag(self, offset: Any = ..., **by_other_names: Any) -> Tensor: r"""A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix. Example: `Tensor([1, 2]).diag()  # (2,) -> (2, 2)`"""
     def diag_embed(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., **by_other_names: Any) -> Tensor: r"""Matrices with x, (..., n), on the diagonal `offset` above the main one, in the axes axis1 and axis2. Example: `Tensor([1, 2]).diag_embed()  # (2,) -> (2, 2)`"""
     def diagflat(self, offset: Any = ..., **by_other_names: Any) -> Tensor: r"""A matrix with all numbers of x on the diagonal `offset` above the main one. Example: `Tensor([1, 2]).diagflat()  # (2,) -> (2, 2)`"""
-    def diagonal(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., **by_other_names: Any) -> Tensor: r"""The elements x[i, i + offset] of the matrices in two axes, as a last axis. Example: `Tensor([[1, 2], [3, 4]]).diagonal()  # (2, 2) -> (2,)`"""
+    def diagonal(self, offset: Any = ..., axis1: Any = ..., axis2: Any = ..., **by_other_names: Any) -> Tensor: r"""The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied. Example: `Tensor([[1, 2], [3, 4]]).diagonal()  # (2, 2) -> (2,)`"""
     def diff(self, n: Any = ..., axis: Axis = ..., prepend: Any = ..., append: Any = ..., **by_other_names: Any) -> Tensor: r"""The differences of neighbours along the axis, n times; prepend and append: what comes before and behind. Example: `Tensor([1, 4, 9]).diff()  # (3,) -> (2,)`"""
     def digamma(self) -> Tensor: r"""The derivative of lgamma: gamma'(x) / gamma(x). Example: `Tensor([1.0, 2.0]).digamma()  # (2,) -> (2,)`"""
     def dim(self) -> builtins.int: r"""The number of axes. Example: `Tensor([[1, 2, 3]]).dim()`"""

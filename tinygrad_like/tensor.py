@@ -374,29 +374,6 @@ class Tensor(Surface):
             raise ValueError(f"{who}: this Tensor of shape {self.shape} shows memory that must not be written, "
                              "as expand does and read-only arrays are; change a clone()")
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(value, Tensor) and value._viewed is not None and value._viewed[0]() is self and (
-                value._viewed[1] is index and value.version is self.version is not None):
-            return  # `x[i] += y` has changed x already
-        recorded = mode.recording and (self.requires_grad or isinstance(value, Tensor) and value.requires_grad)
-        if recorded or self.node is not None:
-            self._set_items(index, value)  # type: ignore[attr-defined]
-            return
-        self._require_writable("setitem")
-        index = ops.index.plain_index(index, self.shape)
-        if isinstance(value, Tensor):
-            value = value._data
-        else:  # a number is not rounded to float32 on its way into float64
-            value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
-        try:
-            _write(self._data, index, value)
-        except ValueError:
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to "
-                             f"{self._data[index].shape}, the shape of x[index]") from None
-        self.touch()
-
-    __setitem__ = named(__setitem__, "setitem")
-
 
 def wrap(array: np.ndarray) -> Tensor:
     """A Tensor on `array`, without a copy or a check: for arrays made here."""

@@ -522,3 +522,52 @@ def test_a_part_that_overlaps_or_is_looked_at_later():
     with pytest.raises(IndexError, match="index 9 is out of range"):
         u[9] = v
     assert v.tolist() == [5] and u.tolist() == [[4], [5], [6]]
+
+
+def test_a_diagonal_is_a_view():
+    for x in (tg.zeros(3, 3), tg.zeros(2, 3, 3)[1], tg.zeros(3, 3).t()):
+        x.diagonal().add_(2.0)
+        x.diagonal(1)[:] = 5.0
+        assert x.tolist() == [[2, 5, 0], [0, 2, 5], [0, 0, 2]]
+    w = np.random.default_rng(0).standard_normal((3, 4))
+
+    def change(w):
+        u = w * 2
+        u.diagonal(1).mul_(w[0, :3]).add_(1.0)
+        u.diagonal()[1:] = w[2, 2]
+        return u * u
+
+    assert gradcheck(change, w) and gradgradcheck(change, w)
+    with pytest.raises(ValueError, match="must not be written"):
+        tg.ones(1).expand(3, 3).diagonal().add_(1.0)
+
+
+def test_what_is_filled_on_a_graph_gets_no_gradient():
+    x = leaf(1, 2, 3, 4)
+    u = (x * 2).reshape(2, 2)
+    u[0].zero_()
+    u[1].copy_(Tensor([7.0, 8.0]))
+    y = (x * 3).fill_(2.0)
+    (u.sum() * 2 + x.sum() + y.sum()).backward()
+    assert u.tolist() == [[0, 0], [7, 8]] and y.requires_grad and x.grad.tolist() == [1, 1, 1, 1]
+
+
+def test_masks_and_numbers_are_captured():
+    w = leaf(0.5, -1.0, 2.0)
+    rows = Tensor([[1.0, -1.0], [2.0, 3.0], [-4.0, 5.0]])
+
+    def step(limit):
+        w.grad = None
+        y = w * 2
+        y[y < limit] = 0.0
+        kept = rows.clone()
+        kept[w > 1] = w.sum() * 0 + 9.0
+        kept[rows < 0] = 3
+        (y.sum() + (kept * kept).sum()).backward()
+        return y.detach(), kept.detach()
+
+    captured = tg.capture(step, fuse=False)
+    for limit in (0.0, 1.5, -3.0, 5.0, 0.0, 2.5):
+        eager = [t.tolist() for t in step(Tensor(limit))], w.grad.tolist()
+        assert ([t.tolist() for t in captured(Tensor(limit))], w.grad.tolist()) == eager
+    assert len(captured.programs) == 1 and not captured.gave_up

@@ -108,7 +108,7 @@ def _cofactors(x, out):
     m = np.broadcast_to(_eye(x), x.shape)
     for k in range(1, n):
         product = matmul(x, m)
-        m = product - mul(_column(_column(sum(diagonal(product, 0, -2, -1), axis=-1))), _eye(x)) / k
+        m = product - mul(_column(_column(sum(diagonal(product, axis1=-2, axis2=-1), axis=-1))), _eye(x)) / k
     return mul(_t(m), (-1.0) ** (n - 1))
 
 

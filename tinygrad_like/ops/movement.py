@@ -1,4 +1,4 @@
-"""Diagonals, sliding windows, grids and einops' rearrange: moves composed of those in index.py and shape.py."""
+"""Diagonals, sliding windows, grids and einops' rearrange."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from ..primitive import primitive
 from .axes import one_axis
 from .index import put, take
 from .reduce import sum
@@ -20,23 +21,39 @@ def moved(x, source: int, target: int):
     return permute(x, axes=tuple(order))
 
 
-def diagonal(x, offset=0, axis1=0, axis2=1):
-    """The elements x[i, i + offset] of the matrices in two axes, as a last axis."""
-    if x.ndim < 2:
-        raise ValueError(f"diagonal: needs at least two axes, got shape {x.shape}")
-    a, b = (one_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
+@primitive
+def diagonal(x, *, offset=0, axis1=0, axis2=1):
+    """The elements x[i, i + offset] of the matrices in two axes, as a last axis. A view: no memory is copied."""
+    y = x.diagonal(offset, *_two_axes(x.shape, axis1, axis2))
+    if x.flags.writeable:
+        y.flags.writeable = True  # which NumPy leaves to who knows that it is a view
+    return y
+
+
+def _two_axes(shape, axis1, axis2) -> tuple[int, int]:
+    if len(shape) < 2:
+        raise ValueError(f"diagonal: needs at least two axes, got shape {shape}")
+    a, b = (one_axis("diagonal", axis, len(shape)) for axis in (axis1, axis2))
     if a == b:
         raise ValueError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
-    rows = np.arange(max(0, -offset), min(x.shape[a], x.shape[b] - offset))
-    order = [axis for axis in range(x.ndim) if axis not in (a, b)]
-    x = permute(x, axes=(*order, a, b)) if x.ndim > 2 or a > b else x
-    return take(x, index=(*[slice(None)] * len(order), rows, rows + offset))
+    return a, b
+
+
+def _on_diagonal(g, x_shape, offset, axis1, axis2):
+    a, b = _two_axes(x_shape, axis1, axis2)
+    rows = np.arange(max(0, -offset), min(x_shape[a], x_shape[b] - offset))
+    order = [axis for axis in range(len(x_shape)) if axis not in (a, b)] + [a, b]
+    x = put(g, shape=tuple([x_shape[axis] for axis in order]), index=(..., rows, rows + offset))
+    return x if order == sorted(order) else permute(x, axes=tuple([order.index(axis) for axis in range(len(order))]))
+
+
+diagonal.vjp(x=_on_diagonal)
 
 
 def diag(x, offset=0):
     """A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
     if x.ndim == 2:
-        return diagonal(x, offset)
+        return diagonal(x, offset=offset)
     if x.ndim != 1:
         raise ValueError(f"diag: takes a vector or a matrix, got shape {x.shape}")
     n = x.shape[0] + abs(offset)
