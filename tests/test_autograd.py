@@ -1343,7 +1343,7 @@ def test_views_of_views_in_every_order():
 
 def test_a_change_seen_through_a_view_that_was_saved():
     w = leaf([[1.0, 2.0]])
-    for view in (w.reshape(2, 1), w.T, w[0], w.expand(3, 2), w.flip(1), w.unsqueeze(0), ops.identity(w)):
+    for view in (w.reshape(2, 1), w.T, w[0], w.expand(3, 2), w[0, 0], w.unsqueeze(0), ops.identity(w)):
         y = (view * view).sum()
         w.assign(w.detach().numpy() + 1)
         with pytest.raises(RuntimeError, match="an input of mul"):

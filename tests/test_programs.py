@@ -13,11 +13,11 @@ Where PyTorch differs on purpose, and the comparison knows it:
 - What a backward freed cannot be walked again. What holds no values is not freed, and which ops hold some differs: an
   index or a mask that is an option here is a Tensor there. PyTorch also frees what a forward saved together with the
   graph of a gradient that shares it, where ours computes it again. Whoever does not refuse must give the gradient.
-- What an op names in any of its rules must not change in place before backward, and what checkpoint was given not at
-  all. PyTorch looks only at what the inputs that require grad need; and an op there may save its result instead of its
-  input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the call.
+- What checkpoint was given must not change in place before backward. An op may save its result there where ours saves
+  its input, or the other way round. Whoever does not refuse must give the gradient of the values at the time of the
+  call.
 - A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
-- flip is a view, as in NumPy, and reshape copies where NumPy does.
+- reshape copies where NumPy does.
 - `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return.
   PyTorch fills retained ones, and leaves hooks out if another target lies below.
 - A view of what was changed in place keeps its node, and its hooks. PyTorch makes its node anew.

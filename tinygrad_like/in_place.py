@@ -183,6 +183,8 @@ class InPlace:
             others = [] if alone else aliases.sharing(self, before, y)
             if not others and others is not None:
                 aliases.become(self, y)
+            elif not self._data.flags.writeable and others:
+                self._require_writable(who)
             elif why := aliases.UNSEEN if others is None else aliases.follow(self, y, part, others, _with_items):
                 raise RuntimeError(f"{who}: {why}; {plain}, or start from a clone()")
         return self

@@ -239,6 +239,11 @@ def _stack(step: Step) -> Iterator[Loop]:
         yield _copied(x, _part(out, (*(slice(None),) * axis, i)))
 
 
+def _flip(step: Step) -> Iterator[Loop]:
+    x, axis = step.arguments[0], step.options.get("axis")
+    yield _copied(np.flip(x, tuple(axis) if isinstance(axis, list) else axis), step.outputs[0])
+
+
 def _roll(step: Step) -> Iterator[Loop]:
     x, out, shifts, axis = step.arguments[0], step.outputs[0], step.options["shifts"], step.options.get("axis")
     if axis is None:
@@ -259,7 +264,7 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
     "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
-    "stack": _stack, "roll": _roll, "surround": _surround, "set_at": _set_at,
+    "stack": _stack, "flip": _flip, "roll": _roll, "surround": _surround, "set_at": _set_at,
     "tril": _triangle(True), "triu": _triangle(False), "tie_weight": _shared,
     **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
 }

@@ -62,6 +62,7 @@ class Methods:
     def logical_not(self): return ops.logical_not(self)
     __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
     __neg__, __abs__, __invert__ = neg, abs, logical_not
+    def __pos__(self): return self
     dot = matmul
     def __radd__(self, other): return ops.add(other, self)
     def __rsub__(self, other): return ops.sub(other, self)

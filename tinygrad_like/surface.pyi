@@ -218,7 +218,7 @@ class Surface(ForNumPy):
     def fix(self) -> Tensor: r"""Rounded towards 0, as `trunc`. Example: `Tensor([-1.5]).fix()  # (1,) -> (1,)`"""
     def fix_(self) -> Self: r"""`fix`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.5]).fix_()  # (1,) -> (1,)`"""
     def flatten(self, start_axis: Any = ..., end_axis: Any = ..., **by_other_names: Any) -> Tensor: r"""Merge the axes from start_axis to end_axis into one. Example: `Tensor([[1, 2], [3, 4]]).flatten()  # (2, 2) -> (4,)`"""
-    def flip(self, *axis: Axis, **by_other_names: Any) -> Tensor: r"""Reverse the order of elements along `axis` (all axes if None). Example: `Tensor([1, 2, 3]).flip(0)  # (3,) -> (3,)`"""
+    def flip(self, *axis: Axis, **by_other_names: Any) -> Tensor: r"""Reverse the order of elements along `axis` (all axes if None). A copy, as in PyTorch. Example: `Tensor([1, 2, 3]).flip(0)  # (3,) -> (3,)`"""
     def fliplr(self) -> Tensor: r"""The second axis turned round. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).fliplr()  # (2, 2) -> (2, 2)`"""
     def flipud(self) -> Tensor: r"""The first axis turned round. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).flipud()  # (2, 2) -> (2, 2)`"""
     def float(self) -> Tensor: r"""This Tensor as float32. Example: `Tensor([1, 2]).float()  # (2,) -> (2,)`"""

@@ -571,3 +571,28 @@ def test_masks_and_numbers_are_captured():
         eager = [t.tolist() for t in step(Tensor(limit))], w.grad.tolist()
         assert ([t.tolist() for t in captured(Tensor(limit))], w.grad.tolist()) == eager
     assert len(captured.programs) == 1 and not captured.gave_up
+
+
+def test_what_is_a_view_and_what_is_a_copy():
+    def changed(view):
+        x = tg.arange(16).float().reshape(4, 4)
+        before = x.sum().item()
+        view(x).add_(1.0)
+        return x.sum().item() - before
+
+    copies = [lambda x: x.flip(0), lambda x: tg.fliplr(x), lambda x: tg.diag(x), lambda x: x.tile(1),
+              lambda x: x.roll(1), lambda x: x.repeat(1, 1), lambda x: x.repeat_interleave(1, 0), lambda x: x[[0, 1]], lambda x: x[x > 3]]
+    assert [changed(view) for view in copies] == [0.0] * len(copies)
+    views = [lambda x: x[1, 2], lambda x: x[1][2], lambda x: x.diagonal(), lambda x: x.t()[1], lambda x: +x,
+             lambda x: x.float(), lambda x: x.reshape(-1)[3:5]]
+    assert [changed(view) for view in views] == [1.0, 1.0, 4.0, 4.0, 16.0, 16.0, 2.0]
+
+
+def test_a_number_of_a_vector_is_a_view_on_a_graph_too():
+    x = leaf(1, 2, 3)
+    u = x * 2
+    first = u[0]
+    first.mul_(x[2])
+    u[1:].fill_(1.0)
+    (u.sum() + first * first).backward()
+    assert u.tolist() == [6, 1, 1] and first.item() == 6 and x.grad.tolist() == [78, 0, 26]

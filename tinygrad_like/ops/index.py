@@ -28,7 +28,10 @@ def take(x, *, index):
     if type(index) is not tuple:
         raise TypeError(f"take: the index must be a tuple, as plain_index makes it, got {type(index).__name__}")
     try:
-        return x[index] if _is_basic(index) else take_at(x, index)
+        if not _is_basic(index):
+            return take_at(x, index)
+        y = x[index]
+        return y if type(y) is np.ndarray else x[(*index, ...)]  # a view, also of a single number
     except IndexError as error:
         why = error
     _check_range(index, x.shape)  # which says more

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..primitive import primitive
 from .axes import one_axis
+from .compare import clone
 from .index import put, take
 from .reduce import sum
 from .shape import expand, permute, reshape
@@ -53,7 +54,7 @@ diagonal.vjp(x=_on_diagonal)
 def diag(x, offset=0):
     """A square matrix with the vector x on a diagonal, and zeros elsewhere; or the diagonal of a matrix."""
     if x.ndim == 2:
-        return diagonal(x, offset=offset)
+        return clone(diagonal(x, offset=offset))  # a copy, as in PyTorch and NumPy
     if x.ndim != 1:
         raise ValueError(f"diag: takes a vector or a matrix, got shape {x.shape}")
     n = x.shape[0] + abs(offset)

@@ -114,8 +114,8 @@ def unflatten(x, axis, sizes):
 
 @primitive
 def flip(x, *, axis=None):
-    """Reverse the order of elements along `axis` (all axes if None)."""
-    return np.flip(x, all_axes("flip", axis, x.ndim))
+    """Reverse the order of elements along `axis` (all axes if None). A copy, as in PyTorch."""
+    return np.array(np.flip(x, all_axes("flip", axis, x.ndim)), order="C")
 
 
 flip.vjp(x=lambda g, axis: flip(g, axis=axis))
@@ -256,7 +256,12 @@ def repeat(x, repeats):
     shape = (1,) * (len(repeats) - x.ndim) + x.shape
     split_ = reshape(x, shape=tuple(m for n in shape for m in (1, n)))
     wide = expand(split_, shape=tuple(m for r, n in zip(repeats, shape, strict=True) for m in (r, n)))
-    return reshape(wide, shape=tuple(r * n for r, n in zip(repeats, shape, strict=True)))
+    return _own(reshape(wide, shape=tuple(r * n for r, n in zip(repeats, shape, strict=True))))
+
+
+def _own(x):
+    """x, or a copy, if it is a view: who changes it does not mean what it was made of."""
+    return clone(x) if getattr(x, "version", None) is not None else x
 
 
 def repeat_interleave(x, repeats, axis=None):
@@ -271,7 +276,7 @@ def repeat_interleave(x, repeats, axis=None):
     x = flatten(x) if axis is None else x
     axis = one_axis("repeat_interleave", 0 if axis is None else axis, x.ndim)
     wide = expand(unsqueeze(x, axis + 1), shape=(*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
-    return reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :]))
+    return _own(reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :])))
 
 
 def _repeat_each(x, repeats: np.ndarray, axis):
