@@ -581,7 +581,8 @@ def test_what_is_a_view_and_what_is_a_copy():
         return x.sum().item() - before
 
     copies = [lambda x: x.flip(0), lambda x: tg.fliplr(x), lambda x: tg.diag(x), lambda x: x.tile(1),
-              lambda x: x.roll(1), lambda x: x.repeat(1, 1), lambda x: x.repeat_interleave(1, 0), lambda x: x[[0, 1]], lambda x: x[x > 3]]
+              lambda x: x.roll(1), lambda x: x.repeat(1, 1), lambda x: x.repeat_interleave(1, 0), lambda x: x[[0, 1]],
+              lambda x: x[x > 3]]
     assert [changed(view) for view in copies] == [0.0] * len(copies)
     views = [lambda x: x[1, 2], lambda x: x[1][2], lambda x: x.diagonal(), lambda x: x.t()[1], lambda x: +x,
              lambda x: x.float(), lambda x: x.reshape(-1)[3:5]]
