@@ -17,7 +17,7 @@ call to call (learning rates, Adam's corrections, seeds of dropout) are worked o
 Why that is right: a step on the tape reads inputs, what the steps before it have written, and what lasts from call to
 call: parameters, state, constants. The same steps on the same numbers give the same bits. What remains is whether
 Python would take the same steps again; so before it is played, all that it may have looked at (`watch.py`) must be as
-it was.
+it was, but for places that the function binds to new Tensors in each call: they are inputs and results (`places.py`).
 
 What capture cannot do, it says, once, and the function runs as it would without. `item()`, `numpy()` and the truth of a
 Tensor raise: what comes of them would be a number that never changes again.
@@ -35,10 +35,11 @@ from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
 from .memory import thrifty
-from .structures import Arguments, Gradients, Unsuited, alike, overlap, structure, tensors_in
+from .places import Places
+from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
-from .watch import Watch
+from .watch import Watch, Watching
 
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
 _TRIES, _KINDS = 4, 8  # recordings of one kind of call until two are alike; and kinds of calls
@@ -59,7 +60,7 @@ class _Kind:
     """Calls that are alike, as far as their arguments tell."""
 
     def __init__(self, watch: Watch):
-        self.watch = watch
+        self.watch, self.places = watch, Places()
         self.tape: Tape | None = None
         self.program: Any = None
         self.tries, self.stopped = 0, False
@@ -82,6 +83,7 @@ class capture:
         self.name = getattr(function, "__name__", "a function")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
+        self.watching = Watching(function)
         self.gave_up, self.ended, self.lock = "", False, threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 
@@ -100,16 +102,17 @@ class capture:
         with self.lock:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
-                if kind.watch.same() if kind.program else kind.watch.same_gradients():
-                    break
+                if not kind.program:
+                    if kind.watch.same_gradients():
+                        break
+                elif kind.watch.same() and (given := kind.places.given(tensors)) is not None:
+                    return kind.places.put(kind.program(given))
             else:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
-                    why = kinds[-1].watch.what if kinds else "shapes, dtypes or other arguments"
+                    why = kinds and kinds[-1].watch.what or "shapes, dtypes or other arguments"
                     return self._give_up(why, args, options)
-                kind = _Kind(Watch(self.function, (args, options)))
+                kind = _Kind(self.watching(args, options))
                 kinds.append(kind)
-            if kind.program:
-                return kind.program(tensors)
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
             try:
@@ -124,51 +127,49 @@ class capture:
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
+        from .arguments import Arguments
         from .replay import proved  # with the kernels
-        from .snapshots import Saved
+        from .snapshots import Saved, Undo
 
-        if overlap(tensors):
-            return self._give_up("two of its arguments lie in the same memory", args, options)
-        arguments = Arguments(args, options, tensors)
         before, kind.tries = kind.tape, kind.tries + 1
-        watch = Watch(self.function, (args, options))
-        tape = Tape([x._data for x in arguments.inputs], before)
+        kind.watch = watch = self.watching(args, options)
+        kind.places = places = Places(watch.bound, tensors)
+        if overlap([*tensors, *places.tensors]):
+            return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
+        arguments = Arguments(args, options, tensors, places)
+        tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
         proof = Saved(before, self.bytes) if before is not None else None
-        buffers = [] if self.strict else [(t, t._data.copy()) for t, _, _ in watch.tensors if not t.requires_grad]
-        state, gradients = random.get_rng_state(), Gradients((*watch.all_tensors(), *arguments.inputs))
+        gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
         try:
-            with tape:
-                result = self.function(*arguments.used[0], **arguments.used[1])
+            with tape, places.lent(arguments.values):
+                result = self.function(*arguments.args, **arguments.options)
                 tensors_in(result)  # also indices that are found only if they are asked for
+                result = result, places.now()
         except Refused as error:
-            if self.strict:
+            if undo is None:
                 raise
-            random.set_rng_state(state)
-            for generator, state in tape.generators.values():
-                generator.bit_generator.state = state
-            for t, values in buffers:
-                t._data[...] = values
+            undo(tape)
             with setting("answer", Again(tape.told, end=False)):
                 return self._give_up(str(error), args, options)
         tape.leaves.update(gradients.changed())
-        originals, self.bytes = arguments.bring_back(), tape.stand_ins.bytes
-        out = arguments.returned(result)
-        if arguments.containers_changed():
+        out, self.bytes = arguments.back(result), tape.stand_ins.bytes
+        if arguments.containers_changed:
             tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         if tape.trouble:
             return self._stop(tape.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
-        new = set() if proof is None else tape.state().keys() - proof.keys
-        if before is not None and proof is not None and not different and not new:
-            proof.inputs, proof.gradients = originals, proof.gradients | arguments.gradients
+        new = watch.rebound or places.filled(self.watching.places, tape)
+        if proof is not None and not different and not new and not tape.state().keys() - proof.keys:
+            proof.inputs, proof.gradients = arguments.changed, proof.gradients | arguments.gradients
             try:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
             except Refused as error:
                 return self._stop(str(error), out, kind)
-            kind.program, kind.watch, kind.tape = program, watch, None
-            return program.copied(tensors)
+            kind.program, kind.tape, self.watching.last = program, None, None
+            places.close()
+            return places.put(program.copied(arguments.given))
         kind.tape.shrink()
         if kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", out, kind)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, setting
+from .autograd import setting
 from .distributed.group import Again, init
 from .graph import Box
 from .kernels.loops import Loop, addresses
@@ -17,7 +17,7 @@ from .lower import lowered
 from .memory import give_back
 from .plan import in_bytes, joined, placed, without_copies
 from .snapshots import Copies, Saved, differ
-from .structures import closed, overlap, structure, tensors_in
+from .structures import alive, closed, overlap, structure, tensors_in
 from .tape import Refused, Step, Tape, memory
 from .tensor import Tensor, wrap
 
@@ -33,7 +33,7 @@ class Program:
         self.tape, self.level = tape, level
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
-        self.result = result
+        self.result = result  # what it returns, and what it binds places to
         self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
         self.boxes: list[Box] = []
@@ -46,11 +46,15 @@ class Program:
         for t in self.outputs:
             if id(t) in self.kept:  # that were there before
                 continue
-            if t.requires_grad and (t.node is None or _alive(t.node)) and id(t) not in self.input_of:
+            if t.requires_grad and id(t) not in self.input_of and (t.node is not None and alive(t.node)):
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
+            if t.grad is not None and id(t) not in self.input_of:
+                raise Refused("its result has a gradient; return that as well")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")
+        lasting = [*tensors_in(result[1]), *[t for t in self.outputs if t.requires_grad and t.node is None]]
+        self.lasting = [t for t in lasting if id(t) not in self.kept and id(t) not in self.input_of]
         changed = {key for step in tape.steps for key in step.uses()[1]}
         self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
         self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
@@ -72,6 +76,7 @@ class Program:
         seen = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
         seen += [grad for _, grad in self.tape.accumulated.values()]
         pinned |= {id(memory(t._data)) for t in seen}
+        self.needed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in pinned]
         for step in steps:
             if step.call is None:
                 pinned.update(*step.uses())
@@ -110,8 +115,8 @@ class Program:
     def __call__(self, tensors: list[Tensor]) -> Any:
         if self.changed and overlap(tensors):
             raise Refused("capture: two arguments lie in the same memory, of which one is changed; pass a clone()")
-        for x, t in zip(self.inputs, tensors, strict=True):
-            x[...] = t._data
+        for k in self.needed:
+            self.inputs[k][...] = tensors[k]._data
         for leaf, grad in self.tape.accumulated.values():
             i = self.input_of.get(id(leaf))
             now = leaf.grad if i is None else tensors[i].grad
@@ -123,18 +128,28 @@ class Program:
             elif leaf.grad is not grad:
                 leaf.grad = grad
         self.play()
-        for i in self.changed:
-            tensors[i]._data[...] = self.inputs[i]
-            tensors[i].touch()
+        for k in self.changed:
+            tensors[k]._data[...] = self.inputs[k]
+            tensors[k].touch()
         return self.copied(tensors)
 
     def copied(self, tensors: list[Tensor]) -> Any:
-        """What the function returns, in memory of its own; but what it was given, or found outside, is the same."""
-        def copy(t: Tensor) -> Tensor:
-            i = self.input_of.get(id(t))
-            return tensors[i] if i is not None else t if id(t) in self.kept else wrap(np.array(t._data))
+        """What the function returns, and what it binds places to, in memory of its own; but what it was given, or found
+        outside, is the same."""
+        made: dict[int, Tensor] = {}
 
-        return structure(self.result, replace=copy)
+        def copy(t: Tensor) -> Tensor:
+            place = self.input_of.get(id(t))
+            if place is not None or id(t) in self.kept:
+                return t if place is None else tensors[place]
+            if id(t) not in made:
+                made[id(t)] = wrap(np.array(t._data))
+            return made[id(t)]
+
+        result = structure(self.result, replace=copy)
+        for t in self.lasting:
+            made[id(t)].node, made[id(t)].requires_grad = t.node, t.requires_grad
+        return result
 
     def play(self) -> None:
         tape = self.tape
@@ -296,16 +311,3 @@ class Calls:
             if step.function is not None:
                 step.function(*step.arguments)  # which raises
             raise step.call.misfit()
-
-
-def _alive(root: Any) -> bool:
-    """Whether a backward from a node would still run: no node on its way is freed."""
-    seen, stack = {root}, [root]
-    while stack:
-        parents = stack.pop().parents
-        if parents is None:
-            return False
-        new = [p for p in parents if isinstance(p, Node) and p not in seen]
-        seen.update(new)
-        stack += new
-    return True

@@ -10,8 +10,10 @@ from typing import IO
 
 import numpy as np
 
-from .random import generator
+from .places import Places
+from .random import generator, get_rng_state, set_rng_state
 from .tape import Tape
+from .watch import Watch
 
 _LARGE, _MUCH = 2**23, 2**26  # bytes from which on copies lie in a file; and that a step makes
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
@@ -100,6 +102,24 @@ class Saved:
                     return f"{name} of an optimizer"
         same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
         return "" if same else "the state of the random numbers"
+
+
+class Undo:
+    """What there is before a call that may be begun anew: random numbers, variables, numbers of untrained Tensors."""
+
+    def __init__(self, watch: Watch, places: Places):
+        self.watch, self.places, self.state = watch, places, get_rng_state()
+        self.copies = [(t, t._data.copy()) for t in watch.all_tensors() if not t.requires_grad]
+
+    def __call__(self, tape: Tape) -> None:
+        set_rng_state(self.state)
+        for own, state in tape.generators.values():
+            own.bit_generator.state = state
+        for t, values in self.copies:
+            t._data[...] = values
+        for place, value in zip(self.places.places, self.places.values, strict=True):
+            place.put(value)
+        self.watch.put_back()
 
 
 def differ(x: np.ndarray, y: np.ndarray, rounded: bool) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .autograd import Node
 from .extremum import Extremum
-from .tensor import Tensor, wrap
+from .tensor import Tensor
 
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 _DICTS = (dict, OrderedDict)
@@ -36,7 +37,7 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
             return replace(value)
         if tensors is not None:
             tensors.append(value)
-        return Tensor, value.shape, value.dtype, value.requires_grad, value.grad is None
+        return Tensor, value.shape, value.dtype, value.requires_grad, value.grad is None, value.node is None
     kind = type(value)
     if kind is tuple or kind is list:
         parts = [structure(v, tensors, replace) for v in value]
@@ -47,13 +48,13 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):
         return value if replace is not None else (kind, value.tobytes())
-    if (named := _parts(value)) is not None:
+    if (named := parts_of(value)) is not None:
         named = [(name, structure(v, tensors, replace)) for name, v in named]
         return _made(value, dict(named)) if replace is not None else (kind, *named)
     return value if replace is not None else (kind, id(value))
 
 
-def _parts(value: Any) -> list[tuple[Any, Any]] | None:
+def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     """The parts of a tuple, list, dict, named tuple or dataclass, with their places or names; None for all else."""
     kind = type(value)
     if kind is tuple or kind is list:
@@ -89,48 +90,37 @@ def alike(tensors: list[Tensor]) -> list[int]:
 
 
 def overlap(tensors: list[Tensor]) -> bool:
-    """Whether different ones of some Tensors may lie in the same memory."""
-    return any([a is not b and np.may_share_memory(a._data, b._data) for i, a in enumerate(tensors)
-                for b in tensors[:i]])
+    """Whether different ones of some Tensors lie in the same memory."""
+    return any([a is not b and np.may_share_memory(a._data, b._data) and _shared(a._data, b._data)
+                for i, a in enumerate(tensors) for b in tensors[:i]])
 
 
-class Arguments:
-    """What a function is given while it is recorded: copies in place of the Tensors of a call, one for each of them."""
+def _shared(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
-    def __init__(self, args: tuple, options: dict, tensors: list[Tensor]):
-        self.given, copies = (args, options), {}
-        for t in tensors:
-            if id(t) not in copies:
-                copies[id(t)] = x = wrap(np.array(t._data, order="C"))
-                x.requires_grad, x.grad = t.requires_grad, t.grad
-        self.pairs = [(t, copies[id(t)]) for t in {id(t): t for t in tensors}.values()]
-        self.inputs = [copies[id(t)] for t in tensors]
-        self.gradients = {id(x): x.grad._data.copy() for _, x in self.pairs if x.grad is not None}
-        replaced = iter(self.inputs)
-        self.used = structure(self.given, replace=lambda _: next(replaced))
 
-    def bring_back(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Give the Tensors of the call what the function has done to the copies. Returns the arrays that were changed,
-        and what was in them before."""
-        from .snapshots import differ
+def holds_only_tensors(value: Any) -> bool:
+    """Whether there are Tensors in a value, without hooks or a graph to walk, and nothing else but numbers and such."""
+    if type(value) is Tensor:
+        return not value._hooks and (value.node is None or not alive(value.node))
+    parts = [part for _, part in parts_of(value) or () if type(part) not in _PLAIN]
+    return bool(parts) and all(map(holds_only_tensors, parts))
 
-        changed = []
-        for t, x in self.pairs:
-            t.grad = x.grad
-            if differ(x._data, t._data, rounded=False):
-                changed.append((x._data, t._data.copy()))
-                t._data[...] = x._data
-                t.touch()
-        return changed
 
-    def containers_changed(self) -> bool:
-        """Whether the function has changed lists, dicts or dataclasses that it was given; if so, so are the call's."""
-        return _changed(self.given, self.used, {id(x): t for t, x in self.pairs})
-
-    def returned(self, result: Any) -> Any:
-        """The result, with the call's Tensors in place of their copies."""
-        back = {id(x): t for t, x in self.pairs}
-        return structure(result, replace=lambda t: back.get(id(t), t))
+def alive(root: Node) -> bool:
+    """Whether a backward from a node would still run: no node on its way is freed."""
+    seen, stack = {root}, [root]
+    while stack:
+        parents = stack.pop().parents
+        if parents is None:
+            return False
+        new = [p for p in parents if isinstance(p, Node) and p not in seen]
+        seen.update(new)
+        stack += new
+    return True
 
 
 class Gradients:
@@ -144,26 +134,6 @@ class Gradients:
         return {id(t): t for t, ref in self.found if (ref and ref()) is not t.grad or ref and ref() is None}
 
 
-def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
-    """Whether a container that a function was given a copy of is not as the copy is now; if so, it is made so."""
-    before, now, new = dict(_parts(given) or ()), dict(_parts(used) or ()), {}
-    changed = before.keys() != now.keys()
-    for key, part in now.items():
-        old, part = before.get(key), back.get(id(part), part)
-        if type(part) is type(old) and (_parts(part) is not None or isinstance(part, Extremum)):
-            changed, part = _changed(old, part, back) or changed, old
-        changed, new[key] = changed or part is not old, part
-    if changed and isinstance(given, list):
-        given[:] = new.values()
-    elif changed and isinstance(given, dict):
-        given.clear()
-        given.update(new)
-    elif changed and not isinstance(given, tuple):
-        for key, part in new.items():
-            object.__setattr__(given, key, part)
-    return changed
-
-
 def tensors_in(value: Any) -> list[Tensor]:
     """The Tensors that a value is made of."""
     found: list[Tensor] = []
@@ -175,7 +145,7 @@ def closed(value: Any) -> Iterator[tuple[Any, Tensor]]:
     """Objects that `structure` does not look into, with Tensors that they hold."""
     if isinstance(value, Tensor) or type(value) in _PLAIN:
         return
-    if (parts := _parts(value)) is not None:
+    if (parts := parts_of(value)) is not None:
         for _, part in parts:
             yield from closed(part)
         return

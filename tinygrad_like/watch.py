@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from .dtypes import FLOAT32
+from .places import MISSING, Place, can_be_bound, found, get, has_items
+from .structures import holds_only_tensors, tensors_in
 from .tape import memory
 from .tensor import Tensor
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
-_MISSING = object()
 _LONG = 1000  # entries of a list or dict that are too many to look at
 _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before each call; after a recording
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
@@ -34,12 +35,16 @@ class Watch:
     They are followed through closures, globals that the code names, functions, classes and files of the user's, modules
     (`nn.Module`), objects of the user's classes, lists, dicts and optimizers. Of a Tensor it is watched which one it
     is, which array it has, whether it requires grad, and its hooks.
+
+    places: where Tensors may be others in each call, by ids and keys; of those it meets, it keeps the `bound` ones.
     """
 
-    def __init__(self, function: Any, arguments: Any):
+    def __init__(self, function: Any, arguments: Any, places: dict[tuple, Place] | None = None):
+        self.places, self.bound = places or {}, []  # type: tuple[dict[tuple, Place], list[Place]]
         self.entries: list[tuple[Any, Any, Any, str]] = []  # where, under which key, the value, its name
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
+        self.trained: set[int] = set()  # the memory of what optimizers change
         self.lengths: list[tuple[Any, int, str]] = []
         self.contents: list[tuple[np.ndarray, bytes, str]] = []
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
@@ -49,15 +54,17 @@ class Watch:
         self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
         self.seen: set[Any] = set()
-        self.what = ""
+        self.what, self.rebound = "", False
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
         args, options = arguments
+        self.given = set(map(id, tensors_in(arguments)))
         for value in (*args, *options.values()):
             if not isinstance(value, Tensor):
                 self._follow(value, "an argument")
         while self._of_names():  # a method may name others
             pass
+        self._not_bound()
         if self.names & _DRAWS:
             self._keep(random.getstate, None, "the state of Python's random")
             self._keep(lambda: str(np.random.get_state()), None, "the state of np.random")
@@ -82,18 +89,40 @@ class Watch:
         return True
 
     def same_after(self, noted: Collection[int]) -> bool:
-        """Whether the function, which just ran, has left all but Tensors as it was. noted: ids of objects whose changes
-        are on the tape."""
+        """Whether the function, which just ran, has left all but Tensors as it was; `rebound` is whether it has bound
+        places to others. noted: ids of objects whose changes are on the tape."""
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
-        if changed or not self._same_variables():
+        if changed or not self._same_variables(but_tensors=True):
             self.what = f"{[*changed, self.what][0]} is changed by the function itself, which would not happen again"
             return False
         return True
 
-    def _same_variables(self) -> bool:
+    def put_back(self) -> None:
+        """Bind variables to what they were bound to, and take out of lists and dicts what they did not have."""
+        for where, key, value, _ in self.entries:
+            if get(where, key) is not value:
+                Place(where, key, "").put(value)
+        had = {(id(where), key) for where, key, *_ in self.entries}
+        for container, length, _ in self.lengths:
+            if isinstance(container, list):
+                del container[length:]
+            elif isinstance(container, dict) and len(container) > length:
+                for key in [key for key in container if (id(container), key) not in had]:
+                    del container[key]
+
+    def moved(self, before: Watch) -> list[Place]:
+        """The places whose Tensors are others than before."""
+        known = [(place.where, place.key, place.get(), place.name) for place in before.bound]
+        places = found(self.entries, [*before.entries, *known])
+        return [place for place in places if self.given.isdisjoint(map(id, tensors_in(place.get())))]
+
+    def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
-            now = _get(where, key)
+            now = get(where, key)
             if now is not value and not (isinstance(value, _VALUES) and type(now) is type(value) and now == value):
+                if but_tensors and can_be_bound(where, now) and (value is None or holds_only_tensors(value)):
+                    self.rebound = True
+                    continue
                 self.what = name
                 return False
         for container, length, name in self.lengths:
@@ -119,7 +148,7 @@ class Watch:
             return f"_{len(names) - 1}"
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
-                 f"{name(where)}[{name(key)}] is {name(value)}" if _has_items(where) else
+                 f"{name(where)}[{name(key)}] is {name(value)}" if has_items(where) else
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
@@ -207,6 +236,7 @@ class Watch:
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
         groups, state = optimizer.param_groups, optimizer.state
+        self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, "state", state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
         for i, group in enumerate(groups):
@@ -223,6 +253,7 @@ class Watch:
                 self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
             elif isinstance(of, dict) and itself:
                 self._keep(partial(_plain, of), of, f"the state of {name}")
+                self._attributes({k: v for k, v in of.items() if isinstance(v, Tensor)}, f"the state of {name}", of)
         if not _ours(sys.modules.get(type(optimizer).__module__)):
             own = {k: v for k, v in vars(optimizer).items() if k not in (
                 "steps", "param_groups", "state", "defaults")}
@@ -231,8 +262,7 @@ class Watch:
 
     def _attributes(self, values: dict, name: str, where: dict) -> None:
         for key, value in list(values.items()):
-            self.entries.append((where, key, value, f"{name}.{key}"))
-            self._follow(value, f"{name}.{key}")
+            self._at(where, key, value, f"{name}.{key}")
 
     def _container(self, value: Any, name: str) -> None:
         self.lengths.append((value, len(value), name))
@@ -241,16 +271,17 @@ class Watch:
                 self._keep(lambda: [id(x) for x in value], value, name)
             return
         for key, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            if not isinstance(value, tuple):
-                self.entries.append((value, key, part, f"{name}[{key!r}]"))
-            self._follow(part, f"{name}[{key!r}]")
+            if isinstance(value, tuple):
+                self._follow(part, f"{name}[{key!r}]")
+            else:
+                self._at(value, key, part, f"{name}[{key!r}]")
 
     def _function(self, function: types.FunctionType) -> None:
         if hasattr(function, "__wrapped__"):
             self._follow(function.__wrapped__, function.__name__)
         if _ours(function):
             for cell in function.__closure__ or ():  # it may have been given one of the user's, as register_hook is
-                if isinstance(given := _get(cell, None), types.FunctionType | types.MethodType):
+                if isinstance(given := get(cell, None), types.FunctionType | types.MethodType):
                     self._follow(given, getattr(given, "__name__", "a function"))
             return
         names = _names(function.__code__)
@@ -285,25 +316,46 @@ class Watch:
         return len(self.entries) > before
 
     def _entry(self, where: Any, key: Any, name: str) -> None:
-        value = _get(where, key)
-        if value is not _MISSING:
-            self.entries.append((where, key, value, name))
-            self._follow(value, name)
+        value = get(where, key)
+        if value is not MISSING:
+            self._at(where, key, value, name)
+
+    def _not_bound(self) -> None:
+        """Watch the places whose Tensors are found elsewhere too, or that hold something else by now."""
+        others = {id(memory(array)) for _, array, _ in self.tensors} | self.trained
+        for place in self.bound[:]:
+            value = place.get()
+            if not can_be_bound(place.where, value) or any(
+                    id(memory(t._data)) in others for t in tensors_in(value)):
+                self.bound.remove(place)
+                self.entries.append((place.where, place.key, value, place.name))
+                self._follow(value, place.name)
+
+    def _at(self, where: Any, key: Any, value: Any, name: str) -> None:
+        if self.places and (id(where), key) in self.places:
+            self.bound.append(self.places[id(where), key])
+            return
+        self.entries.append((where, key, value, name))
+        self._follow(value, name)
 
     def _keep(self, tell: Callable[[], Any], whose: Any, name: str) -> None:
         self.own.append((tell, tell(), whose, name))
 
 
-def _has_items(where: Any) -> bool:
-    return isinstance(where, dict | list | deque | types.MappingProxyType)
+class Watching:
+    """What a function may look at, from recording to recording, and the places that it binds to Tensors."""
 
+    def __init__(self, function: Any):
+        self.function, self.places = function, {}  # type: tuple[Any, dict[tuple, Place]]
+        self.last: Watch | None = None
 
-def _get(where: Any, key: Any) -> Any:
-    try:
-        return where.cell_contents if type(where) is types.CellType else (
-            where[key] if _has_items(where) else getattr(where, key))
-    except (AttributeError, LookupError, ValueError):
-        return _MISSING
+    def __call__(self, args: tuple, options: dict) -> Watch:
+        watch = Watch(self.function, (args, options), self.places)
+        if self.last is not None and (moved := watch.moved(self.last)):
+            self.places |= {(id(place.where), place.key): place for place in moved}
+            watch = Watch(self.function, (args, options), self.places)
+        self.last = watch
+        return watch
 
 
 def _slots(of: type) -> tuple[str, ...]:

@@ -1,0 +1,87 @@
+"""What a captured function is given while it is recorded: copies of Tensors, on which its program will be played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .autograd import Node, tick
+from .extremum import Extremum
+from .places import Places
+from .snapshots import differ
+from .structures import alive, parts_of, structure
+from .tape import Refused
+from .tensor import Tensor, wrap
+
+
+class Arguments:
+    """Copies of the Tensors of a call, and of those in the places that it binds; one for each of them."""
+
+    def __init__(self, args: tuple, options: dict, tensors: list[Tensor], places: Places):
+        self.places, self.call, self.given = places, (args, options, places.values), [*tensors, *places.tensors]
+        copies: dict[int, Tensor] = {}
+        for t in self.given:
+            if id(t) not in copies:
+                copies[id(t)] = x = wrap(np.array(t._data, order="C"))
+                x.requires_grad, x.grad, x.node = t.requires_grad, t.grad, _end_of(t)
+        self.pairs = [(t, copies[id(t)]) for t in {id(t): t for t in self.given}.values()]
+        self.inputs = [copies[id(t)] for t in self.given]
+        self.gradients = {id(x): x.grad._data.copy() for _, x in self.pairs if x.grad is not None}
+        replaced = iter(self.inputs)
+        self.args, self.options, self.values = self.used = structure(self.call, replace=lambda _: next(replaced))
+        self.changed: list[tuple[np.ndarray, np.ndarray]] = []  # arrays that the function has changed, and from what
+        self.containers_changed = False  # lists, dicts or dataclasses that it was given
+
+    def back(self, result: tuple) -> Any:
+        """Give the Tensors of the call what the function has done to the copies. Returns what it returned, with the
+        call's Tensors in place of their copies; the second of `result`, what it bound the places to, is put there."""
+        for t, x in self.pairs:
+            t.grad = x.grad
+            if differ(x._data, t._data, rounded=False):
+                self.changed.append((x._data, t._data.copy()))
+                t._data[...] = x._data
+                t.touch()
+        back = {id(x): t for t, x in self.pairs}
+        self.containers_changed = _changed(self.call, self.used, back)
+        return self.places.put(structure(result, replace=lambda t: back.get(id(t), t)))
+
+
+def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
+    """Whether a container that a function was given a copy of is not as the copy is now; if so, it is made so."""
+    before, now, new = dict(parts_of(given) or ()), dict(parts_of(used) or ()), {}
+    changed = before.keys() != now.keys()
+    for key, part in now.items():
+        old, part = before.get(key), back.get(id(part), part)
+        if type(part) is type(old) and (parts_of(part) is not None or isinstance(part, Extremum)):
+            changed, part = _changed(old, part, back) or changed, old
+        changed, new[key] = changed or part is not old, part
+    if changed and isinstance(given, list):
+        given[:] = new.values()
+    elif changed and isinstance(given, dict):
+        given.clear()
+        given.update(new)
+    elif changed and not isinstance(given, tuple):
+        for key, part in new.items():
+            object.__setattr__(given, key, part)
+    return changed
+
+
+class _Outside:
+    """In place of the op that made an argument: a walk that gets there would have to go on outside."""
+
+    name, fresh, saves = "an argument", False, False
+
+    def pull(self, node: Node, g: Any, parents: Any):
+        raise Refused("capture: the graph of an argument goes on outside of the captured function, where backward "
+                      "would not run again; capture what computes it too, or pass its detach()")
+
+
+def _end_of(t: Tensor) -> Node | None:
+    """What the copy of t has for a node: that of t, if it was freed, at which backward raises as it does eagerly."""
+    if t.node is None or not alive(t.node):
+        return t.node
+    end = Node()
+    end.op, end.parents, end.saved, end.extra = _Outside(), (), None, None
+    end.order, end.shape, end.dtype = tick(), t.shape, t.dtype
+    return end

@@ -1,0 +1,131 @@
+"""Places that a captured function binds to new Tensors: variables, attributes, items of lists and dicts.
+
+    self.h = (x @ self.u + self.h @ self.w).tanh().detach()
+
+What lies in such a place before a call is one more input of its program, and what lies there after it one more result:
+a new Tensor in each call, as in eager code, so that whoever has the one of before keeps it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
+from .tape import Tape, memory
+from .tensor import Tensor
+
+MISSING = object()
+
+
+class Place(NamedTuple):
+    """Where something lies: `key` of a dict, a list or an object, or nothing but the cell of a closure."""
+
+    where: Any
+    key: Any
+    name: str
+    new: bool = False  # whether there was nothing in it when it was found, so that it may have been filled for good
+
+    def get(self) -> Any:
+        return get(self.where, self.key)
+
+    def put(self, value: Any) -> None:
+        if type(self.where) is types.CellType:
+            self.where.cell_contents = value
+        elif has_items(self.where):
+            self.where[self.key] = value
+        else:
+            setattr(self.where, self.key, value)
+
+
+class Places:
+    """The places that a function binds, as they are before one of its calls."""
+
+    def __init__(self, places: Iterable[Place] = (), tensors: Iterable[Tensor] = ()):
+        self.places = list(places)
+        self.values = [place.get() for place in self.places]
+        self.tensors = tensors_in(self.values)
+        self.bound = [True for _ in self.places]
+        self.kind = structure(self.values), alike([*tensors, *self.tensors])
+
+    @contextmanager
+    def lent(self, lent: list) -> Iterator[None]:
+        """In a `with` block they hold the copies that take the place of Tensors while a call is recorded."""
+        for place, value in zip(self.places, lent, strict=True):
+            place.put(value)
+        try:
+            yield
+        finally:
+            self.bound = [place.get() is not value for place, value in zip(self.places, lent, strict=True)]
+            for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
+                if not bound:
+                    place.put(value)
+
+    def now(self) -> list[Any]:
+        return [place.get() for place in self.places]
+
+    def put(self, result: tuple) -> Any:
+        """Put what a call has bound them to: the second of `result`, whose first is what it returns."""
+        for place, value, bound in zip(self.places, result[1], self.bound, strict=True):
+            if bound:
+                place.put(value)
+        return result[0]
+
+    def filled(self, places: dict, tape: Tape) -> bool:
+        """Whether some were only filled, once, by an earlier call: they are none of `places` any more."""
+        left = [(place, value) for place, value, bound in zip(self.places, self.values, self.bound, strict=True)
+                if place.new and not bound]
+        for place, value in left:
+            del places[id(place.where), place.key]
+            for t in tensors_in(value):  # which lasts, although this tape was given a copy
+                tape.known[id(memory(t._data))] = memory(t._data)
+        return bool(left)
+
+    def close(self) -> None:
+        """Keep no Tensors, but what they are like, and which are the same, also beside those that are arguments."""
+        self.values, self.tensors = [], []
+
+    def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
+        """The Tensors that a program takes, these and those in the places; None if they are not like those before."""
+        if not self.places:
+            return tensors
+        more = [*tensors]
+        try:
+            kind = structure(self.now(), more)
+        except Unsuited:
+            return None
+        return more if (kind, alike(more)) == self.kind else None
+
+
+def found(entries: Iterable[tuple], before: Iterable[tuple]) -> list[Place]:
+    """Places that hold other Tensors than before, or that hold one and did not before."""
+    values = {(id(where), key): value for where, key, value, _ in before}
+    places = []
+    for where, key, value, name in entries:
+        old = values.get((id(where), key), None)
+        if value is not old and can_be_bound(where, value):
+            if holds_only_tensors(old):
+                places.append(Place(where, key, name))
+            elif old is None and isinstance(value, Tensor):
+                places.append(Place(where, key, name, new=True))
+    return places
+
+
+def can_be_bound(where: Any, value: Any) -> bool:
+    return not isinstance(where, type | types.MappingProxyType | Tensor) and holds_only_tensors(value)
+
+
+def has_items(where: Any) -> bool:
+    return isinstance(where, dict | list | deque | types.MappingProxyType)
+
+
+def get(where: Any, key: Any) -> Any:
+    """What lies there, or MISSING."""
+    try:
+        return where.cell_contents if type(where) is types.CellType else (
+            where[key] if has_items(where) else getattr(where, key))
+    except (AttributeError, LookupError, ValueError):
+        return MISSING
