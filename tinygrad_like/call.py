@@ -15,6 +15,7 @@ from . import habits, ops
 from .anomaly import check_finite
 from .array import Array
 from .autograd import Node, freed, mode, tick, walk
+from .counted import Number, inputs_of, shown
 from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, checked, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
@@ -79,6 +80,8 @@ class Op:
         for value in options.values():
             if type(value) not in SETTINGS and isinstance(value, Tensor):
                 return self(*inputs, **self._plain(options))
+            if type(value) is Number:
+                return self(*inputs, **{n: shown(v) for n, v in options.items()})
         if any([type(x) is Array for x in inputs]):  # what `.data` gave, as in `torch.exp(x.data)`
             if mode.tape is None and any([isinstance(x, Tensor) for x in inputs]):
                 return self(*[wrap(np.array(checked(x, self.name))) if type(x) is Array else x for x in inputs],
@@ -190,6 +193,8 @@ class Op:
 
         The numbers of a list beside a float64 Tensor are float64 too: rounded to float32, 0.1 would not be 0.1.
         """
+        if any([type(x) is Number for x in inputs]):
+            inputs = inputs_of(self, inputs)
         inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
         listed, taped = inputs, mode.tape is not None  # which knows the array, but no copy of it
         inputs = [x if isinstance(x, Tensor) or type(x) in PLAIN

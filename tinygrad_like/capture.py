@@ -17,7 +17,7 @@ call to call (learning rates, Adam's corrections, seeds of dropout) are worked o
 Why that is right: a step on the tape reads inputs, what the steps before it have written, and what lasts from call to
 call: parameters, state, constants. The same steps on the same numbers give the same bits. What remains is whether
 Python would take the same steps again; so before it is played, all that it may have looked at (`watch.py`) must be as
-it was, but for places that the function binds to new Tensors in each call: they are inputs and results (`places.py`).
+it was, but for places that the function binds anew in each call: they are inputs and results (`places.py`).
 
 What capture cannot do, it says, once, and the function runs as it would without. `item()`, `numpy()` and the truth of a
 Tensor raise: what comes of them would be a number that never changes again.
@@ -103,13 +103,14 @@ class capture:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
                 if not kind.program:
-                    if kind.watch.same_gradients():
+                    if kind.watch.same_gradients() and kind.places.seen_again():
                         break
                 elif kind.watch.same() and (given := kind.places.given(tensors)) is not None:
                     return kind.places.put(kind.program(given))
             else:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
-                    why = kinds and kinds[-1].watch.what or "shapes, dtypes or other arguments"
+                    last = kinds[-1] if kinds else None
+                    why = last and (last.places.looked_at() or last.watch.what) or "shapes, dtypes or other arguments"
                     return self._give_up(why, args, options)
                 kind = _Kind(self.watching(args, options))
                 kinds.append(kind)
@@ -133,7 +134,7 @@ class capture:
 
         before, kind.tries = kind.tape, kind.tries + 1
         kind.watch = watch = self.watching(args, options)
-        kind.places = places = Places(watch.bound, tensors)
+        kind.places = places = Places(watch.bound, tensors, watch.settle)
         if overlap([*tensors, *places.tensors]):
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places)
@@ -167,7 +168,8 @@ class capture:
                 program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
             except Refused as error:
                 return self._stop(str(error), out, kind)
-            kind.program, kind.tape, self.watching.last = program, None, None
+            kind.program, kind.tape = program, None
+            self.watching.rest()
             places.close()
             return places.put(program.copied(arguments.given))
         kind.tape.shrink()

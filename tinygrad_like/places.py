@@ -1,24 +1,27 @@
-"""Places that a captured function binds to new Tensors: variables, attributes, items of lists and dicts.
+"""Places that a captured function binds anew: variables, attributes, items of lists and dicts.
 
     self.h = (x @ self.u + self.h @ self.w).tanh().detach()
 
 What lies in such a place before a call is one more input of its program, and what lies there after it one more result:
-a new Tensor in each call, as in eager code, so that whoever has the one of before keeps it.
+a new Tensor in each call, as in eager code, so that whoever has the one of before keeps it. It may be a number instead,
+such as a count of steps (`counted.py`).
 """
 
 from __future__ import annotations
 
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .counted import Number
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .tape import Tape, memory
 from .tensor import Tensor
 
 MISSING = object()
+NUMBERS = frozenset((int, float))
 
 
 class Place(NamedTuple):
@@ -42,18 +45,24 @@ class Place(NamedTuple):
 
 
 class Places:
-    """The places that a function binds, as they are before one of its calls."""
+    """The places that a function binds, as they are before one of its calls.
 
-    def __init__(self, places: Iterable[Place] = (), tensors: Iterable[Tensor] = ()):
-        self.places = list(places)
+    settle: called when the call is recorded, to put numbers where Numbers are left.
+    """
+
+    def __init__(self, places: Iterable[Place] = (), tensors: Iterable[Tensor] = (), settle: Callable = tuple):
+        self.places, self.settle = list(places), settle
         self.values = [place.get() for place in self.places]
         self.tensors = tensors_in(self.values)
         self.bound = [True for _ in self.places]
-        self.kind = structure(self.values), alike([*tensors, *self.tensors])
+        self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
+        self.seen: list[tuple] = []  # what Python saw of numbers
+        self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
 
     @contextmanager
     def lent(self, lent: list) -> Iterator[None]:
-        """In a `with` block they hold the copies that take the place of Tensors while a call is recorded."""
+        """In a `with` block they hold what takes the place of Tensors and numbers while a call is recorded."""
+        lent = [self.numbers.get(i, value) for i, value in enumerate(lent)]
         for place, value in zip(self.places, lent, strict=True):
             place.put(value)
         try:
@@ -63,6 +72,7 @@ class Places:
             for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
                 if not bound:
                     place.put(value)
+            self.settle()
 
     def now(self) -> list[Any]:
         return [place.get() for place in self.places]
@@ -92,22 +102,44 @@ class Places:
         """The Tensors that a program takes, these and those in the places; None if they are not like those before."""
         if not self.places:
             return tensors
-        more = [*tensors]
+        more, values = [*tensors], self.now()
         try:
-            kind = structure(self.now(), more)
+            if (_kind(values, more), alike(more)) != self.kind:
+                return None
         except Unsuited:
             return None
-        return more if (kind, alike(more)) == self.kind else None
+        return more if self.seen_again() else None
+
+    def seen_again(self) -> bool:
+        """Whether Python would see the same of the numbers that there are now; they are what is computed from, then."""
+        for i, number in self.numbers.items():
+            number.value = self.places[i].get()
+        try:
+            return all([again() == value for again, value in self.seen])
+        except (ArithmeticError, TypeError, ValueError):  # which the function will raise itself
+            return False
+
+    def looked_at(self) -> str:
+        names = [self.places[i].name for i in self.numbers]
+        return f"what Python sees of {' and '.join(names)}" if self.seen else ""
+
+
+def _kind(values: list, tensors: list[Tensor]) -> list:
+    """What values are like: a number is like any of its type."""
+    return [type(value) if type(value) in NUMBERS else structure(value, tensors) for value in values]
 
 
 def found(entries: Iterable[tuple], before: Iterable[tuple]) -> list[Place]:
-    """Places that hold other Tensors than before, or that hold one and did not before."""
+    """Places that hold other Tensors or another number than before, or that hold a Tensor and did not before."""
     values = {(id(where), key): value for where, key, value, _ in before}
     places = []
     for where, key, value, name in entries:
         old = values.get((id(where), key), None)
         if value is not old and can_be_bound(where, value):
-            if holds_only_tensors(old):
+            if type(value) in NUMBERS:
+                if type(old) is type(value) and old != value:
+                    places.append(Place(where, key, name))
+            elif holds_only_tensors(old):
                 places.append(Place(where, key, name))
             elif old is None and isinstance(value, Tensor):
                 places.append(Place(where, key, name, new=True))
@@ -115,7 +147,8 @@ def found(entries: Iterable[tuple], before: Iterable[tuple]) -> list[Place]:
 
 
 def can_be_bound(where: Any, value: Any) -> bool:
-    return not isinstance(where, type | types.MappingProxyType | Tensor) and holds_only_tensors(value)
+    return not isinstance(where, types.MappingProxyType | Tensor) and (
+        type(value) in NUMBERS or holds_only_tensors(value))
 
 
 def has_items(where: Any) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 
 from .aliases import sharing
 from .autograd import mode
+from .counted import Number
 from .dtypes import FLOATS
 from .noting import refuse
 from .tensor import Tensor, _python, _write
@@ -60,7 +61,7 @@ def _arithmetic(name: str) -> Callable:
 
     def operate(self: Shown, *others: Any) -> Any:
         for y in others:
-            if self.dtype.kind not in FLOATS or type(y) not in (int, float) and not (
+            if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
                 _python(f"x.data.{name} of {type(y).__name__}")
         out = of_tensors(self, *others)

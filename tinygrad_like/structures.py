@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import Node
+from .counted import Number
 from .extremum import Extremum
 from .tensor import Tensor
 
@@ -44,6 +45,8 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         return kind(parts) if replace is not None else (kind, *parts)
     if kind in _PLAIN:
         return value
+    if kind is Number:
+        return value.again()
     if replace is None and tensors is not None and isinstance(value, np.ndarray):
         raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .counted import Number
 from .dtypes import FLOAT32
-from .places import MISSING, Place, can_be_bound, found, get, has_items
+from .places import MISSING, NUMBERS, Place, can_be_bound, found, get, has_items
 from .structures import holds_only_tensors, tensors_in
 from .tape import memory
 from .tensor import Tensor
@@ -45,6 +46,7 @@ class Watch:
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
         self.trained: set[int] = set()  # the memory of what optimizers change
+        self.options_of: set[int] = set()  # groups of optimizers
         self.lengths: list[tuple[Any, int, str]] = []
         self.contents: list[tuple[np.ndarray, bytes, str]] = []
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
@@ -114,13 +116,26 @@ class Watch:
         """The places whose Tensors are others than before."""
         known = [(place.where, place.key, place.get(), place.name) for place in before.bound]
         places = found(self.entries, [*before.entries, *known])
-        return [place for place in places if self.given.isdisjoint(map(id, tensors_in(place.get())))]
+        return [place for place in places if id(place.where) not in self.options_of and (
+            self.given.isdisjoint(map(id, tensors_in(place.get()))))]
+
+    def settle(self) -> None:
+        """Put numbers where Numbers were left, after they were found out to be others in each call."""
+        for where, key, _, _ in self.entries:
+            if type(value := get(where, key)) is Number:
+                Place(where, key, "").put(value.value)
+        for container, length, _ in self.lengths:
+            keys = list(container) if isinstance(container, dict) else range(length, len(container))
+            for key in keys if isinstance(container, dict | list) else ():
+                if type(container[key]) is Number:
+                    container[key] = container[key].value
 
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
             now = get(where, key)
             if now is not value and not (isinstance(value, _VALUES) and type(now) is type(value) and now == value):
-                if but_tensors and can_be_bound(where, now) and (value is None or holds_only_tensors(value)):
+                if but_tensors and can_be_bound(where, now) and (
+                        type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
                     continue
                 self.what = name
@@ -239,6 +254,7 @@ class Watch:
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, "state", state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
+        self.options_of.update(map(id, groups))
         for i, group in enumerate(groups):
             self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
@@ -252,8 +268,10 @@ class Watch:
             if isinstance(of, dict) and by_kernel and p.dtype is FLOAT32:
                 self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
             elif isinstance(of, dict) and itself:
-                self._keep(partial(_plain, of), of, f"the state of {name}")
-                self._attributes({k: v for k, v in of.items() if isinstance(v, Tensor)}, f"the state of {name}", of)
+                numbers = {k: v for k, v in of.items() if type(v) in NUMBERS}
+                self._keep(partial(_plain, of, numbers), of, f"the state of {name}")
+                tensors = {k: v for k, v in of.items() if isinstance(v, Tensor)}
+                self._attributes({**tensors, **numbers}, f"the state of {name}", of)
         if not _ours(sys.modules.get(type(optimizer).__module__)):
             own = {k: v for k, v in vars(optimizer).items() if k not in (
                 "steps", "param_groups", "state", "defaults")}
@@ -357,6 +375,14 @@ class Watching:
         self.last = watch
         return watch
 
+    def rest(self) -> None:
+        """Keep no Tensors, but which numbers there were."""
+        if self.last is not None:
+            entries = [*self.last.entries, *[(*place[:2], place.get(), place.name) for place in self.last.bound]]
+            numbers = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
+            self.last = Watch(None, ((), {}))
+            self.last.entries = numbers
+
 
 def _slots(of: type) -> tuple[str, ...]:
     found = vars(of).get("__slots__", ())
@@ -370,8 +396,8 @@ def _state_of(generator: Any) -> Any:
     return str(state)
 
 
-def _plain(values: dict) -> dict:
-    return {k: v for k, v in values.items() if isinstance(v, _VALUES)}
+def _plain(values: dict, but: Collection = ()) -> dict:
+    return {k: v for k, v in values.items() if isinstance(v, _VALUES) and k not in but}
 
 
 def _rates(group: dict) -> list:

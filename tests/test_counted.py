@@ -1,0 +1,282 @@
+"""Numbers of Python's that are others in each call of a captured function."""
+
+import copy
+import math
+import pickle
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import nn.functional as F
+import optim
+from tinygrad_like import Tensor, capture, no_grad
+from tinygrad_like.counted import Number
+
+
+def weight(*shape, seed=0, dtype=np.float32):
+    return Tensor(0.3 * np.random.default_rng(seed).standard_normal(shape).astype(dtype), requires_grad=True)
+
+
+def adam(correct=lambda t: (1 - 0.9**t, 1 - 0.99**t), dtype=np.float32):
+    """Adam as it is written by hand, with a count in an attribute."""
+    def make():
+        w, state = weight(5, 8, dtype=dtype), SimpleNamespace(t=0, m=0.0, v=0.0)
+
+        def step(x):
+            loss = ((x.to(w.dtype) @ w).tanh() ** 2).mean()
+            w.grad = None
+            loss.backward()
+            state.t += 1
+            with no_grad():
+                state.m = 0.9 * state.m + 0.1 * w.grad
+                state.v = 0.99 * state.v + 0.01 * w.grad * w.grad
+                first, second = correct(state.t)
+                w.data -= 0.01 / first * state.m / ((state.v / second).sqrt() + 1e-8)
+            return loss
+
+        return step, lambda: [w, state.m, state.v, state.t]
+
+    return make
+
+
+def own_optimizer():
+    class Decayed(optim.Optimizer):
+        def __init__(self, parameters):
+            super().__init__(parameters, {"lr": 0.1})
+
+        def step(self):
+            with no_grad():
+                for p in self.param_groups[0]["params"]:
+                    state = self.state[p]
+                    if not state:
+                        state["step"], state["mean"] = 0, Tensor.zeros(*p.shape)
+                    state["step"] += 1
+                    state["mean"].mul_(0.9).add_(p.grad)
+                    p -= state["mean"] * (0.1 / state["step"])
+
+    w = weight(5, 8)
+    optimizer = Decayed([w])
+
+    def step(x):
+        loss = ((x @ w).tanh() ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, lambda: [w, *optimizer.state[w].values()]
+
+
+def stepping(use, **start):
+    """A step that counts in `state.t`, and uses it for what is added to a weight."""
+    def make():
+        w, state = weight(5, 8), SimpleNamespace(t=0, **start)
+
+        def step(x):
+            state.t += 1
+            loss = ((x @ w).tanh() ** 2).mean()
+            w.grad = None
+            loss.backward()
+            w.data -= use(state, w.grad)
+            return loss
+
+        return step, lambda: [w, state.t]
+
+    return make
+
+
+def every_third(state, g):
+    return 0.1 * g if state.t % 3 else 0.5 * g
+
+
+def best_so_far(state, g):
+    state.least = min(state.least, abs(state.t - 3.5))
+    return state.least * g
+
+
+def trained(make, wrap, steps=12):
+    step, state = make()
+    step, rng, found = wrap(step), np.random.default_rng(5), []
+    for _ in range(steps):
+        loss = step(Tensor(rng.standard_normal((4, 5)).astype(np.float32)))
+        found.append([loss.item(), *[t.detach().numpy().tobytes() if isinstance(t, Tensor) else t for t in state()]])
+        assert not any(type(t) is Number for t in state())
+    return found, step
+
+
+CAPTURED = {
+    "adam": (adam(), 1),
+    "float64": (adam(dtype=np.float64), 1),
+    "root": (adam(lambda t: (1 - 0.9**t, (1 - 0.99**t) ** 0.5)), 1),
+    "root of numpy": (adam(lambda t: (1.0, np.sqrt(1 - 0.99**t))), 1),
+    "optimizer": (own_optimizer, 1),
+    "cosine": (stepping(lambda state, g: 0.05 * (1 + np.cos(np.pi * state.t / 12)) * g), 1),
+    "both sides": (stepping(lambda state, g: (2 - g) / (3 + state.t) - 2 / (3 + state.t)), 1),
+    "branch": (stepping(every_third), 2),
+    "warmup": (stepping(lambda state, g: 0.1 * min(1.0, state.t / 6) * g), 2),
+    "place in a list": (stepping(lambda state, g: state.rates[state.t % 2] * g, rates=[0.1, 0.2]), 2),
+    "option": (stepping(lambda state, g: F.leaky_relu(g, 0.1 * (state.t % 2))), 2),
+    "two numbers": (stepping(best_so_far, least=9.0), 2),
+    "divmod": (stepping(lambda state, g: 0.1 * (divmod(state.t, 2)[1] + 1) * g), 1),
+}
+
+
+@pytest.mark.parametrize("make, programs", CAPTURED.values(), ids=CAPTURED)
+def test_the_same_to_the_bit(make, programs):
+    eager, _ = trained(make, lambda f: f, steps=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        captured, step = trained(make, lambda f: capture(f, fuse=False), steps=20)
+    assert captured == eager
+    assert len(step.programs) == programs
+
+
+LOOKED_AT = {
+    "math": stepping(lambda state, g: g * math.exp(-state.t)),
+    "text": stepping(lambda state, g: g * float(f"{state.t}.5")),
+    "a list that grows": stepping(lambda state, g: (state.log.append(state.t), 0.1 * g)[1], log=[]),
+    "size": stepping(lambda state, g: g * Tensor.ones(state.t).sum() * 0.01),
+}
+
+
+@pytest.mark.parametrize("make", LOOKED_AT.values(), ids=LOOKED_AT)
+def test_what_cannot_be_followed_runs_eagerly(make):
+    eager, _ = trained(make, lambda f: f)
+    with pytest.warns(UserWarning, match="without capture"):
+        captured, step = trained(make, lambda f: capture(f, fuse=False))
+    assert captured == eager
+    assert step.gave_up
+
+
+def test_numbers_that_a_list_has_got_are_pythons():
+    state = SimpleNamespace(t=0, log=[], named={})
+
+    def step(x):
+        state.t += 1
+        state.log.append(state.t)
+        state.named[f"step {len(state.log)}"] = state.t / 2
+        return x + 1
+
+    step = capture(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(6):
+            step(Tensor.ones(3))
+    assert [type(t) for t in state.log] == [int] * 6 and [type(t) for t in state.named.values()] == [float] * 6
+
+
+@pytest.mark.parametrize("first", [0, 6])
+def test_a_number_that_is_set_from_outside(first):
+    """beta is another one in each call, from the first on, or when the step has long been captured."""
+    state = SimpleNamespace(beta=0.0)
+
+    def step(x):
+        return (state.beta * x + (1 - state.beta) * x * x).sum()
+
+    captured, x = capture(step), Tensor([1.0, 2.0, 4.0])
+    for i in range(40):
+        if i > first:
+            state.beta = i / 40
+        assert captured(x).item() == pytest.approx(step(x).item())
+    assert not captured.gave_up
+    assert len(captured.programs) == (2 if first else 1)
+
+
+def test_numbers_are_returned():
+    state = SimpleNamespace(t=0)
+
+    def step(x):
+        state.t += 1
+        return x * state.t, {"steps": state.t, "share": state.t / 8}
+
+    step = capture(step)
+    for i in range(1, 9):
+        y, told = step(Tensor([1.0, 2.0]))
+        assert y.numpy().tolist() == [i, 2 * i]
+        assert told == {"steps": i, "share": i / 8} and type(told["steps"]) is int and type(told["share"]) is float
+
+
+def test_an_error_in_what_is_computed():
+    state = SimpleNamespace(t=0)
+
+    def step(x):
+        state.t += 1
+        return x / (1 / (state.t - 8))
+
+    step = capture(step)
+    for _ in range(7):
+        step(Tensor([1.0]))
+    with pytest.raises(ZeroDivisionError):
+        step(Tensor([1.0]))
+
+
+def test_a_count_that_is_set_back():
+    state = SimpleNamespace(t=0)
+
+    def step(x):
+        state.t += 1
+        return (x * state.t).sum()
+
+    step, x, found = capture(step), Tensor([1.0]), []
+    for i in range(12):
+        if i % 6 == 0:
+            state.t = 0
+        found.append(step(x).item())
+    assert found == [1, 2, 3, 4, 5, 6] * 2
+    assert len(step.programs) == 1
+
+
+def test_beside_integers_and_other_dtypes():
+    state = SimpleNamespace(t=0)
+
+    def step(i, x):
+        state.t += 1
+        return i * state.t, i / state.t, x.to("float64") * state.t, x * state.t, i + state.t / 2
+
+    eager_state, results = [], []
+    for wrap in (lambda f: f, capture):
+        state.t, rows = 0, []
+        wrapped = wrap(step)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(6):
+                rows.append([(y.dtype, y.numpy().tolist()) for y in wrapped(Tensor([1, 2]), Tensor([1.0, 3.0]))])
+        results.append(rows)
+        eager_state.append(state.t)
+    assert results[0] == results[1] and eager_state == [6, 6]
+
+
+def test_it_is_a_number_to_python():
+    t = Number(7)
+    assert isinstance(t, int) and not isinstance(t, float) and isinstance(t / 2, float)
+    assert (t == 7, t != 7, t < 8, t >= 8, bool(t), bool(t - 7)) == (True, False, True, False, True, False)
+    assert (int(t / 2), float(t), round(t / 2), math.floor(t / 2), f"{t:03d}", str(t), repr(t)) == (
+        3, 7.0, 4, 3, "007", "7", "7")
+    assert (list(range(t))[-1], "abcdefgh"[t], {7: "x"}[t], t & 3, 3 | t, t << 1, divmod(t, 2)) == (
+        6, "h", "x", 3, 7, 14, (3, 1))
+    assert t.bit_length() == 3 and copy.deepcopy(t) == 7 and pickle.loads(pickle.dumps([t])) == [7]
+    assert type(copy.copy(t)) is int
+    with pytest.raises(AttributeError):
+        _ = t.shape
+    with pytest.raises(TypeError):
+        t + "1"
+    assert np.asarray(t).tolist() == 7 and np.array([t, 1.5]).tolist() == [7, 1.5]
+    assert (np.ones(2) * t).tolist() == [7, 7] and np.add.reduce(np.float32(2) * t) == 14
+
+
+def test_what_is_computed_follows():
+    t = Number(2)
+    made = [t + 1, 1 + t, t - 1, 1 - t, t * 3, t / 4, 4 / t, t // 2, 7 // t, t % 3, 7 % t, t**2, 2**t, -t, +t, abs(-t),
+            np.sqrt(t), np.float64(3) * t, 0.5 * (t + t * t)]
+    for value in (2, 5, 9):
+        t.value = value
+        expected = [value + 1, 1 + value, value - 1, 1 - value, value * 3, value / 4, 4 / value, value // 2, 7 // value,
+                    value % 3, 7 % value, value**2, 2**value, -value, value, value, np.sqrt(value), 3.0 * value,
+                    0.5 * (value + value * value)]
+        assert [x.again() for x in made] == expected
+    assert not t.seen
+    assert t > 8 and not (t + 1 > 20)
+    t.value = 30
+    assert [again() == value for again, value in t.seen] == [True, False]
