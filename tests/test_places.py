@@ -451,3 +451,44 @@ def test_the_graph_of_an_argument_goes_on_outside():
         captured(3 * w)
     with_graph = capture(lambda h: (h.detach() * 2).sum())
     assert [with_graph(3 * w).item() for _ in range(5)] == [18] * 5
+
+
+def with_a_norm(wrap):
+    w = weight(3, 3)
+
+    def step(x):
+        return descend(((x @ w) ** 2).sum(), w), (3 * w).sum()
+
+    return wrap(step), w
+
+
+def test_results_on_graphs_that_nobody_walks():
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        step, w = with_a_norm(wrap)
+        found.append([[t.item() for t in step(Tensor.ones(2, 3))] for _ in range(8)])
+    assert found[0] == found[1]
+    assert len(step.programs) == 1
+    _, norm = step(Tensor.ones(2, 3))
+    assert norm.requires_grad
+    with pytest.raises(Refused, match="backward of a result"):
+        norm.backward()
+    assert (norm.detach() + 1).item() == norm.item() + 1
+
+
+@pytest.mark.parametrize("use", ["walked", "kept"])
+def test_results_on_graphs_for_a_backward_outside(use):
+    found = []
+    for wrap in (lambda f: f, capture):
+        (step, w), kept = with_a_norm(wrap), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(6):
+                kept = kept if use == "kept" else []
+                kept.append(step(Tensor.ones(2, 3))[1])
+                if use == "walked":
+                    kept[0].backward()
+        sum(kept).backward() if use == "kept" else None
+        found.append(w.grad.numpy().tolist())
+    assert found[0] == found[1]
+    assert "stands on a graph" in step.gave_up

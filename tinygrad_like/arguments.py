@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import Node, tick
+from .autograd import Node
+from .ends import end
 from .extremum import Extremum
 from .places import Places
 from .snapshots import differ
 from .structures import alive, parts_of, structure
-from .tape import Refused
 from .tensor import Tensor, wrap
 
 
@@ -31,7 +31,7 @@ class Arguments:
         replaced = iter(self.inputs)
         self.args, self.options, self.values = self.used = structure(self.call, replace=lambda _: next(replaced))
         self.changed: list[tuple[np.ndarray, np.ndarray]] = []  # arrays that the function has changed, and from what
-        self.containers_changed = False  # lists, dicts or dataclasses that it was given
+        self.trouble = ""  # why it cannot be played
 
     def back(self, result: tuple) -> Any:
         """Give the Tensors of the call what the function has done to the copies. Returns what it returned, with the
@@ -43,7 +43,8 @@ class Arguments:
                 t._data[...] = x._data
                 t.touch()
         back = {id(x): t for t, x in self.pairs}
-        self.containers_changed = _changed(self.call, self.used, back)
+        if _changed(self.call, self.used, back):
+            self.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         return self.places.put(structure(result, replace=lambda t: back.get(id(t), t)))
 
 
@@ -67,21 +68,8 @@ def _changed(given: Any, used: Any, back: dict[int, Tensor]) -> bool:
     return changed
 
 
-class _Outside:
-    """In place of the op that made an argument: a walk that gets there would have to go on outside."""
-
-    name, fresh, saves = "an argument", False, False
-
-    def pull(self, node: Node, g: Any, parents: Any):
-        raise Refused("capture: the graph of an argument goes on outside of the captured function, where backward "
-                      "would not run again; capture what computes it too, or pass its detach()")
-
-
 def _end_of(t: Tensor) -> Node | None:
     """What the copy of t has for a node: that of t, if it was freed, at which backward raises as it does eagerly."""
-    if t.node is None or not alive(t.node):
-        return t.node
-    end = Node()
-    end.op, end.parents, end.saved, end.extra = _Outside(), (), None, None
-    end.order, end.shape, end.dtype = tick(), t.shape, t.dtype
-    return end
+    return t.node if t.node is None or not alive(t.node) else end(
+        t, "an argument", "the graph of an argument goes on outside of the captured function, where backward would not "
+        "run again; capture what computes it too, or pass its detach()")

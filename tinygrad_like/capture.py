@@ -34,6 +34,7 @@ from typing import Any
 from . import random
 from .autograd import Switch, mode, setting
 from .distributed.group import Again
+from .ends import Ends
 from .memory import thrifty
 from .places import Places
 from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
@@ -83,7 +84,7 @@ class capture:
         self.name = getattr(function, "__name__", "a function")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
-        self.watching = Watching(function)
+        self.watching, self.ends = Watching(function), Ends()
         self.gave_up, self.ended, self.lock = "", False, threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 
@@ -154,18 +155,18 @@ class capture:
                 return self._give_up(str(error), args, options)
         tape.leaves.update(gradients.changed())
         out, self.bytes = arguments.back(result), tape.stand_ins.bytes
-        if arguments.containers_changed:
-            tape.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
-        if tape.trouble:
-            return self._stop(tape.trouble, out, kind)
+        if tape.trouble or arguments.trouble:
+            return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
-        new = watch.rebound or places.filled(self.watching.places, tape)
+        self.ends.add(out, bool(tape.leaves))
+        new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
         if proof is not None and not different and not new and not tape.state().keys() - proof.keys:
             proof.inputs, proof.gradients = arguments.changed, proof.gradients | arguments.gradients
             try:
-                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories())
+                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories(),
+                                 self.ends.may_be_walked())
             except Refused as error:
                 return self._stop(str(error), out, kind)
             kind.program, kind.tape = program, None

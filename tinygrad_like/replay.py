@@ -10,6 +10,7 @@ import numpy as np
 
 from .autograd import setting
 from .distributed.group import Again, init
+from .ends import end_of_result
 from .graph import Box
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
@@ -29,13 +30,14 @@ class Program:
     """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
 
     def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int,
-                 outside: Set[int] = frozenset()):
+                 outside: Set[int] = frozenset(), graphs: bool = True):
         self.tape, self.level = tape, level
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
         self.result = result  # what it returns, and what it binds places to
         self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
+        self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
         for holder, t in closed(result):
@@ -47,6 +49,9 @@ class Program:
             if id(t) in self.kept:  # that were there before
                 continue
             if t.requires_grad and id(t) not in self.input_of and (t.node is not None and alive(t.node)):
+                self.ended.append(t)
+                if not graphs:
+                    continue
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
             if t.grad is not None and id(t) not in self.input_of:
@@ -149,6 +154,8 @@ class Program:
         result = structure(self.result, replace=copy)
         for t in self.lasting:
             made[id(t)].node, made[id(t)].requires_grad = t.node, t.requires_grad
+        for t in self.ended:
+            made[id(t)].node, made[id(t)].requires_grad = end_of_result(t), True
         return result
 
     def play(self) -> None:
@@ -220,12 +227,14 @@ class Program:
         return "\n".join(lines)
 
 
-def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Set[int]) -> Program:
-    """The fastest program of a tape that gives what Python gave, from what was there before; Refused if none does.
+def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Set[int],
+           graphs: bool) -> Program:
+    """The fastest program of a tape that gives what Python gave, from what was there before it; Refused if none does.
 
-    outside: ids of the memory of Tensors that were there, which are no new ones when they are returned.
+    outside: ids of the memory of Tensors that were there, which are no new ones when they are returned. graphs: whether
+    those of its results may be walked outside.
     """
-    program = _fastest(partial(Program, tape, inputs, result, outside=outside), before, fuse)
+    program = _fastest(partial(Program, tape, inputs, result, outside=outside, graphs=graphs), before, fuse)
     tape.forget()
     give_back(program.bytes)
     return program
