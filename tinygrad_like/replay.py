@@ -235,6 +235,8 @@ def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: b
     those of its results may be walked outside.
     """
     program = _fastest(partial(Program, tape, inputs, result, outside=outside, graphs=graphs), before, fuse)
+    for t in program.ended:
+        t.node = None  # or the graph of the recorded call would live on
     tape.forget()
     give_back(program.bytes)
     return program
