@@ -248,6 +248,80 @@ def test_beside_integers_and_other_dtypes():
     assert results[0] == results[1] and eager_state == [6, 6]
 
 
+def descending():
+    w = weight(5, 8)
+
+    def step(x, rate, *, decay=0.0):
+        loss = ((x @ w).tanh() ** 2).mean()
+        w.grad = None
+        loss.backward()
+        w.data -= rate * (w.grad + decay * w.data)
+        return loss, rate
+
+    return step, w
+
+
+@pytest.mark.parametrize("rates, programs", [
+    ([0.1] * 12, 1),
+    ([0.1 * 0.9**i for i in range(12)], 1),
+    ([0.1] * 6 + [0.1 * 0.9**i for i in range(12)], 2),  # and then any number
+    ([1, 2] * 6, 1),
+    ([0.1, 1] * 6, 2),  # of two types
+], ids=["the same", "another each time", "another one later", "integers", "both"])
+def test_numbers_that_are_arguments(rates, programs):
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        step, w = descending()
+        step, rng, rows = wrap(step), np.random.default_rng(5), []
+        for rate in rates:
+            x = Tensor(rng.standard_normal((4, 5)).astype(np.float32))
+            loss, returned = step(x, rate, decay=rate / 2)
+            assert type(returned) is type(rate) and returned == rate
+            rows.append((loss.item(), w.detach().numpy().tobytes()))
+        found.append(rows)
+    assert found[0] == found[1]
+    assert len(step.programs) == programs and not step.gave_up
+
+
+def test_numbers_that_say_how_often():
+    def step(x, times, scale=1.0):
+        for _ in range(times):
+            x = scale * x + 1
+        return x.sum()
+
+    captured, x = capture(step), Tensor([1.0, 2.0])
+    for i in range(30):
+        times, scale = 1 + i % 3, i / 30
+        assert captured(x, times, scale=scale).item() == pytest.approx(step(x, times, scale).item())
+    assert len(captured.programs) == 3 and not captured.gave_up
+    with pytest.warns(UserWarning, match="what Python sees of"):
+        for times in range(4, 20):
+            assert captured(x, times).item() == step(x, times).item()
+
+
+def test_a_rate_that_is_given_to_an_optimizer():
+    def run(wrap):
+        w = weight(5, 8)
+        optimizer = optim.SGD([w], lr=0.1)
+
+        def step(x, rate):
+            optimizer.param_groups[0]["lr"] = rate
+            loss = ((x @ w).tanh() ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = wrap(step)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            losses = [step(Tensor.ones(2, 5), 0.1 * 0.9**i).item() for i in range(10)]
+        assert type(optimizer.param_groups[0]["lr"]) is float
+        return losses
+
+    assert run(lambda f: capture(f, fuse=False)) == run(lambda f: f)
+
+
 def test_it_is_a_number_to_python():
     t = Number(7)
     assert isinstance(t, int) and not isinstance(t, float) and isinstance(t / 2, float)

@@ -6,8 +6,8 @@ from . import autograd as _autograd
 from . import dtypes, ops
 from . import for_torch as _for_torch  # noqa: F401
 from .anomaly import detect_anomaly
-from .autograd import enable_grad, is_grad_enabled, no_grad
-from .capture import capture, eager
+from .autograd import eager, enable_grad, is_grad_enabled, no_grad
+from .capture import capture
 from .checkpointing import checkpoint
 from .docstrings import attach as _attach_docstrings
 from .dtypes import BOOL as bool_

@@ -4,11 +4,11 @@ import numpy as np
 from . import dtypes as dtypes
 from . import ops as ops
 from .anomaly import detect_anomaly as detect_anomaly
+from .autograd import eager as eager
 from .autograd import enable_grad as enable_grad
 from .autograd import is_grad_enabled as is_grad_enabled
 from .autograd import no_grad as no_grad
 from .capture import capture as capture
-from .capture import eager as eager
 from .checkpointing import checkpoint as checkpoint
 from .dtypes import BOOL as bool_
 from .dtypes import FLOAT32 as float32

@@ -217,6 +217,17 @@ class enable_grad(_Recording):
     value = True
 
 
+class eager(Switch):
+    """Run captured functions without capture, for this thread: `with eager(): ...` or `@eager()`."""
+
+    def on(self):
+        before, mode.eager = mode.eager, True
+        return before
+
+    def off(self, before):
+        mode.eager = before
+
+
 class set_grad_enabled:
     """Record or not from this call on, or in a block, `with set_grad_enabled(training): ...`; per thread."""
 

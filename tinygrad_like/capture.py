@@ -32,7 +32,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import random
-from .autograd import Switch, mode, setting
+from .autograd import mode, setting
 from .distributed.group import Again
 from .ends import Ends
 from .memory import thrifty
@@ -40,21 +40,11 @@ from .places import Places
 from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
-from .watch import Watch, Watching
+from .watch import Watch
+from .watching import Watching
 
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
 _TRIES, _KINDS = 4, 8  # recordings of one kind of call until two are alike; and kinds of calls
-
-
-class eager(Switch):
-    """Run captured functions without capture, for this thread: `with eager(): ...` or `@eager()`."""
-
-    def on(self):
-        before, mode.eager = mode.eager, True
-        return before
-
-    def off(self, before):
-        mode.eager = before
 
 
 class _Kind:
@@ -74,8 +64,8 @@ class capture:
     strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
         otherwise the function runs without capture then.
 
-    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, or what tells one kind of call from
-    another: numbers, strings, modules. It may return the same. `print(step)` shows its programs.
+    Its arguments are Tensors, alone or in tuples, lists, dicts and dataclasses, numbers, or what tells one kind of call
+    from another: strings, modules. It may return the same. `print(step)` shows its programs.
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
@@ -85,6 +75,7 @@ class capture:
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[_Kind]] = {}
         self.watching, self.ends = Watching(function), Ends()
+        self.lifted = self.watching.function  # which takes numbers apart from other arguments
         self.gave_up, self.ended, self.lock = "", False, threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
 
@@ -95,12 +86,14 @@ class capture:
         if mode.eager or mode.tape is not None or self.ended or mode.anomaly or mode.watchers:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
+        used, named, numbers = self.lifted.lift(args, options)
         try:
-            key = (structure(args, tensors), structure(options, tensors) if options else None, mode.recording,
+            key = (structure(used, tensors), structure(named, tensors) if named else None, mode.recording,
                    random.rows and random.rows.count, *alike(tensors))
         except Unsuited as error:
             return self._give_up(str(error), args, options)
         with self.lock:
+            self.lifted.numbers[:] = numbers
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
                 if not kind.program:
@@ -110,22 +103,21 @@ class capture:
                     return kind.places.put(kind.program(given))
             else:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
-                    last = kinds[-1] if kinds else None
-                    why = last and (last.places.looked_at() or last.watch.what) or "shapes, dtypes or other arguments"
-                    return self._give_up(why, args, options)
-                kind = _Kind(self.watching(args, options))
+                    why = kinds[-1].places.looked_at() or kinds[-1].watch.what if kinds else ""
+                    return self._give_up(why or "shapes, dtypes or other arguments", args, options)
+                kind = _Kind(self.watching(used, named))
                 kinds.append(kind)
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
             try:
                 with thrifty(self.bytes):
-                    return self._record(kind, tensors, args, options)
+                    return self._record(kind, tensors, used, named)
             finally:
                 _recording.release()
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
         self.ended, self.kinds = True, {}
-        return self._stop(why, None) or self.function(*args, **options)
+        return self._stop(why, None) or self.lifted(*args, **options)
 
     def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
@@ -144,7 +136,7 @@ class capture:
         gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
         try:
             with tape, places.lent(arguments.values):
-                result = self.function(*arguments.args, **arguments.options)
+                result = self.lifted(*arguments.args, **arguments.options)
                 tensors_in(result)  # also indices that are found only if they are asked for
                 result = result, places.now()
         except Refused as error:

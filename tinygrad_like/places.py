@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .counted import Number
+from .lifted import NUMBERS
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .tape import Tape, memory
 from .tensor import Tensor
 
 MISSING = object()
-NUMBERS = frozenset((int, float))
 
 
 class Place(NamedTuple):
@@ -79,9 +79,10 @@ class Places:
 
     def put(self, result: tuple) -> Any:
         """Put what a call has bound them to: the second of `result`, whose first is what it returns."""
-        for place, value, bound in zip(self.places, result[1], self.bound, strict=True):
-            if bound:
-                place.put(value)
+        if self.places:
+            for place, value, bound in zip(self.places, result[1], self.bound, strict=True):
+                if bound:
+                    place.put(value)
         return result[0]
 
     def filled(self, places: dict, tape: Tape) -> bool:

@@ -151,7 +151,8 @@ class Program:
                 made[id(t)] = wrap(np.array(t._data))
             return made[id(t)]
 
-        result = structure(self.result, replace=copy)
+        returned, bound = self.result
+        result = structure(returned, replace=copy), structure(bound, replace=copy) if bound else bound
         for t in self.lasting:
             made[id(t)].node, made[id(t)].requires_grad = t.node, t.requires_grad
         for t in self.ended:

@@ -16,7 +16,8 @@ import numpy as np
 
 from .counted import Number
 from .dtypes import FLOAT32
-from .places import MISSING, NUMBERS, Place, can_be_bound, found, get, has_items
+from .lifted import NUMBERS, Lifted
+from .places import MISSING, Place, can_be_bound, found, get, has_items
 from .structures import holds_only_tensors, tensors_in
 from .tape import memory
 from .tensor import Tensor
@@ -46,7 +47,8 @@ class Watch:
         self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
         self.gradients: list[tuple[Tensor, bool]] = []
         self.trained: set[int] = set()  # the memory of what optimizers change
-        self.options_of: set[int] = set()  # groups of optimizers
+        self.options_of: dict[int, dict] = {}  # groups of optimizers, by their ids
+        self.lifted: list = []
         self.lengths: list[tuple[Any, int, str]] = []
         self.contents: list[tuple[np.ndarray, bytes, str]] = []
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
@@ -124,6 +126,8 @@ class Watch:
         for where, key, _, _ in self.entries:
             if type(value := get(where, key)) is Number:
                 Place(where, key, "").put(value.value)
+        for group in self.options_of.values():
+            group.update((key, x.value) for key, x in list(group.items()) if type(x) is Number)
         for container, length, _ in self.lengths:
             keys = list(container) if isinstance(container, dict) else range(length, len(container))
             for key in keys if isinstance(container, dict | list) else ():
@@ -163,6 +167,7 @@ class Watch:
             return f"_{len(names) - 1}"
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
+                 f"{name(where)}[{key}] == {name(value)}" if where is self.lifted else  # whose types are known
                  f"{name(where)}[{name(key)}] is {name(value)}" if has_items(where) else
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
@@ -213,6 +218,10 @@ class Watch:
             self._keep(partial(_state_of, value), value, f"the state of {name}")
         elif hasattr(value, "param_groups") and hasattr(value, "state"):
             self._optimizer(value, name)
+        elif isinstance(value, Lifted):
+            self.lifted = value.numbers
+            self._container(value.numbers, "the numbers that it is given")
+            self._follow(value.function, name)
         elif hasattr(value, "__next__"):
             self._keep(partial(_position, value), value, f"the place in {name}")
         elif hasattr(value, "__wrapped__") and callable(value):
@@ -254,7 +263,7 @@ class Watch:
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, "state", state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
-        self.options_of.update(map(id, groups))
+        self.options_of.update({id(group): group for group in groups})
         for i, group in enumerate(groups):
             self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
@@ -358,30 +367,6 @@ class Watch:
 
     def _keep(self, tell: Callable[[], Any], whose: Any, name: str) -> None:
         self.own.append((tell, tell(), whose, name))
-
-
-class Watching:
-    """What a function may look at, from recording to recording, and the places that it binds to Tensors."""
-
-    def __init__(self, function: Any):
-        self.function, self.places = function, {}  # type: tuple[Any, dict[tuple, Place]]
-        self.last: Watch | None = None
-
-    def __call__(self, args: tuple, options: dict) -> Watch:
-        watch = Watch(self.function, (args, options), self.places)
-        if self.last is not None and (moved := watch.moved(self.last)):
-            self.places |= {(id(place.where), place.key): place for place in moved}
-            watch = Watch(self.function, (args, options), self.places)
-        self.last = watch
-        return watch
-
-    def rest(self) -> None:
-        """Keep no Tensors, but which numbers there were."""
-        if self.last is not None:
-            entries = [*self.last.entries, *[(*place[:2], place.get(), place.name) for place in self.last.bound]]
-            numbers = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
-            self.last = Watch(None, ((), {}))
-            self.last.entries = numbers
 
 
 def _slots(of: type) -> tuple[str, ...]:

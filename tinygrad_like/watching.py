@@ -1,0 +1,34 @@
+"""What a captured function may look at, from recording to recording, and the places that it was seen to bind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .lifted import NUMBERS, Lifted
+from .places import MISSING, Place
+from .watch import Watch
+
+
+class Watching:
+    """Called before a recording: a Watch that leaves out the places that hold other Tensors or numbers in each call."""
+
+    def __init__(self, function: Callable):
+        self.function = Lifted(function)
+        self.places: dict[tuple, Place] = {}  # by the ids of what they are in, and their keys
+        self.last: Watch | None = None
+
+    def __call__(self, args: tuple, options: dict) -> Watch:
+        watch = Watch(self.function, (args, options), self.places)
+        if self.last is not None and (moved := watch.moved(self.last)):
+            self.places |= {(id(place.where), place.key): place for place in moved}
+            watch = Watch(self.function, (args, options), self.places)
+        self.last = watch
+        return watch
+
+    def rest(self) -> None:
+        """Keep no Tensors, but which numbers there were."""
+        if self.last is not None:
+            entries = [*self.last.entries, *[(*place[:2], place.get(), place.name) for place in self.last.bound]]
+            numbers = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
+            self.last = Watch(None, ((), {}))
+            self.last.entries = numbers
