@@ -12,6 +12,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
+from tinygrad_like.counted import plain, set_before_play
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
 from .update import Update
@@ -32,6 +33,10 @@ class State(dict):
 
 class Group(dict):
     """A parameter group: its "params" and options, as an optimizer has made it."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        set_before_play(self, name, value)
 
 
 class Optimizer:
@@ -232,7 +237,7 @@ class Optimizer:
             group["lr"] = lr
 
     def _lr(self, group: dict) -> float:
-        lr = group["lr"]
+        lr = plain(group["lr"])
         return float(lr(self.steps) if callable(lr) else lr)  # a NumPy float64 would promote its factor
 
     # Groups ---------------------------------------------------------------------------------------------------------

@@ -113,6 +113,8 @@ CAPTURED = {
     "root of numpy": (adam(lambda t: (1.0, np.sqrt(1 - 0.99**t))), 1),
     "optimizer": (own_optimizer, 1),
     "cosine": (stepping(lambda state, g: 0.05 * (1 + np.cos(np.pi * state.t / 12)) * g), 1),
+    "cosine of math": (stepping(lambda state, g: 0.05 * (1 + math.cos(math.pi * state.t / 12)) * g), 1),
+    "root of math": (adam(lambda t: (1.0, math.sqrt(1 - math.pow(0.99, t)))), 1),
     "both sides": (stepping(lambda state, g: (2 - g) / (3 + state.t) - 2 / (3 + state.t)), 1),
     "branch": (stepping(every_third), 2),
     "warmup": (stepping(lambda state, g: 0.1 * min(1.0, state.t / 6) * g), 2),
@@ -134,7 +136,7 @@ def test_the_same_to_the_bit(make, programs):
 
 
 LOOKED_AT = {
-    "math": stepping(lambda state, g: g * math.exp(-state.t)),
+    "float": stepping(lambda state, g: g / float(state.t)),
     "text": stepping(lambda state, g: g * float(f"{state.t}.5")),
     "a list that grows": stepping(lambda state, g: (state.log.append(state.t), 0.1 * g)[1], log=[]),
     "size": stepping(lambda state, g: g * Tensor.ones(state.t).sum() * 0.01),
@@ -210,6 +212,7 @@ def test_an_error_in_what_is_computed():
         step(Tensor([1.0]))
     with pytest.raises(ZeroDivisionError):
         step(Tensor([1.0]))
+    assert type(math.sqrt(4.0)) is float and math.sqrt.__module__ == "math"
 
 
 def test_a_count_that_is_set_back():
@@ -299,27 +302,47 @@ def test_numbers_that_say_how_often():
             assert captured(x, times).item() == step(x, times).item()
 
 
-def test_a_rate_that_is_given_to_an_optimizer():
-    def run(wrap):
-        w = weight(5, 8)
-        optimizer = optim.SGD([w], lr=0.1)
+def rate_set_inside(when):
+    """A rate that is worked out inside, before or after what uses it, of an argument and of a count."""
+    def run(wrap, optimizer):
+        w, state = weight(5, 8), SimpleNamespace(t=0)
+        optimizer = optimizer(w)
 
-        def step(x, rate):
-            optimizer.param_groups[0]["lr"] = rate
-            loss = ((x @ w).tanh() ** 2).mean()
+        def set_rate(share):
+            for group in optimizer.param_groups:
+                group["lr"] = 0.05 * share * (1 + math.cos(math.pi * state.t / 12))
+            state.t += 1
+
+        def step(x, share):
+            if when == "before":
+                set_rate(share)
+            loss = ((x @ w).tanh() ** 2).mean() * (1 + optimizer.param_groups[0]["lr"])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if when == "after":
+                set_rate(share)
             return loss
 
         step = wrap(step)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            losses = [step(Tensor.ones(2, 5), 0.1 * 0.9**i).item() for i in range(10)]
-        assert type(optimizer.param_groups[0]["lr"]) is float
-        return losses
+            losses = [step(Tensor.ones(2, 5), 0.9**i).item() for i in range(12)]
+        return losses, optimizer.param_groups[0]["lr"], w.detach().numpy().tobytes(), step
 
-    assert run(lambda f: capture(f, fuse=False)) == run(lambda f: f)
+    return run
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("kind", ["adam", "sgd"])
+def test_a_rate_that_is_set_inside(when, kind):
+    of_kind = {"sgd": lambda w: optim.SGD([w], lr=0.1, momentum=0.9), "adam": lambda w: optim.Adam([w], lr=0.1)}[kind]
+    run = rate_set_inside(when)
+    *eager, _ = run(lambda f: f, of_kind)
+    *captured, step = run(lambda f: capture(f, fuse=False), of_kind)
+    assert captured == eager
+    assert type(captured[1]) is float
+    assert len(step.programs) == (1 if when == "before" else 0)
 
 
 def test_it_is_a_number_to_python():

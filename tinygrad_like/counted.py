@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,38 @@ for _name in "lt le gt ge eq ne and or xor lshift rshift rand ror".split():
 for _name, _convert in {"bool": bool, "int": int, "float": float, "index": operator.index, "hash": hash, "repr": repr,
                         "str": str, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
     setattr(Number, f"__{_name}__", _conversion(_convert))
+
+
+_OF_NUMBERS = "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh cosh fabs hypot".split()
+
+
+@contextmanager
+def math_follows() -> Iterator[None]:
+    """In a `with` block `math.sqrt(x)` and the like give a Number for a Number, of which they would ask a float."""
+    def following(function: Callable) -> Callable:
+        def call(*values: Any) -> Any:
+            number = next((x for x in values if type(x) is Number), None)
+            return function(*values) if number is None else number.computed(function, *values)
+
+        return call
+
+    functions = {name: getattr(math, name) for name in _OF_NUMBERS}
+    try:
+        for name, function in functions.items():
+            setattr(math, name, following(function))
+        yield
+    finally:
+        for name, function in functions.items():
+            setattr(math, name, function)
+
+
+def set_before_play(group: dict, name: str, value: Any) -> None:
+    """Note that an option of an optimizer is set to a Number: before a play, if nothing was updated before it."""
+    tape = mode.tape
+    if tape is not None and type(value) is Number and not tape.updates:
+        tape.scheduled[id(group)] = group
+        tape.log.append((f"{name} of an optimizer",))
+        tape.draws.append(lambda: dict.__setitem__(group, name, value.again()))
 
 
 def plain(value: Any) -> Any:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
-from .counted import Number
+from .counted import Number, math_follows
 from .lifted import NUMBERS
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .tape import Tape, memory
@@ -66,7 +66,8 @@ class Places:
         for place, value in zip(self.places, lent, strict=True):
             place.put(value)
         try:
-            yield
+            with math_follows() if self.numbers else nullcontext():
+                yield
         finally:
             self.bound = [place.get() is not value for place, value in zip(self.places, lent, strict=True)]
             for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
