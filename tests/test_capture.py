@@ -869,3 +869,54 @@ def test_the_norm_that_was_clipped_is_returned_anew():
         return nn.utils.clip_grad_norm_([p], 1.0)
 
     assert [round(norm(Tensor([3.0 * k, 4.0 * k])).item(), 4) for k in (1, 1, 1, 2, 3)] == [5, 5, 5, 10, 15]
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_labels_and_lengths_of_ctc_may_be_others(fuse):
+    w, rng = Tensor(np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32), requires_grad=True), None
+
+    def step(x, labels, lengths):
+        loss = F.ctc_loss((x @ w).log_softmax(-1), labels, Tensor([9] * 4), lengths)
+        w.grad = None
+        loss.backward()
+        return loss, w.grad * 1
+
+    captured = capture(step, fuse=fuse)
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        given = [Tensor(rng.standard_normal((9, 4, 5)).astype(np.float32)), Tensor(rng.integers(1, 6, (4, 3))),
+                 Tensor(rng.integers(1, 4, 4))]
+        for y, z in zip(captured(*given), step(*given), strict=True):
+            np.testing.assert_allclose(y.detach().numpy(), z.detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert captured.programs
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_mask_of_attention_may_be_another(fuse):
+    def step(q, mask):
+        return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+
+    captured, rng = capture(step, fuse=fuse), np.random.default_rng(1)
+    for i in range(8):
+        q, mask = Tensor(rng.standard_normal((2, 3, 4)).astype(np.float32)), rng.random((3, 3)) < 0.6
+        mask[i % 3] = i % 2  # also rows of nothing
+        np.testing.assert_allclose(captured(q, Tensor(mask)).numpy(), step(q, Tensor(mask)).numpy(), rtol=1e-5)
+    assert captured.programs
+
+
+def test_how_often_integers_are_counted():
+    def step(x, weights):
+        return tg.bincount(x, minlength=6), tg.bincount(x, weights, minlength=6)
+
+    captured, rng = capture(step), np.random.default_rng(1)
+    for _ in range(6):
+        x, weights = Tensor(rng.integers(0, 6, 20)), Tensor(rng.random(20).astype(np.float32))
+        for y, z in zip(captured(x, weights), step(x, weights), strict=True):
+            assert y.dtype is z.dtype and y.numpy().tolist() == z.numpy().tolist()
+    assert captured.programs
+    with pytest.raises(Refused, match="bincount|counted"):
+        captured(Tensor(np.full(20, 7)), weights)
+    with pytest.warns(UserWarning, match="minlength"):
+        shorter = capture(lambda x: tg.bincount(x))
+        for n in range(4, 8):
+            assert shorter(Tensor(np.arange(n))).shape == (n,)

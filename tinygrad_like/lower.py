@@ -390,6 +390,8 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
             mode.recording = False
             wanted = given.get("wanted", [isinstance(x, Tensor) and x.requires_grad for x in inputs])
             results = replayed(result, wrap(g), since, [x for x, w in zip(inputs, wanted, strict=True) if w])
+    if again.lasting or again.trouble:  # arrays that it has made in NumPy, of numbers that will be others
+        return []
     steps = [s for each in again.steps for s in (
         [_as_loop(each)] if isinstance(each.call, Call) else _loops(each) or _kernels(each, again) or [each])]
     return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import FLOATS
+from ..noting import noted
 from .axes import one_axis
 from .compare import cast, isnan
 from .elementwise import ceil, floor, round, where
@@ -174,15 +175,27 @@ def _wrapped(*arrays):
 
 
 def bincount(x, weights=None, minlength=0):
-    """How often each of 0, 1, 2, ... is among integers, or the sums of their weights. Raises ValueError for others."""
-    values = values_of("bincount", x, "gives a number of elements that depends on values")
+    """How often each of 0, 1, 2, ... is among integers, or the sums of their weights.
+
+    A captured function needs a `minlength` above all integers to come. Raises ValueError for others than integers from
+    0 in one axis.
+    """
+    from ..tensor import wrap
+
+    values, weights = [a._data if hasattr(a, "_data") else a if a is None else np.asarray(a) for a in (x, weights)]
+    counts = _counted(values, weights, minlength)
+    if counts.size != minlength:
+        varying("bincount gives a number of elements that depends on values, without a minlength above them")
+    return wrap(counts)
+
+
+@noted
+def _counted(values, weights, minlength):
     if values.ndim != 1 or values.dtype.kind not in "iub" or values.size and values.min() < 0:
         raise ValueError(f"bincount: takes integers from 0 in one axis, got {values.dtype} {values.shape}")
-    if weights is not None:
-        weights = values_of("bincount", weights, "counts in NumPy")
     counts = np.bincount(values, weights, minlength)
     floats = weights is not None and weights.dtype.kind in FLOATS
-    return _wrapped(counts.astype("int64" if weights is None else weights.dtype if floats else "float64"))[0]
+    return counts.astype("int64" if weights is None else weights.dtype if floats else "float64")
 
 
 def count_nonzero(x, axis=None):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..primitive import Residuals, fresh, fused
+from .compare import cast
 from .elementwise import maximum, where
 from .index import gather, take, values_of
 from .loss import _reduce
@@ -35,7 +36,7 @@ def _ends(target_lengths, states):
 
 
 def ctc_reference(log_probs, targets, input_lengths, target_lengths, blank=0):
-    given = [getattr(x, "_data", x) for x in (targets, input_lengths, target_lengths)]
+    given = [values_of("ctc", x, "reads labels in NumPy") for x in (targets, input_lengths, target_lengths)]
     targets, input_lengths, target_lengths = _checked(log_probs, *given, blank)
     labels, leap = _states(targets, blank)
     steps, (batch, states) = len(log_probs), labels.shape
@@ -152,15 +153,16 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     alone = log_probs.ndim == 2
     if alone:
         log_probs = unsqueeze(log_probs, 1)
-    targets, *lengths = (values_of("ctc_loss", x, "reads labels and lengths in NumPy") for x in
-                         (targets, input_lengths, target_lengths))
-    lengths = [np.atleast_1d(x) for x in lengths]
+    targets, *lengths = (x if hasattr(x, "_data") else np.asarray(x) for x in (targets, input_lengths, target_lengths))
     if targets.ndim == 1:
-        targets = _padded(targets, lengths[1])
+        targets, *lengths = (values_of("ctc_loss", x, "reads labels in a row in NumPy; pass them as (batch, L)")
+                             for x in (targets, *lengths))
+        targets = _padded(targets, np.atleast_1d(lengths[1]))
+    lengths = [reshape(x, shape=(-1,)) if not x.ndim else x for x in lengths]
     losses = ctc(log_probs, targets, *lengths, blank=blank)
     losses = where(losses > -NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
     if reduction == "mean":
-        losses = losses / np.maximum(lengths[1], 1).astype(losses.dtype)
+        losses = losses / cast(maximum(lengths[1], 1), dtype=losses.dtype)
     return reshape(losses, shape=()) if alone and reduction == "none" else _reduce(losses, reduction)
 
 
