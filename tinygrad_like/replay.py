@@ -187,6 +187,8 @@ class Program:
         after = Saved(tape, self.bytes)
         ends = Copies([*[t._data for t in results], *[x for x, _ in before.inputs]], self.bytes)
         for m in (*self.outside_arena, self.arena):
+            if not m.flags.writeable:
+                raise Refused("an op gives an array that cannot be written to")
             in_bytes(m)[...] = 255  # NaN, and -1
         before.restore()
         for key, (_, grad) in tape.accumulated.items():

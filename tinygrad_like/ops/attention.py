@@ -10,8 +10,10 @@ from .. import kernels, random
 from ..dtypes import BOOL, FLOATS
 from ..kernels import accelerated
 from ..primitive import Residuals, fresh, fused, primitive
+from .compare import gt, logical_and
 from .elementwise import mul, where
 from .matmul import matmul
+from .reduce import any as any_of
 from .shape import permute, repeat_interleave, reshape, transpose
 from .softmax import softmax
 
@@ -133,18 +135,17 @@ def attention_weights(q, k, attn_mask=None, is_causal=False, scale=None):
     scores = matmul(q, transpose(k, -1, -2)) * scale
     allowed = None
     if attn_mask is not None:
-        mask = getattr(attn_mask, "_data", attn_mask)
-        allowed = mask if mask.dtype is BOOL else mask > -np.inf
-        scores = scores if mask.dtype is BOOL else scores + attn_mask
+        allowed = attn_mask if attn_mask.dtype is BOOL else gt(attn_mask, -np.inf)
+        scores = scores if attn_mask.dtype is BOOL else scores + attn_mask
     if is_causal:
         past = np.tri(*scores.shape[-2:], dtype=bool)
-        allowed = past if allowed is None else allowed & past
+        allowed = past if allowed is None else logical_and(allowed, past)
     if not k.shape[-2]:
         return scores  # there are none
     if allowed is None:
         return softmax(scores)
-    sees = allowed.any(-1, keepdims=True)  # the softmax of nothing is NaN, here and in the gradient
-    scores = where(allowed, scores, np.where(sees, -np.inf, 0).astype(scores.dtype))
+    sees = any_of(allowed, axis=-1, keepdim=True)  # the softmax of nothing is NaN, here and in the gradient
+    scores = where(sees, where(allowed, scores, -np.inf), 0.0)
     return where(sees, softmax(scores), 0.0)
 
 

@@ -80,7 +80,9 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
     patches = np.lib.stride_tricks.as_strided(
         padded, (*x.shape[:2], *kernel, *out),
         (n, c, h * dilation[0], w * dilation[1], h * stride[0], w * stride[1]), writeable=False)
-    return patches.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    columns = np.empty((x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)), x.dtype)
+    columns.reshape(patches.shape)[...] = patches  # reshape might give a view, in which patches share memory
+    return columns
 
 
 @primitive
