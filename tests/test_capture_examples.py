@@ -140,7 +140,7 @@ def compare(function, inputs, rng, rtol):
                     found[-1].append(arrays(f(*map(Tensor, given))))
             except Refused:
                 return
-            except (ArithmeticError, LookupError, NotImplementedError, ValueError) as error:  # of what these inputs do not suit
+            except (ArithmeticError, LookupError, NotImplementedError, ValueError) as error:  # these do not suit it
                 found[-1].append(type(error))
     for eager, captured in zip(*found, strict=True):
         if isinstance(eager, type) or isinstance(captured, type):
