@@ -298,6 +298,11 @@ def test_who_has_the_tensor_of_before_keeps_it():
     assert run(lambda f: capture(f, fuse=False)) == run(lambda f: f)
 
 
+def test_the_program_says_what_it_binds():
+    _, step, _ = trained(variable, capture)
+    assert "others in each call: h" in str(step)
+
+
 def test_a_state_that_is_set_from_outside():
     def run(wrap):
         state, w = SimpleNamespace(h=Tensor.zeros(2)), Tensor([1.0, 2.0])

@@ -476,3 +476,10 @@ def test_numbers_from_a_generator_of_ones_own(draw):
     assert tg.get_rng_state() != before
     with pytest.raises(TypeError, match="generator: takes a Generator or None, got int"):
         draw(3)
+
+
+def test_numpy_of_a_tensor_that_requires_grad():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="detach"):
+        x.numpy()
+    assert x.numpy(force=True).tolist() == [1, 2] and (x * 2).numpy(force=True).tolist() == [2, 4]

@@ -163,7 +163,7 @@ class capture:
                 return self._stop(str(error), out, kind)
             kind.program, kind.tape = program, None
             self.watching.rest()
-            places.close()
+            program.names = places.close()
             return places.put(program.copied(arguments.given))
         kind.tape.shrink()
         if kind.tries == _TRIES:

@@ -111,12 +111,14 @@ class ForNumPy:
         requires_grad: bool
         _data: np.ndarray
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self, *, force: bool = False) -> np.ndarray:
         """The values as a read-only array, without a copy.
 
-        Raises RuntimeError if this Tensor requires grad, since what NumPy computes is off the graph: detach() it.
+        force: also of a Tensor that requires grad. Raises RuntimeError for one otherwise, since what NumPy computes is
+        off the graph: detach() it.
         """
-        self._off_the_graph("numpy")
+        if not force:
+            self._off_the_graph("numpy")
         tensor._python("numpy()")
         view = self._data.view()
         view.flags.writeable = False

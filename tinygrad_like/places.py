@@ -96,9 +96,10 @@ class Places:
                 tape.known[id(memory(t._data))] = memory(t._data)
         return bool(left)
 
-    def close(self) -> None:
-        """Keep no Tensors, but what they are like, and which are the same, also beside those that are arguments."""
+    def close(self) -> list[str]:
+        """Keep no Tensors, but what they are like, and which are the same, also beside arguments. Returns their names."""
         self.values, self.tensors = [], []
+        return [place.name for place in self.places]
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """The Tensors that a program takes, these and those in the places; None if they are not like those before."""

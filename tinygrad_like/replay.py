@@ -37,6 +37,7 @@ class Program:
         self.result = result  # what it returns, and what it binds places to
         self.outputs = tensors_in(result)
         self.arena, self.bytes = np.empty(0, np.uint8), 0
+        self.names: list[str] = []  # of places that it binds, or whose numbers it follows
         self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
@@ -220,7 +221,8 @@ class Program:
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
                  f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
-                 f"in place of {_size(self.bytes)}"]
+                 f"in place of {_size(self.bytes)}"
+                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
                 step.call.kernel.name if isinstance(step.call, Call) else "copy")

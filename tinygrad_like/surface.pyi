@@ -405,7 +405,7 @@ class Surface(ForNumPy):
     def normal_(self, *, mean: Number = ..., std: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., generator: Any = ..., **by_other_names: Any) -> Self: r"""Write normal numbers. Example: `Tensor([1.0, 2.0]).normal_(0, 0.02).shape`"""
     def normalize(self, p: Number = ..., axis: Axis = ..., eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""x / max(||x||_p, eps) along `axis`. Example: `Tensor([[3.0, 4.0]]).normalize()  # (1, 2) -> (1, 2)`"""
     def not_equal(self, other: Value, **by_other_names: Any) -> Tensor: r"""a != b. Example: `Tensor([1, 2]).ne(Tensor([1, 3]))  # (2,), (2,) -> (2,)`"""
-    def numpy(self) -> np.ndarray: r"""The values as a read-only array, without a copy. Example: `Tensor([1.0, 2.0]).numpy()`"""
+    def numpy(self, *, force: builtins.bool = ..., **by_other_names: Any) -> np.ndarray: r"""The values as a read-only array, without a copy. Example: `Tensor([1.0, 2.0]).numpy()`"""
     def one_hot(self, num_classes: Any = ..., **by_other_names: Any) -> Tensor: r"""A new last axis of size num_classes, 1 at the index and 0 elsewhere (int64); -1 takes the largest index + 1. Example: `Tensor([0, 2]).one_hot(3)  # (2,) -> (2, 3)`"""
     @staticmethod
     def ones(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Ones of a shape, float32 if no dtype is given. Example: `Tensor.ones(3)`"""

@@ -97,7 +97,9 @@ class Watch:
         places to others. noted: ids of objects whose changes are on the tape."""
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
         if changed or not self._same_variables(but_tensors=True):
-            self.what = f"{[*changed, self.what][0]} is changed by the function itself, which would not happen again"
+            what = [*changed, self.what][0]
+            remedy = "; return what is to be added, and add it outside" if what.startswith("the length of") else ""
+            self.what = f"{what} is changed by the function itself, which would not happen again{remedy}"
             return False
         return True
 
