@@ -97,7 +97,7 @@ class Places:
         return bool(left)
 
     def close(self) -> list[str]:
-        """Keep no Tensors, but what they are like, and which are the same, also beside arguments. Returns their names."""
+        """Keep no Tensors, but what they are like, and which are the same, also beside arguments; returns the names."""
         self.values, self.tensors = [], []
         return [place.name for place in self.places]
 
