@@ -11,12 +11,9 @@ import pytest
 
 import nn.functional as F
 import optim
+from tests.test_places import updating, weight
 from tinygrad_like import Tensor, capture, no_grad
 from tinygrad_like.counted import Number
-
-
-def weight(*shape, seed=0, dtype=np.float32):
-    return Tensor(0.3 * np.random.default_rng(seed).standard_normal(shape).astype(dtype), requires_grad=True)
 
 
 def adam(correct=lambda t: (1 - 0.9**t, 1 - 0.99**t), dtype=np.float32):
@@ -57,16 +54,7 @@ def own_optimizer():
                     p -= state["mean"] * (0.1 / state["step"])
 
     w = weight(5, 8)
-    optimizer = Decayed([w])
-
-    def step(x):
-        loss = ((x @ w).tanh() ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step, lambda: [w, *optimizer.state[w].values()]
+    return updating(Decayed([w]), w)
 
 
 def stepping(use, **start):

@@ -14,8 +14,8 @@ from tinygrad_like import Tensor, capture, no_grad
 from tinygrad_like.tape import Refused
 
 
-def weight(*shape, seed=0):
-    return Tensor(0.3 * np.random.default_rng(seed).standard_normal(shape).astype(np.float32), requires_grad=True)
+def weight(*shape, seed=0, dtype=np.float32):
+    return Tensor(0.3 * np.random.default_rng(seed).standard_normal(shape).astype(dtype), requires_grad=True)
 
 
 def descend(loss, *weights):
@@ -25,6 +25,18 @@ def descend(loss, *weights):
     for w in weights:
         w.data -= 0.1 * w.grad
     return loss
+
+
+def updating(optimizer, w):
+    """A step of an optimizer, and its state."""
+    def step(x):
+        loss = ((x @ w).tanh() ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, lambda: [w, *optimizer.state[w].values()]
 
 
 def attribute():
@@ -249,16 +261,7 @@ def state_of_an_optimizer():
                     p -= 0.1 * state["mean"]
 
     w = weight(5, 8)
-    optimizer = Average([w])
-
-    def step(x):
-        loss = ((x @ w).tanh() ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step, lambda: [w, optimizer.state[w]["mean"]]
+    return updating(Average([w]), w)
 
 
 MAKERS = [attribute, attribute_of_a_module, buffer, dicts, items_of_a_list, lists_that_are_moved_on, queue, variable,

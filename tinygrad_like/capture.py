@@ -50,8 +50,8 @@ _TRIES, _KINDS = 4, 8  # recordings of one kind of call until two are alike; and
 class _Kind:
     """Calls that are alike, as far as their arguments tell."""
 
-    def __init__(self, watch: Watch):
-        self.watch, self.places = watch, Places()
+    def __init__(self) -> None:
+        self.watch, self.places = Watch(None, ((), {})), Places()  # before the last recording
         self.tape: Tape | None = None
         self.program: Any = None
         self.tries, self.stopped = 0, False
@@ -105,7 +105,7 @@ class capture:
                 if sum(map(len, self.kinds.values())) >= _KINDS:
                     why = kinds[-1].places.looked_at() or kinds[-1].watch.what if kinds else ""
                     return self._give_up(why or "shapes, dtypes or other arguments", args, options)
-                kind = _Kind(self.watching(used, named))
+                kind = _Kind()
                 kinds.append(kind)
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)

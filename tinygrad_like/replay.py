@@ -47,15 +47,15 @@ class Program:
                               "return them alone, or in tuples, lists, dicts or dataclasses")
         self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in outside}
         for t in self.outputs:
-            if id(t) in self.kept:  # that were there before
+            if id(t) in self.kept or id(t) in self.input_of:  # that were there before
                 continue
-            if t.requires_grad and id(t) not in self.input_of and (t.node is not None and alive(t.node)):
+            if t.requires_grad and t.node is not None and alive(t.node):
                 self.ended.append(t)
                 if not graphs:
                     continue
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
-            if t.grad is not None and id(t) not in self.input_of:
+            if t.grad is not None:
                 raise Refused("its result has a gradient; return that as well")
             if id(memory(t._data)) not in tape.known:
                 raise Refused(f"it returns a Tensor of shape {t.shape} that no op has made")

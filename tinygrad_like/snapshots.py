@@ -117,8 +117,7 @@ class Undo:
             own.bit_generator.state = state
         for t, values in self.copies:
             t._data[...] = values
-        for place, value in zip(self.places.places, self.places.values, strict=True):
-            place.put(value)
+        self.places.put((None, self.places.values))
         self.watch.put_back()
 
 

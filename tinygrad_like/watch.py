@@ -116,10 +116,10 @@ class Watch:
                 for key in [key for key in container if (id(container), key) not in had]:
                     del container[key]
 
-    def moved(self, before: Watch) -> list[Place]:
-        """The places whose Tensors are others than before."""
-        known = [(place.where, place.key, place.get(), place.name) for place in before.bound]
-        places = found(self.entries, [*before.entries, *known])
+    def moved(self, before: list[tuple], bound: list[Place]) -> list[Place]:
+        """The places that hold others than in the entries of before; `bound`: those that were left out then."""
+        known = [(place.where, place.key, place.get(), place.name) for place in bound]
+        places = found(self.entries, [*before, *known])
         return [place for place in places if id(place.where) not in self.options_of and (
             self.given.isdisjoint(map(id, tensors_in(place.get()))))]
 

@@ -15,20 +15,19 @@ class Watching:
     def __init__(self, function: Callable):
         self.function = Lifted(function)
         self.places: dict[tuple, Place] = {}  # by the ids of what they are in, and their keys
-        self.last: Watch | None = None
+        self.entries: list[tuple] | None = None  # what there was at the last recording, and which places were left out
+        self.bound: list[Place] = []
 
     def __call__(self, args: tuple, options: dict) -> Watch:
         watch = Watch(self.function, (args, options), self.places)
-        if self.last is not None and (moved := watch.moved(self.last)):
+        if self.entries is not None and (moved := watch.moved(self.entries, self.bound)):
             self.places |= {(id(place.where), place.key): place for place in moved}
             watch = Watch(self.function, (args, options), self.places)
-        self.last = watch
+        self.entries, self.bound = watch.entries, watch.bound
         return watch
 
     def rest(self) -> None:
         """Keep no Tensors, but which numbers there were."""
-        if self.last is not None:
-            entries = [*self.last.entries, *[(*place[:2], place.get(), place.name) for place in self.last.bound]]
-            numbers = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
-            self.last = Watch(None, ((), {}))
-            self.last.entries = numbers
+        entries = [*(self.entries or ()), *[(*place[:2], place.get(), place.name) for place in self.bound]]
+        self.entries = [(where, key, x if type(x) in NUMBERS else MISSING, name) for where, key, x, name in entries]
+        self.bound = []
