@@ -373,8 +373,8 @@ def share_version(y: Tensor, inputs) -> None:
     out, node = y._data, y.node
     base = out if out.base is None else out.base
     for x in inputs:
-        if isinstance(x, Tensor) and (x._data is base or x._data.base is base):
-            x.shared_version().show(y)
+        if isinstance(x, Tensor) and ((data := x._data) is base or data.base is base):
+            (x.version or x.shared_version()).show(y)
             if x._apart is not None:
                 y._apart = x._apart
             if node is not None and node.op.out is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from .ops.order import Found
 from .tensor import Tensor
 
 
@@ -16,17 +17,15 @@ class Extremum(Tensor):
     from it.
     """
 
-    _pair: Callable[[], Any]  # which finds the indices only if they are asked for
+    _pair: Found
 
-    @staticmethod
-    def of(values: Tensor, indices: Tensor) -> Extremum:
-        """Both, which are there already."""
-        from .ops.order import Found
-
-        y = Extremum.__new__(Extremum)
+    @classmethod
+    def of(cls, values: Tensor, indices: Tensor) -> Extremum:
+        """The Tensor that is the values, and the pair."""
+        y = cls.__new__(cls)
         vars(y).update(vars(values))
         values.shared_version().show(y)
-        y._pair = lambda: Found(values, indices)
+        y._pair = Found(values, indices)
         return y
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -38,15 +37,15 @@ class Extremum(Tensor):
     @property
     def values(self) -> Tensor:
         """The first of the pair."""
-        return self._pair().values
+        return self._pair.values
 
     @property
     def indices(self) -> Tensor:  # type: ignore[override]
         """The second of the pair: where the values are."""
-        return self._pair().indices
+        return self._pair.indices
 
     def __iter__(self) -> Iterator[Tensor]:
-        return iter(self._pair())
+        return iter(self._pair)
 
     def __getitem__(self, index: Any) -> Tensor:
-        return self._pair()[index] if type(index) is int and index in (0, 1) else super().__getitem__(index)
+        return self._pair[index] if type(index) is int and index in (0, 1) else super().__getitem__(index)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from . import ops, transforms
+from . import transforms
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .autograd import no_grad, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck
 from .names import grad
-from .tensor import Tensor, wrap
+from .tensor import Tensor, joined, wrap
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
@@ -23,12 +23,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     given = (grad_tensors,) if grad_tensors is None or isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
     given = given * len(tensors) if given == (None,) else given
-    if len(given) != len(tensors):
-        raise ValueError(f"backward: {len(given)} cotangents for {len(tensors)} Tensors; give one for each, or None")
-    y, g = tensors[0], given[0]
-    if len(tensors) > 1:
-        parts = [ops.sum(y if g is None else y * g) for y, g in zip(tensors, given, strict=True)]
-        y, g = sum(parts[1:], parts[0]), None
+    y, g = joined("backward", tensors, given, create_graph)
     y.backward(g, bool(retain_graph), create_graph)
 
 

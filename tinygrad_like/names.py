@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -214,33 +216,21 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
         return of_two(x, place[0])
     if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
         return pair_of(op, x, others["dim"], keepdim)
-    options = {"axis": axis, "keepdim": keepdim}
     if others:
-        options = renamed(op.name, op.options, options, others)
-    y = op(x, **{**options, **dict(zip(("axis", "keepdim"), place, strict=False))})
-    if place and isinstance(place[0], int):
-        y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y))  # of `torch.max(x.data, 1)`
-        from .extremum import Extremum  # which needs the class of Tensors
-
-        cell, keepdim = x.shared_version() if isinstance(x, tensor.Tensor) else [0], y.ndim == np.ndim(x)
-        y.__class__ = Extremum
-        vars(y)["_pair"] = _pair_later(op, x, place[0], keepdim, cell)
-    return y
+        given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
+        axis, keepdim = given["axis"], given["keepdim"]
+    if place:
+        axis, keepdim = (*place, keepdim)[:2]
+        if isinstance(axis, int):
+            x = x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x))  # of `torch.max(x.data, 1)`
+            return extremum().Extremum.of(*pair_of(op, x, axis, keepdim))
+    return op(x, axis=axis, keepdim=keepdim)
 
 
-def _pair_later(op: Any, x: Any, axis: int, keepdim: bool, version: Any) -> Callable:
-    """A function that gives `pair_of`, found the first time; RuntimeError if x was changed in place before that."""
-    then, found = version[0], []  # type: ignore[var-annotated]
-
-    def pair() -> Any:
-        if not found:
-            if version[0] != then:
-                raise RuntimeError(f"{op.name}: what its indices point to was changed in place; take the pair before "
-                                   "that")
-            found.append(pair_of(op, x, axis, keepdim))
-        return found[0]
-
-    return pair
+@lru_cache
+def extremum() -> Any:
+    """The module, which needs the class of Tensors; an import in a function takes longer."""
+    return import_module(".extremum", __package__)
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 
@@ -312,13 +302,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
                        for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
-    y, g = outputs[0], given[0]
-    if len(outputs) > 1:
-        parts = [o if g is None else o * g for o, g in zip(outputs, given, strict=True)]
-        for o, g in zip(outputs, given, strict=True):
-            if g is None:
-                o._seed("grad", None, False)
-        y, g = sum((ops.sum(p) for p in parts[1:]), ops.sum(parts[0])), None
+    y, g = tensor.joined("grad", outputs, given, create_graph)
     reached = _reached(y) if allow_unused and not materialize_grads else None
     wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
     found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,

@@ -217,7 +217,7 @@ def call(op: Any) -> Callable:
         words["each_input"] = _ANY_INPUTS.substitute(words)
     else:
         for i, n in enumerate(op.inputs):
-            sources |= {n: f"_{i}", f"{n}_shape": f"shape_(x_{i})"}
+            sources |= {n: f"_{i}", f"{n}_shape": f"() if x_{i} is _{i} else x_{i}.shape"}
         inputs = "".join([f"_{i}, " for i in count])
         words |= {"head": ", ".join([f"_{i}=ABSENT_" for i in count]) + ", *rest_", "given": f"({inputs} *rest_)",
                   "inputs": f"({inputs})", "arrays": "".join([f"x_{i}, " for i in count]),

@@ -277,6 +277,26 @@ def test_autograd_grad():
         (x * 2).sum().gradient([x])
 
 
+def test_autograd_grad_of_several_outputs():
+    x = tg.tensor([0.5, 2.0], requires_grad=True)
+    y = x.exp()
+    z = (x * y).sum()
+    u = tg.tensor([10.0, 1.0])
+    dx, dy = tg.autograd.grad([y, z, y, x], [x, y], [u, None, u, u], create_graph=True)  # one inside another, one twice
+    assert np.allclose(dy.data, (2 * u + x).data)  # of z and of both y
+    assert np.allclose(dx.data, (y + (2 * u + x) * y + u).data)
+    (d2,) = tg.autograd.grad(dx.sum(), x)
+    assert np.allclose(d2.data, (y + (2 * u + x + 1) * y).data)
+    with pytest.raises(RuntimeError, match="already freed"):
+        tg.autograd.grad([y.sum(), z], x)
+    for outputs, cotangents, kind, message in (
+            ([], None, TypeError, "got nothing"), ([1.0], None, TypeError, "got float"),
+            ([x * 2, x], [u], ValueError, "1 cotangents for 2 outputs"),
+            ([x * 2, u], [u, u], RuntimeError, "does not require grad")):
+        with pytest.raises(kind, match=message):
+            tg.autograd.grad(outputs, x, cotangents)
+
+
 def test_gradients_of_dicts_lists_and_tuples():
     found = tg.grad(lambda p: (p["w"] ** 2).sum() * p["b"][0])({"w": tg.tensor([1.0, 2.0]), "b": [tg.tensor(3.0)]})
     assert found["w"].tolist() == [6, 12] and found["b"][0].item() == 5

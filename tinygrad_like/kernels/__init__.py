@@ -23,6 +23,7 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import FLOAT32
 
+_LONG = (128,)  # a row that NumPy takes at once
 _SMALL = 16  # in NumPy they are many calls; but numba need not be imported for a few numbers
 
 # Functions with a kernel: its module, and how many numbers it takes to be faster than NumPy.
@@ -121,7 +122,7 @@ def accelerated(definition: Callable, name: str = "", *, made: Callable | None =
 def accelerated_arithmetic(definition: Callable) -> Callable:
     """The same for a function of two arrays or numbers, of which either may be the large array.
 
-    Where neither repeats rows of the other, NumPy is as fast up to twice as many numbers.
+    Where neither repeats short rows of the other, NumPy is as fast up to twice as many numbers.
     """
     name, array = definition.__name__, np.ndarray
     module, least = ACCELERATED[name]
@@ -132,7 +133,7 @@ def accelerated_arithmetic(definition: Callable) -> Callable:
         nonlocal kernel
         if type(a) is array and a.size >= least or type(b) is array and b.size >= least:
             m, n = getattr(a, "size", 1), getattr(b, "size", 1)
-            if (m == n or m == 1 or n == 1) and m < 2 * least > n:
+            if m < 2 * least > n and (m == n or m == 1 or n == 1 or min(a.shape[-1:], b.shape[-1:]) >= _LONG):
                 return definition(a, b)
             if kernel is None and FLOAT32 in (getattr(a, "dtype", None), getattr(b, "dtype", None)):
                 kernel = getattr(__getattr__(module), name)

@@ -53,7 +53,8 @@ def batched_matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if b.ndim == 2:
         shape = (*a.shape[:-1], b.shape[1])
     else:
-        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+        batch, other = a.shape[:-2], b.shape[:-2]
+        shape = (*(batch if batch == other else np.broadcast_shapes(batch, other)), a.shape[-2], b.shape[-1])
     if _is_small(math.prod(shape) * a.shape[-1], math.prod(shape)):
         return NotImplemented
     if b.ndim == 2 < a.ndim:  # one tall product, instead of a batch of them with the same matrix

@@ -81,7 +81,10 @@ _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def _is_basic(index) -> bool:
-    return _BASIC.issuperset(map(type, index))
+    for i in index:  # all(...) takes longer
+        if type(i) not in _BASIC:
+            return False
+    return True
 
 
 def getitem(x, index):
@@ -104,6 +107,8 @@ def _index_of(index, shape: tuple[int, ...]) -> tuple:
 
     Arrays are copied: the graph keeps the index, and the caller may change theirs.
     """
+    if (type(index) is int or type(index) is slice) and shape and mode.tape is None:  # as below, sooner
+        return (index,)
     index = index if isinstance(index, tuple) else (index,)
     if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])

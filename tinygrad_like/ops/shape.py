@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from itertools import accumulate
 
 import numpy as np
 
@@ -220,18 +221,19 @@ stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndi
 
 def split(x, sizes, axis=0):
     """Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple."""
-    axis = one_axis("split", axis, x.ndim)
-    n = x.shape[axis]
+    axis, shape = one_axis("split", axis, x.ndim), x.shape
+    n = shape[axis]
     if isinstance(sizes, int):
         if sizes <= 0:
             raise ValueError(f"split: the size must be positive, got {sizes}")
-        sizes = [min(sizes, n - start) for start in range(0, n, sizes)] or [0]
-    if sum(sizes) != n or any(s < 0 for s in sizes):
-        raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape {x.shape}")
-    before, parts, start = (slice(None),) * axis, [], 0
-    for size in sizes:
-        parts.append(take(x, index=(*before, slice(start, start := start + size))))
-    return tuple(parts)
+        ends = [*range(sizes, n, sizes), n]
+    else:
+        ends = list(accumulate(sizes))
+        if (ends or [0])[-1] != n or any(s < 0 for s in sizes):
+            raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape "
+                             f"{shape}")
+    before = (slice(None),) * axis
+    return tuple([take(x, index=(*before, slice(start, end))) for start, end in zip([0, *ends], ends, strict=False)])
 
 
 def chunk(x, chunks, axis=0):
