@@ -12,6 +12,7 @@ from .extremum import Extremum
 from .places import Places
 from .snapshots import differ
 from .structures import alive, parts_of, structure
+from .tape import memory
 from .tensor import Tensor, wrap
 
 
@@ -23,15 +24,18 @@ class Arguments:
         copies: dict[int, Tensor] = {}
         for t in self.given:
             if id(t) not in copies:
-                copies[id(t)] = x = wrap(np.array(t._data, order="C"))
+                copies[id(t)] = x = wrap(np.array(t._data))  # axes in the same order, as sums depend on it
                 x.requires_grad, x.grad, x.node = t.requires_grad, t.grad, _end_of(t)
         self.pairs = [(t, copies[id(t)]) for t in {id(t): t for t in self.given}.values()]
         self.inputs = [copies[id(t)] for t in self.given]
         self.gradients = {id(x): x.grad._data.copy() for _, x in self.pairs if x.grad is not None}
-        replaced = iter(self.inputs)
-        self.args, self.options, self.values = self.used = structure(self.call, replace=lambda _: next(replaced))
+        self.args, self.options, self.values = self.used = structure(self.call, replace=lambda t: copies.get(id(t), t))
         self.changed: list[tuple[np.ndarray, np.ndarray]] = []  # arrays that the function has changed, and from what
         self.trouble = ""  # why it cannot be played
+
+    def memories(self) -> set[int]:
+        """The ids of the memory of the Tensors that it is given."""
+        return {id(memory(t._data)) for t in self.given}
 
     def back(self, result: tuple) -> Any:
         """Give the Tensors of the call what the function has done to the copies. Returns what it returned, with the

@@ -35,26 +35,16 @@ from . import random
 from .autograd import mode, setting
 from .distributed.group import Again
 from .ends import Ends
+from .kinds import Kind, Kinds
 from .memory import thrifty
 from .places import Places
 from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
 from .tape import Refused, Tape
 from .tensor import Tensor
-from .watch import Watch
 from .watching import Watching
 
 _recording = threading.RLock()  # kernels note their calls for one thread at a time
-_TRIES, _KINDS = 4, 8  # recordings of one kind of call until two are alike; and kinds of calls
-
-
-class _Kind:
-    """Calls that are alike, as far as their arguments tell."""
-
-    def __init__(self) -> None:
-        self.watch, self.places = Watch(None, ((), {})), Places()  # before the last recording
-        self.tape: Tape | None = None
-        self.program: Any = None
-        self.tries, self.stopped = 0, False
+_TRIES = 4  # recordings of one kind of call until two are alike
 
 
 class capture:
@@ -73,7 +63,7 @@ class capture:
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
         self.function, self.fuse, self.strict = function, fuse, strict
-        self.kinds: dict[Any, list[_Kind]] = {}
+        self.kinds = Kinds()
         self.watching, self.ends = Watching(function), Ends()
         self.lifted = self.watching.function  # which takes numbers apart from other arguments
         self.gave_up, self.ended, self.lock = "", False, threading.RLock()
@@ -97,15 +87,15 @@ class capture:
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
                 if not kind.program:
-                    if kind.watch.same_gradients() and kind.places.seen_again():
+                    if kind.recorded_for(tensors):
                         break
-                elif kind.watch.same() and (given := kind.places.given(tensors)) is not None:
+                elif (given := kind.given(tensors)) is not None:
                     return kind.places.put(kind.program(given))
             else:
-                if sum(map(len, self.kinds.values())) >= _KINDS:
+                if self.kinds.full(key):
                     why = kinds[-1].places.looked_at() or kinds[-1].watch.what if kinds else ""
                     return self._give_up(why or "shapes, dtypes or other arguments", args, options)
-                kind = _Kind()
+                kind = Kind()
                 kinds.append(kind)
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
@@ -116,10 +106,10 @@ class capture:
                 _recording.release()
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.ended, self.kinds = True, {}
+        self.ended, self.kinds = True, Kinds()
         return self._stop(why, None) or self.lifted(*args, **options)
 
-    def _record(self, kind: _Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
+    def _record(self, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
         from .arguments import Arguments
         from .replay import proved  # with the kernels
@@ -127,11 +117,14 @@ class capture:
 
         before, kind.tries = kind.tape, kind.tries + 1
         kind.watch = watch = self.watching(args, options)
+        kind.fixed = watch.fixed(tensors)
+        tensors = [t for i, t in enumerate(tensors) if i not in kind.fixed]
         kind.places = places = Places(watch.bound, tensors, watch.settle)
         if overlap([*tensors, *places.tensors]):
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places)
         tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
+        tape.stand_ins.guarded = arguments.memories()
         proof = Saved(before, self.bytes) if before is not None else None
         gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
         try:
@@ -157,7 +150,7 @@ class capture:
         if proof is not None and not different and not new and not tape.state().keys() - proof.keys:
             proof.inputs, proof.gradients = arguments.changed, proof.gradients | arguments.gradients
             try:
-                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.memories(),
+                program = proved(tape, arguments.inputs, result, proof, self.fuse, watch.all_tensors(),
                                  self.ends.may_be_walked())
             except Refused as error:
                 return self._stop(str(error), out, kind)
@@ -170,7 +163,7 @@ class capture:
             return self._stop(different or "it changes other arrays in each call", out, kind)
         return out
 
-    def _stop(self, why: str, result: Any, kind: _Kind | None = None) -> Any:
+    def _stop(self, why: str, result: Any, kind: Kind | None = None) -> Any:
         self.gave_up = why
         if kind is not None:
             kind.stopped, kind.tape = True, None
@@ -185,7 +178,7 @@ class capture:
     @property
     def programs(self) -> list[Any]:
         """What was made so far, one for each kind of call."""
-        return [kind.program for kinds in self.kinds.values() for kind in kinds if kind.program is not None]
+        return self.kinds.programs
 
     def __repr__(self) -> str:
         lines = [p.described() for p in self.programs] + ([f"not captured, since {self.gave_up}"] * bool(self.gave_up))

@@ -14,14 +14,14 @@ from typing import Any
 NUMBERS = frozenset((int, float))
 
 
-class _Mark:
+class Mark:
     """In an argument's place: which of the numbers, and of what type, it is."""
 
     def __init__(self, i: int):
         self.i = i
 
 
-_MARKS = {kind: tuple(map(_Mark, range(64))) for kind in NUMBERS}
+_MARKS = {kind: tuple(map(Mark, range(64))) for kind in NUMBERS}
 
 
 class Lifted:
@@ -33,8 +33,8 @@ class Lifted:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         numbers = self.numbers
-        return self.function(*[numbers[x.i] if type(x) is _Mark else x for x in args],
-                             **{n: numbers[x.i] if type(x) is _Mark else x for n, x in options.items()})
+        return self.function(*[numbers[x.i] if type(x) is Mark else x for x in args],
+                             **{n: numbers[x.i] if type(x) is Mark else x for n, x in options.items()})
 
     @staticmethod
     def lift(args: tuple, options: dict) -> tuple[tuple, dict, list[int | float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ class Program:
     """The steps of a tape, its inputs and what it gives; called with Tensors, it plays them on their values."""
 
     def __init__(self, tape: Tape, inputs: list[Tensor], result: Any, level: int,
-                 outside: Set[int] = frozenset(), graphs: bool = True):
+                 outside: Sequence[Tensor] = (), graphs: bool = True):
         self.tape, self.level = tape, level
         self.inputs = [x._data for x in inputs]
         self.input_of = {id(x): i for i, x in enumerate(inputs)}
@@ -45,7 +45,8 @@ class Program:
             if id(memory(t._data)) in tape.made:
                 raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
                               "return them alone, or in tuples, lists, dicts or dataclasses")
-        self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in outside}
+        memories = {id(memory(t._data)) for t in outside}
+        self.kept = {id(t) for t in self.outputs if t.node is None and id(memory(t._data)) in memories}
         for t in self.outputs:
             if id(t) in self.kept or id(t) in self.input_of:  # that were there before
                 continue
@@ -63,6 +64,9 @@ class Program:
         self.lasting = [t for t in lasting if id(t) not in self.kept and id(t) not in self.input_of]
         changed = {key for step in tape.steps for key in step.uses()[1]}
         self.changed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in changed]
+        self.written = changed & memories  # of Tensors from outside
+        updated = {id(p) for update in tape.updates for p, _, _ in update.before}
+        self.touched = [t for t in outside if id(memory(t._data)) in changed and id(t) not in updated]
         self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
         used = {id(x) for step in tape.steps for x in (
             *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
@@ -116,6 +120,10 @@ class Program:
                 part.close()
         return parts
 
+    def writes_to(self, tensors: list[Tensor]) -> bool:
+        """Whether one of some Tensors lies in memory from outside that a call changes, so that a copy would not do."""
+        return bool(self.written) and any([id(memory(t._data)) in self.written for t in tensors])
+
     # Playing it -----------------------------------------------------------------------------------------------------
 
     def __call__(self, tensors: list[Tensor]) -> Any:
@@ -129,11 +137,11 @@ class Program:
             if now is not None and now is not grad:
                 grad._data[...] = now._data
         for leaf, grad, i in self.grads:
-            if i is not None:
-                tensors[i].grad = grad
-            elif leaf.grad is not grad:
+            if i is None and leaf.grad is not grad:
                 leaf.grad = grad
         self.play()
+        for t in self.touched:
+            t.touch()
         for k in self.changed:
             tensors[k]._data[...] = self.inputs[k]
             tensors[k].touch()
@@ -143,6 +151,9 @@ class Program:
         """What the function returns, and what it binds places to, in memory of its own; but what it was given, or found
         outside, is the same."""
         made: dict[int, Tensor] = {}
+        for _, grad, i in self.grads:
+            if i is not None:
+                tensors[i].grad = None if grad is None else wrap(grad._data.copy())
 
         def copy(t: Tensor) -> Tensor:
             place = self.input_of.get(id(t))
@@ -208,8 +219,8 @@ class Program:
         finally:
             if wrong:
                 after.restore()
-                for key, (_, grad) in tape.accumulated.items():
-                    grad._data[...] = after.gradients[key]
+                for key in tape.accumulated.keys() & after.gradients.keys():  # another one may have none by now
+                    tape.accumulated[key][1]._data[...] = after.gradients[key]
                 ends.restore()
         return wrong
 
@@ -232,11 +243,11 @@ class Program:
         return "\n".join(lines)
 
 
-def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Set[int],
+def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: bool, outside: Sequence[Tensor],
            graphs: bool) -> Program:
     """The fastest program of a tape that gives what Python gave, from what was there before it; Refused if none does.
 
-    outside: ids of the memory of Tensors that were there, which are no new ones when they are returned. graphs: whether
+    outside: Tensors that were there, which are no new ones when they are returned. graphs: whether
     those of its results may be walked outside.
     """
     program = _fastest(partial(Program, tape, inputs, result, outside=outside, graphs=graphs), before, fuse)

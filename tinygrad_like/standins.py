@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .anomaly import user_line
 from .kernels.views import address
 from .plan import BYTE, LINE, repointed, shown
-from .tape import Step, memory
+from .tape import Refused, Step, memory
 
 _SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them
 _PAGES = 2**26  # bytes of pages that are asked for at once
@@ -33,6 +34,7 @@ class StandIns:
         self.held: dict[int, tuple[weakref.ref, np.ndarray, int]] = {}  # which begin as the memory does, at an address
         self.little, self.left = _LITTLE, 0
         self.bytes = 0  # of all stand-ins
+        self.guarded: set[int] = set()  # the ids of memory that must not be written to
 
     def add(self, m: np.ndarray) -> np.ndarray:
         """A stand-in for memory; itself, as long as what is kept takes little."""
@@ -63,7 +65,10 @@ class StandIns:
         return x if found is None else np.ndarray(x.shape, x.dtype, found[1], address(x) - found[2], x.strides)
 
     def step(self, step: Step) -> Step:
-        """A step on stand-ins."""
+        """A step on stand-ins. Raises Refused if it writes to memory of which the function was given a copy."""
+        if self.guarded and not self.guarded.isdisjoint([id(memory(x)) for x in step.writes()]):
+            raise Refused(f"capture: an argument lies in memory that the function changes, at {user_line()}; pass a "
+                          "clone(), or have the function find it where the other is")
         return repointed(step, self.noted) if self.held else step
 
     def alive(self) -> dict[int, np.ndarray]:

@@ -6,6 +6,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,42 @@ import numpy as np
 from .autograd import Node
 from .counted import Number
 from .extremum import Extremum
+from .lifted import Mark
 from .tensor import Tensor
 
 _PLAIN = frozenset((int, float, bool, str, type(None)))
+_BY_VALUE = frozenset((bytes, complex, range, type(Ellipsis), Mark))
 _DICTS = (dict, OrderedDict)
 
 
 class Unsuited(TypeError):
     """An argument that a captured function cannot take."""
+
+
+class Same:
+    """An object, to tell whether another one is the very same; its id alone may be that of one that came after it."""
+
+    __slots__ = ("at", "get")
+
+    def __init__(self, value: Any):
+        self.at = id(value)
+        try:
+            self.get: Callable[[], Any] = weakref.ref(value)
+        except TypeError:
+            self.get = lambda: value
+
+    def __hash__(self) -> int:
+        return self.at
+
+    def __eq__(self, other: Any) -> bool:
+        value = self.get()
+        return type(other) is Same and value is not None and value is other.get()
+
+    @staticmethod
+    def of(key: Any) -> list[Same]:
+        """Those in what `structure` gives."""
+        return [key] if type(key) is Same else [same for part in key for same in Same.of(part)] if (
+            type(key) is tuple) else []
 
 
 def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
@@ -38,13 +67,15 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
             return replace(value)
         if tensors is not None:
             tensors.append(value)
-        return Tensor, value.shape, value.dtype, value.requires_grad, value.grad is None, value.node is None
+        array = value._data
+        order = array.flags.c_contiguous or tuple(np.argsort(array.strides).tolist())  # sums depend on it
+        return Tensor, value.shape, array.dtype, value.requires_grad, value.grad is None, value.node is None, order
     kind = type(value)
     if kind is tuple or kind is list:
         parts = [structure(v, tensors, replace) for v in value]
         return kind(parts) if replace is not None else (kind, *parts)
     if kind in _PLAIN:
-        return value
+        return value if replace is not None else _plain(kind, value)
     if kind is Number:
         return value.again()
     if replace is None and tensors is not None and isinstance(value, np.ndarray):
@@ -52,9 +83,19 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
     if isinstance(value, np.generic):
         return value if replace is not None else (kind, value.tobytes())
     if (named := parts_of(value)) is not None:
-        named = [(name, structure(v, tensors, replace)) for name, v in named]
-        return _made(value, dict(named)) if replace is not None else (kind, *named)
-    return value if replace is not None else (kind, id(value))
+        if replace is not None:
+            return _made(value, {name: structure(v, tensors, replace) for name, v in named})
+        return kind, *[(_plain(type(name), name), structure(v, tensors)) for name, v in named]
+    if replace is not None:
+        return value
+    if isinstance(value, MethodType):  # another object whenever it is asked for
+        return kind, Same(value.__self__), Same(value.__func__)
+    return (kind, value) if kind in _BY_VALUE else (kind, Same(value))
+
+
+def _plain(kind: type, value: Any) -> Any:
+    """Something that only the same value of the same type is equal to; not so True and 1, or 0.0 and -0.0."""
+    return value if kind is str else (kind, repr(value)) if kind is float else (kind, value)
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
@@ -67,7 +108,8 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return list(zip(kind._fields, value, strict=True))
     if is_dataclass(kind):
-        return [(f.name, getattr(value, f.name)) for f in fields(value) if hasattr(value, f.name)]
+        names = [*[f.name for f in fields(value) if hasattr(value, f.name)], *getattr(value, "__dict__", ())]
+        return [(name, getattr(value, name)) for name in dict.fromkeys(names)]
     return None
 
 

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import types
 from argparse import Namespace
-from collections import deque
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Collection
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .counted import Number
 from .dtypes import FLOAT32
+from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
-from .structures import holds_only_tensors, tensors_in
+from .structures import holds_only_tensors, parts_of, tensors_in
 from .tape import memory
 from .tensor import Tensor
+from .users import has, names_in, ours, slots
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
 _LONG = 1000  # entries of a list or dict that are too many to look at
 _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before each call; after a recording
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
+_OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
+_FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _pair".split())  # of a Tensor
 _GENERATORS = np.random.Generator, np.random.RandomState, random.Random
 
 
@@ -50,6 +52,7 @@ class Watch:
         self.options_of: dict[int, dict] = {}  # groups of optimizers, by their ids
         self.lifted: list = []
         self.lengths: list[tuple[Any, int, str]] = []
+        self.sets: list[tuple[set, frozenset, str]] = []  # and the ids of what is in them
         self.contents: list[tuple[np.ndarray, bytes, str]] = []
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
         self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
@@ -64,9 +67,8 @@ class Watch:
         args, options = arguments
         self.given = set(map(id, tensors_in(arguments)))
         for value in (*args, *options.values()):
-            if not isinstance(value, Tensor):
-                self._follow(value, "an argument")
-        while self._of_names():  # a method may name others
+            self._argument(value)
+        while self._ofnames_in():  # a method may name others
             pass
         self._not_bound()
         if self.names & _DRAWS:
@@ -139,7 +141,8 @@ class Watch:
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
             now = get(where, key)
-            if now is not value and not (isinstance(value, _VALUES) and type(now) is type(value) and now == value):
+            if now is not value and not (  # repr: not 0.0 for -0.0, but NaN for NaN
+                    isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)):
                 if but_tensors and can_be_bound(where, now) and (
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
@@ -149,6 +152,10 @@ class Watch:
         for container, length, name in self.lengths:
             if len(container) != length:
                 self.what = f"the length of {name}"
+                return False
+        for container, ids, name in self.sets:
+            if {*map(id, container)} != ids:
+                self.what = f"what is in {name}"
                 return False
         for group, key, zero, name in self.options:
             if (group.get(key) == 0) is not zero:
@@ -162,17 +169,18 @@ class Watch:
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
-        names: dict[str, Any] = {"len": len}
+        names: dict[str, Any] = {"len": len, "map": map, "id": id}
 
         def name(value: Any) -> str:
             names[f"_{len(names)}"] = value
             return f"_{len(names) - 1}"
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
-                 f"{name(where)}[{key}] == {name(value)}" if where is self.lifted else  # whose types are known
+                 f"{name(where)}[{key}] == {name(value)}" if where is self.lifted and value else  # of known types
                  f"{name(where)}[{name(key)}] is {name(value)}" if has_items(where) else
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
+        asked += [f"{{*map(id, {name(part)})}} == {name(ids)}" for part, ids, _ in self.sets]
         asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
@@ -183,13 +191,19 @@ class Watch:
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
 
-    def memories(self) -> set[int]:
-        """The ids of the memory of all Tensors."""
-        return {id(memory(array)) for _, array, _ in self.tensors}
-
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
         return all((t.grad is None) == without for t, without in self.gradients)
+
+    def fixed(self, tensors: list[Tensor]) -> dict[int, Tensor]:
+        """Of the Tensors that the function is given, those of which a copy would not do, by their places; they are
+        watched: what it finds elsewhere too, if gradients go there or an optimizer changes it, or has more to it."""
+        trained = self.trained | {id(memory(array)) for t, array, _ in self.tensors if t.requires_grad}
+        found = {i: t for i, t in enumerate(tensors) if id(memory(t._data)) in trained or t._hooks or
+                 type(t) not in (Tensor, Extremum) or not _FIELDS.issuperset(vars(t))}
+        for t in found.values():
+            self._follow(t, "an argument")
+        return found
 
     # Following ------------------------------------------------------------------------------------------------------
 
@@ -205,51 +219,61 @@ class Watch:
             elif value.nbytes <= _SMALL:
                 self._keep(value.tobytes, value, f"the array {name}")
         elif isinstance(value, type):
-            if not _ours(sys.modules.get(value.__module__)):
+            if not ours(sys.modules.get(value.__module__)):
                 self.classes.append(value)
         elif isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
             self._follow(getattr(value, "__func__", None), name)
             self._follow(value.__self__, name)
         elif isinstance(value, types.FunctionType):
             self._function(value)
-        elif isinstance(value, dict | list | tuple | set | deque):
+        elif isinstance(value, dict | list | tuple | set | frozenset | deque):
             self._container(value, name)
-            if not _ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
+            if not ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
                 self._attributes(value.__dict__, name, value.__dict__)
         elif isinstance(value, _GENERATORS):
             self._keep(partial(_state_of, value), value, f"the state of {name}")
-        elif hasattr(value, "param_groups") and hasattr(value, "state"):
+        elif has(value, "param_groups") and has(value, "state"):
             self._optimizer(value, name)
         elif isinstance(value, Lifted):
             self.lifted = value.numbers
             self._container(value.numbers, "the numbers that it is given")
             self._follow(value.function, name)
-        elif hasattr(value, "__next__"):
+        elif has(value, "__next__"):
             self._keep(partial(_position, value), value, f"the place in {name}")
-        elif hasattr(value, "__wrapped__") and callable(value):
+        elif has(value, "__wrapped__") and callable(value):
             self._follow(value.__wrapped__, name)
-        elif hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
+        elif isinstance(value, partial):
             self._follow((value.func, value.args, value.keywords), name)
         elif isinstance(value, property | staticmethod | classmethod):
             for part in (getattr(value, n, None) for n in ("fget", "__func__")):
                 self._follow(part, name)
         elif isinstance(value, types.ModuleType):
-            if not _ours(value):
+            if not ours(value):
                 self.files.append(value)
         else:
             self._object(value, name)
 
+    def _argument(self, value: Any) -> None:
+        """Follow an argument; of a tuple, list, dict or dataclass only the parts, which `structure` compares."""
+        if (parts := parts_of(value)) is None:
+            if not isinstance(value, Tensor):
+                self._follow(value, "an argument")
+            return
+        self._follow(type(value), type(value).__name__)
+        for _, part in parts:
+            self._argument(part)
+
     def _object(self, value: Any, name: str) -> None:
-        theirs = not _ours(sys.modules.get(type(value).__module__))
-        if theirs or hasattr(value, "named_parameters") or isinstance(value, types.SimpleNamespace | Namespace):
+        theirs = not ours(sys.modules.get(type(value).__module__))
+        if theirs or has(value, "named_parameters") or isinstance(value, _OPEN):
             if hasattr(value, "__dict__"):
                 self.lengths.append((value.__dict__, len(value.__dict__), f"the attributes of {name}"))
                 self._attributes(value.__dict__, name, value.__dict__)
-            if hasattr(hooks := getattr(value, "_hooks", None), "__dict__"):
+            if has(value, "_hooks") and hasattr(hooks := value._hooks, "__dict__"):
                 self._attributes(vars(hooks), f"the hooks of {name}", vars(hooks))
         if theirs:
             self._follow(type(value), type(value).__name__)
-            for slot in [s for k in type(value).__mro__ for s in _slots(k)]:
+            for slot in [s for k in type(value).__mro__ for s in slots(k)]:
                 self._entry(value, slot, f"{name}.{slot}")
 
     def _tensor(self, t: Tensor, name: str) -> None:
@@ -257,6 +281,7 @@ class Watch:
         self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
                          (t, "_hooks", t._hooks, f"the hooks of {name}")]
         self._follow(t._hooks, f"the hooks of {name}")
+        self._attributes({k: v for k, v in vars(t).items() if k not in _FIELDS}, name, vars(t))
         if t.requires_grad:
             self.gradients.append((t, t.grad is None))
 
@@ -283,7 +308,7 @@ class Watch:
                 self._keep(partial(_plain, of, numbers), of, f"the state of {name}")
                 tensors = {k: v for k, v in of.items() if isinstance(v, Tensor)}
                 self._attributes({**tensors, **numbers}, f"the state of {name}", of)
-        if not _ours(sys.modules.get(type(optimizer).__module__)):
+        if not ours(sys.modules.get(type(optimizer).__module__)):
             own = {k: v for k, v in vars(optimizer).items() if k not in (
                 "steps", "param_groups", "state", "defaults")}
             self._attributes(own, name, vars(optimizer))
@@ -295,11 +320,19 @@ class Watch:
 
     def _container(self, value: Any, name: str) -> None:
         self.lengths.append((value, len(value), name))
-        if isinstance(value, set) or len(value) > _LONG:
+        if isinstance(value, set | frozenset):
+            if isinstance(value, set):
+                self.sets.append((value, frozenset(map(id, value)), name))
+            for part in value:
+                self._follow(part, f"a part of {name}")
+            return
+        if len(value) > _LONG:
             if isinstance(value, list):
                 self._keep(lambda: [id(x) for x in value], value, name)
             return
         for key, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            if isinstance(key, Tensor):
+                self._follow(key, f"a key of {name}")
             if isinstance(value, tuple):
                 self._follow(part, f"{name}[{key!r}]")
             else:
@@ -308,23 +341,26 @@ class Watch:
     def _function(self, function: types.FunctionType) -> None:
         if hasattr(function, "__wrapped__"):
             self._follow(function.__wrapped__, function.__name__)
-        if _ours(function):
+        if ours(function):
             for cell in function.__closure__ or ():  # it may have been given one of the user's, as register_hook is
-                if isinstance(given := get(cell, None), types.FunctionType | types.MethodType):
+                if callable(given := get(cell, None)):
                     self._follow(given, getattr(given, "__name__", "a function"))
             return
-        names = _names(function.__code__)
+        names = names_in(function.__code__)
         self.names |= names
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self._entry(cell, None, name)
         for name in names & function.__globals__.keys():
             self._entry(function.__globals__, name, name)
+        package = (function.__module__ or "").rpartition(".")[0]
+        for name in names:  # imported within the function
+            self._follow(sys.modules.get(name) or sys.modules.get(f"{package}.{name}"), name)
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
                 self._entry(function, name, f"{name} of {function.__name__}")
         self._attributes({k: v for k, v in vars(function).items() if k in names}, function.__name__, vars(function))
 
-    def _of_names(self) -> bool:
+    def _ofnames_in(self) -> bool:
         """Follow what the user's classes and files have under names that code uses; whether there was something new."""
         before = len(self.entries)
         for file in list(self.files):
@@ -334,7 +370,7 @@ class Watch:
                     self._entry(vars(file), name, f"{file.__name__}.{name}")
         for given in list(self.classes):
             for of in given.__mro__:
-                for name, value in [] if _ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
+                for name, value in [] if ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
                     called = isinstance(value, types.FunctionType | staticmethod | classmethod) and (
                         name in ("forward", "backward", "step") or name[:2] == "__")
                     if (called or name in self.names) and (id(given), name) not in self.seen:
@@ -371,11 +407,6 @@ class Watch:
         self.own.append((tell, tell(), whose, name))
 
 
-def _slots(of: type) -> tuple[str, ...]:
-    found = vars(of).get("__slots__", ())
-    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))
-
-
 def _state_of(generator: Any) -> Any:
     if isinstance(generator, random.Random):
         return generator.getstate()
@@ -402,30 +433,3 @@ def _position(iterator: Any) -> Any:
         return repr(iterator.__reduce__())
     except TypeError:
         return None
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """The names that code uses, and the functions defined in it."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _names(constant)
-    return found
-
-
-def _ours(thing: Any) -> bool:
-    """Whether a function or a module is not of the user's program: ours, Python's or an installed package's."""
-    code = getattr(thing, "__code__", None)
-    file = code.co_filename if code else getattr(thing, "__file__", None)
-    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand
-        return thing is None or thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
-    return os.path.abspath(file).startswith(_others())
-
-
-@lru_cache
-def _others() -> tuple[str, ...]:
-    """Where the files of this package and of Python lie."""
-    import sysconfig  # which takes long
-
-    return (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
-            *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})

@@ -1,0 +1,368 @@
+"""What tells one call of a captured function from another: its arguments, and all that it may look at."""
+
+import gc
+import sys
+import types
+import weakref
+from collections import UserDict
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+import tinygrad_like as tg
+from tinygrad_like import Tensor, capture, func
+from tinygrad_like.tape import Refused
+
+X = np.array([[0.5, -1.0], [2.0, 0.25]], np.float32)
+
+
+def same_in_each_call(make, calls=10):
+    """make(decorator) gives a function of the number of a call: its results must be alike, to the bit."""
+    captured = make(lambda f: capture(f, fuse=False))
+    eager = make(lambda f: f)
+    for i in range(calls):
+        assert captured(i) == eager(i), f"call {i}"
+
+
+class Trainer:
+    def __init__(self, factor=1.0):
+        self.w = nn.Parameter(X.copy())
+        self.optimizer = optim.SGD([self.w], lr=0.1)
+        self.factor = factor
+
+    def _step(self, x):
+        self.optimizer.zero_grad()
+        loss = (x @ self.w * self.factor).square().mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    step = capture(_step, fuse=False)
+
+
+def test_an_object_at_the_address_of_one_that_is_gone():
+    x = Tensor(X)
+    trainer = Trainer()
+    for _ in range(4):
+        trainer.step(x)
+    address = id(trainer)
+    del trainer
+    pool = [Trainer.__new__(Trainer) for _ in range(20000)]
+    trainer = next((t for t in pool if id(t) == address), pool[0])
+    trainer.__init__()
+    for _ in range(4):
+        trainer.step(x)
+    eager = Trainer()
+    for _ in range(4):
+        eager._step(x)
+    assert trainer.w.tolist() == eager.w.tolist()
+
+
+def test_many_trainers_share_a_captured_method_and_are_let_go():
+    class Many(Trainer):
+        step = capture(Trainer._step, fuse=False)
+
+    x, gone = Tensor(X), []
+    for k in range(20):
+        trainer = Many(1.0 + k)
+        for _ in range(4):
+            trainer.step(x)
+        assert len(Many.step.programs) <= 3 and not Many.step.gave_up
+        gone.append(weakref.ref(trainer.w))
+    del trainer
+    gc.collect()
+    assert sum(ref() is not None for ref in gone) <= 3
+
+
+def scale(x, by=3):
+    return x * by
+
+
+@pytest.mark.parametrize("others", [
+    lambda i: (lambda t: t * 2) if i < 5 else (lambda t: t * 3),
+    lambda i: partial(scale, by=2 if i < 5 else 3),
+    lambda i: types.SimpleNamespace(by=2 if i < 5 else 3),
+    lambda i: range(2 if i < 5 else 3),
+    lambda i: 1j * (2 if i < 5 else 3),
+    lambda i: frozenset([2 if i < 5 else 3]),
+], ids=["function", "partial", "namespace", "range", "complex", "frozenset"])
+@pytest.mark.filterwarnings("ignore:capture. .* without capture")
+def test_new_objects_in_each_call(others):
+    def make(decorate):
+        def f(x, given):
+            if callable(given):
+                return given(x)
+            by = getattr(given, "by", None) or (len(given) if isinstance(given, range) else None)
+            return x * (by or (next(iter(given)) if isinstance(given, frozenset) else abs(given)))
+
+        f = decorate(f)
+        return lambda i: f(Tensor(X), others(i)).tolist()
+
+    same_in_each_call(make, 12)
+
+
+def test_a_bound_method_is_the_same_in_each_call():
+    layer = nn.Linear(2, 2)
+    f = capture(lambda x, forward: forward(x).detach())
+    for _ in range(4):
+        f(Tensor(X), layer.forward)
+    assert len(f.programs) == 1
+
+
+@dataclass
+class Point:
+    x: Tensor
+    by: float
+
+
+def with_more(i):
+    point = Point(Tensor(X), 1.0)
+    point.more = 2 if i < 5 else 3
+    return point
+
+
+@pytest.mark.parametrize("given", [
+    lambda i: [2] if i < 5 else [2.0],
+    lambda i: {"on": True} if i < 5 else {"on": 1},
+    lambda i: {1: 5} if i < 5 else {True: 5},
+    lambda i: 0.0 if i < 5 else -0.0,
+    lambda i: [0.0] if i < 5 else [-0.0],
+    with_more,
+])
+def test_arguments_that_are_equal_but_not_the_same(given):
+    def f(x, a):
+        if isinstance(a, Point):
+            return a.x * a.more
+        part = next(iter(a.values())) if isinstance(a, dict) else a[0] if isinstance(a, list) else a
+        key = type(next(iter(a))) is bool if isinstance(a, dict) else False
+        return x.long() * part + (key or type(part) is bool)
+
+    def make(decorate):
+        g = decorate(f)
+        return lambda i: repr(g(Tensor([1.0, 2.0]), given(i)).numpy())
+
+    same_in_each_call(make)
+
+
+# Arguments of which a copy would not do ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_an_argument_that_is_a_parameter(as_list):
+    def make(decorate):
+        w = nn.Parameter(X.copy())
+        optimizer = optim.SGD([w], lr=0.1)
+
+        def f(given, x):
+            optimizer.zero_grad()
+            loss = (x @ (given[0] if as_list else given)).square().mean()
+            loss.backward()
+            grads = [p.grad.sum() for p in (given if as_list else [given])]
+            optimizer.step()
+            return loss.detach(), grads
+
+        g = decorate(f)
+
+        def call(i):
+            loss, grads = g([w] if as_list else w, Tensor(X + i))
+            return loss.item(), grads[0].item(), w.tolist(), w.grad.tolist()
+
+        call.captured = g
+        return call
+
+    same_in_each_call(make)
+    call = make(lambda f: capture(f, fuse=False))
+    for i in range(4):
+        call(i)
+    assert len(call.captured.programs) == 1
+
+
+def test_an_argument_in_memory_that_the_function_changes():
+    total = Tensor(np.zeros((2, 2), np.float32))
+
+    @capture
+    def f(x):
+        total.add_(1)
+        return (x * total).sum()
+
+    for _ in range(4):
+        f(Tensor(X))
+    with pytest.raises(Refused, match="an argument lies in memory that the function changes"):
+        f(total[:])
+
+
+@pytest.mark.filterwarnings("ignore:capture. .* without capture")
+def test_state_that_comes_to_lie_in_the_memory_of_a_parameter():
+    def make(decorate):
+        w = nn.Parameter(X.copy())
+        optimizer, state = optim.SGD([w], lr=0.1), types.SimpleNamespace(h=Tensor(X))
+
+        def f(x):
+            optimizer.zero_grad()
+            (x * w).sum().backward()
+            optimizer.step()
+            state.h = state.h * 0.5 + x
+            return state.h.sum()
+
+        g = decorate(f)
+
+        def call(i):
+            if i == 6:
+                state.h = w.detach()
+            return g(Tensor(X + i)).item(), w.tolist()
+
+        return call
+
+    same_in_each_call(make)
+
+
+def test_hooks_of_an_argument_are_called():
+    def make(decorate):
+        def f(x):
+            (x * x).sum().backward()
+
+        f = decorate(f)
+        x = Tensor([3.0], requires_grad=True)
+        x.register_hook(lambda g: g * 5)
+
+        def call(i):
+            x.grad = None
+            f(x)
+            return x.grad.tolist()
+
+        return call
+
+    same_in_each_call(make)
+
+
+def test_axes_of_an_argument_keep_their_order():
+    a = np.random.default_rng(0).standard_normal((53, 137)).astype(np.float32)
+
+    def make(decorate):
+        f = decorate(lambda x: (x.sum(), x.is_contiguous()))
+        return lambda i: [(total.item(), flag) for total, flag in (f(Tensor(a).T), f(Tensor(a.T.copy())))]
+
+    same_in_each_call(make, 6)
+
+
+def test_each_argument_keeps_its_own_gradient():
+    @capture
+    def f(x):
+        (x * x).sum().backward()
+
+    xs = [Tensor([float(i)], requires_grad=True) for i in range(7)]
+    for x in xs:
+        f(x)
+    assert [x.grad.item() for x in xs] == [2.0 * i for i in range(7)]
+
+
+# What a function may look at -----------------------------------------------------------------------------------------
+
+module = types.ModuleType("settings_of_this_test")
+module.lr = 2.0
+S, D = {"a"}, UserDict(by=2)
+
+
+class Settings:
+    by = 2
+
+
+class Doubles:
+    by = 2
+
+    def __call__(self, x):
+        return (x * x * self.by).sum()
+
+
+class Anything:
+    def __init__(self):
+        self.by = 2
+
+    def __getattr__(self, name):
+        return 0.5
+
+
+W = nn.Parameter(np.ones(2, np.float32))
+W.scale = 2
+KEYS, DOUBLES, ANYTHING = {Tensor(np.ones(2, np.float32)): 1}, Doubles(), Anything()
+
+
+def imports(x):
+    import settings_of_this_test
+
+    return x * settings_of_this_test.lr
+
+
+def imports_from(x):
+    from settings_of_this_test import lr
+
+    return x * lr
+
+
+@pytest.mark.parametrize("f, change", [
+    (lambda x: x * 2 if "a" in S else x * 3, lambda: (S.clear(), S.add("b"))),
+    (imports, lambda: setattr(module, "lr", 3.0)),
+    (imports_from, lambda: setattr(module, "lr", 4.0)),
+    (lambda x: x * getattr(Settings, "by"), lambda: setattr(Settings, "by", 3)),  # noqa: B009
+    (lambda x: x * vars(Settings)["by"], lambda: setattr(Settings, "by", 4)),
+    (lambda x: x * W.scale, lambda: setattr(W, "scale", 3)),
+    (lambda x: x * D["by"], lambda: D.update(by=3)),
+    (lambda x: func.grad(DOUBLES)(x), lambda: setattr(DOUBLES, "by", 3)),
+    (lambda x: x * next(iter(KEYS)), lambda: setattr(next(iter(KEYS)), "data", np.full(2, 3, np.float32))),
+    (lambda x: x * ANYTHING.by, lambda: setattr(ANYTHING, "by", 3)),
+], ids=["set", "import", "from", "getattr", "vars", "of a Tensor", "UserDict", "object", "key", "__getattr__"])
+def test_changes_that_are_seen(f, change, monkeypatch):
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.__file__ = __file__
+    captured, x = capture(f), Tensor([1.0, 2.0])
+    for _ in range(4):
+        before = captured(x).tolist()
+    assert captured.programs
+    change()
+    assert captured(x).tolist() == f(x).tolist() != before
+
+
+def test_minus_zero_in_a_variable():
+    zero = 0.0
+    f = capture(lambda x: x * zero)
+    for _ in range(4):
+        f(Tensor([1.0]))
+    zero = -0.0
+    assert np.signbit(f(Tensor([1.0])).numpy()).all()
+
+
+# What it leaves behind ------------------------------------------------------------------------------------------------
+
+
+def test_gradients_that_are_kept_for_the_next_call_and_let_go_in_another():
+    for seed in range(12):
+        tg.manual_seed(seed)
+        layer = nn.Linear(4, 2)
+        optimizer = optim.SGD(layer.parameters(), lr=0.1)
+
+        @capture
+        def f(x, last, layer=layer, optimizer=optimizer):
+            loss = layer(x).square().mean() / 2
+            loss.backward()
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+            return loss.detach()
+
+        for i in range(8):
+            f(Tensor.randn(8, 4), i % 2 == 1)
+
+
+def test_a_buffer_that_is_changed_after_it_was_saved():
+    buffer, w = Tensor(X.copy()), Tensor(X.copy(), requires_grad=True)
+    f = capture(lambda x: buffer.mul_(0.5).add_(x).sum())
+    for _ in range(4):
+        f(Tensor(X))
+    y = (w * buffer).sum()
+    f(Tensor(X))
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()

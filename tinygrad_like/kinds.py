@@ -1,0 +1,60 @@
+"""Kinds of calls of a captured function: those of one kind are alike, as far as their arguments tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .places import Places
+from .structures import Same
+from .tape import Tape
+from .tensor import Tensor
+from .watch import Watch
+
+_MOST = 8  # kinds of calls with the same objects
+
+
+class Kind:
+    """Calls that are alike, how they were recorded, and their program, once there is one."""
+
+    def __init__(self) -> None:
+        self.watch, self.places = Watch(None, ((), {})), Places()  # before the last recording
+        self.fixed: dict[int, Tensor] = {}  # which of the Tensors that it is given must be the very same again
+        self.tape: Tape | None = None
+        self.program: Any = None
+        self.tries, self.stopped = 0, False
+
+    def others(self, tensors: list[Tensor]) -> list[Tensor] | None:
+        """Those of a call's Tensors that may be others than before; None if one is that must not be."""
+        if not self.fixed:
+            return tensors
+        same = all([tensors[i] is t for i, t in self.fixed.items()])
+        return [t for i, t in enumerate(tensors) if i not in self.fixed] if same else None
+
+    def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
+        """What its program takes in a call with these Tensors; None if it is not the program for this call."""
+        others = self.others(tensors)
+        if others is None or not self.watch.same() or (given := self.places.given(others)) is None:
+            return None
+        return None if self.program.writes_to(given) else given
+
+    def recorded_for(self, tensors: list[Tensor]) -> bool:
+        """Whether a call with these Tensors is one more to record for it."""
+        return self.others(tensors) is not None and self.watch.same_gradients() and self.places.seen_again()
+
+
+class Kinds(dict[Any, list[Kind]]):
+    """Those there are, by what `structure` says of their arguments."""
+
+    unused = 0  # of calls with objects that were gone before there was a program
+
+    def full(self, key: tuple) -> bool:
+        """Whether there are enough with the objects of this key; those with objects that are gone are dropped."""
+        for old in [old for old in self if any(same.get() is None for same in Same.of(old))]:
+            self.unused += not any(kind.program for kind in self.pop(old))
+        objects, count = Same.of(key), sum(map(len, self.values()))
+        these = sum(len(kinds) for other, kinds in self.items() if Same.of(other) == objects)
+        return max(these, self.unused, count // _MOST) >= _MOST
+
+    @property
+    def programs(self) -> list[Any]:
+        return [kind.program for kinds in self.values() for kind in kinds if kind.program is not None]
