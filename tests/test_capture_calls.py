@@ -366,3 +366,36 @@ def test_a_buffer_that_is_changed_after_it_was_saved():
     f(Tensor(X))
     with pytest.raises(RuntimeError, match="changed in place"):
         y.backward()
+
+
+def test_what_was_done_before_a_value_is_looked_at_is_done_once():
+    def run(decorate):
+        w = nn.Parameter(X.copy())
+        optimizer = optim.Adam([w], lr=0.1)
+        schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+        seen = []
+
+        @decorate
+        def step(x):
+            loss = (x * w).sum()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            seen.append(loss.item())
+            return loss.detach()
+
+        out = [step(Tensor(X + i)).item() for i in range(5)]
+        return out, seen, w.tolist(), w.grad.tolist(), optimizer.steps, optimizer.param_groups[0]["lr"]
+
+    assert run(lambda f: capture(f, strict=False)) == run(lambda f: f)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, i: x.index_fill(0, i, 9.0), lambda x, i: x.clone().index_fill_(0, i, 9.0),
+    lambda x, i: x.scatter(0, i, np.full(1, 9, np.float32)), lambda x, i: x.scatter(0, i, 9.0),
+    lambda x, i: x.scatter_add(0, i, np.full(1, 9, np.float32)),
+    lambda x, i: x.index_copy(0, i, Tensor([9.0])), lambda x, i: x.index_add(0, i, Tensor([9.0]))])
+def test_an_index_that_is_the_same_while_it_is_recorded(f):
+    captured = capture(f)
+    for k in (0, 0, 0, 0, 3):
+        assert captured(Tensor.zeros(4), Tensor([k])).tolist() == f(Tensor.zeros(4), Tensor([k])).tolist()

@@ -124,7 +124,7 @@ class capture:
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places)
         tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
-        tape.stand_ins.guarded = arguments.memories()
+        tape.goes_on, tape.stand_ins.guarded = not self.strict, arguments.memories()
         proof = Saved(before, self.bytes) if before is not None else None
         gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
         try:

@@ -67,7 +67,9 @@ class Program:
         self.written = changed & memories  # of Tensors from outside
         updated = {id(p) for update in tape.updates for p, _, _ in update.before}
         self.touched = [t for t in outside if id(memory(t._data)) in changed and id(t) not in updated]
-        self.grads = [(leaf, leaf.grad, self.input_of.get(id(leaf))) for leaf in self._leaves()]
+        leaves = self._leaves()
+        self.grads = [(leaf, leaf.grad) for leaf in leaves]
+        self.of_inputs = [(leaf.grad, self.input_of[id(leaf)]) for leaf in leaves if id(leaf) in self.input_of]
         used = {id(x) for step in tape.steps for x in (
             *(step.call.arguments if isinstance(step.call, Call) else ()), *step.arguments, *step.options.values())}
         if any(id(number) not in used for number in tape.numbers):
@@ -83,7 +85,7 @@ class Program:
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         made = written.keys() - self.tape.known.keys() | self.tape.made.keys()
         pinned = (read.keys() | written.keys()) - made
-        seen = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
+        seen = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
         seen += [grad for _, grad in self.tape.accumulated.values()]
         pinned |= {id(memory(t._data)) for t in seen}
         self.needed = [i for i, x in enumerate(self.inputs) if id(memory(x)) in pinned]
@@ -122,7 +124,11 @@ class Program:
 
     def writes_to(self, tensors: list[Tensor]) -> bool:
         """Whether one of some Tensors lies in memory from outside that a call changes, so that a copy would not do."""
-        return bool(self.written) and any([id(memory(t._data)) in self.written for t in tensors])
+        for t in tensors:
+            x = t._data
+            if id(x if x.base is None else memory(x)) in self.written:
+                return True
+        return False
 
     # Playing it -----------------------------------------------------------------------------------------------------
 
@@ -136,8 +142,8 @@ class Program:
             now = leaf.grad if i is None else tensors[i].grad
             if now is not None and now is not grad:
                 grad._data[...] = now._data
-        for leaf, grad, i in self.grads:
-            if i is None and leaf.grad is not grad:
+        for leaf, grad in self.grads:
+            if leaf.grad is not grad:
                 leaf.grad = grad
         self.play()
         for t in self.touched:
@@ -151,9 +157,8 @@ class Program:
         """What the function returns, and what it binds places to, in memory of its own; but what it was given, or found
         outside, is the same."""
         made: dict[int, Tensor] = {}
-        for _, grad, i in self.grads:
-            if i is not None:
-                tensors[i].grad = None if grad is None else wrap(grad._data.copy())
+        for grad, i in self.of_inputs:
+            tensors[i].grad = None if grad is None else wrap(grad._data.copy())
 
         def copy(t: Tensor) -> Tensor:
             place = self.input_of.get(id(t))
@@ -195,7 +200,7 @@ class Program:
         ROUNDING, if steps were fused and no number differs by more; unless all is equal to the bit, it is put back.
         """
         tape = self.tape
-        results = [*self.outputs, *[grad for _, grad, _ in self.grads if grad is not None]]
+        results = [*self.outputs, *[grad for _, grad in self.grads if grad is not None]]
         after = Saved(tape, self.bytes)
         ends = Copies([*[t._data for t in results], *[x for x, _ in before.inputs]], self.bytes)
         for m in (*self.outside_arena, self.arena):

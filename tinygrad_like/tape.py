@@ -129,6 +129,7 @@ class Tape:
         self.inside = self.trying = False  # whether an op runs; and whether it may yet be done in another way
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
+        self.goes_on = False  # whether the function goes on where it looks at a value
 
     def __enter__(self) -> Tape:
         mode.tape = self
@@ -409,10 +410,14 @@ class Tape:
         self.draws.append(another)
         return number
 
-    def refuse(self, what: str, remedy: str) -> None:
-        """Raise Refused, if an op is not what asks."""
-        if not self.inside:
-            raise Refused(f"capture: {what} inside a captured function, at {user_line()}; {remedy}")
+    def refuse(self, what: str, remedy: str, looks: bool = False) -> None:
+        """Raise Refused, if an op is not what asks; or, if it only looks at a value, make that the trouble if told to."""
+        if self.inside:
+            return
+        why = f"{what} inside a captured function, at {user_line()}; {remedy}"
+        if not (looks and self.goes_on):
+            raise Refused(f"capture: {why}")
+        self.trouble = self.trouble or why
 
 
 def memory(x: np.ndarray) -> np.ndarray:

@@ -447,7 +447,7 @@ def _write(array: np.ndarray, index: Any, value: Any) -> None:
 def _python(what: str) -> None:
     """Say that `what` needs Python, if that will not be there when the function that runs is called again."""
     if mode.tape is not None:
-        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it")
+        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it", looks=True)
 
 
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf

@@ -322,8 +322,9 @@ def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
     shape = np.shape(index)
     if isinstance(src, int | float):
-        full = np.full(shape, src, x.dtype)
-        return wrap(full) if hasattr(x, "_data") else full  # a Tensor, or what is made of it would be on no tape
+        src = np.full(shape, src, x.dtype)
+    if isinstance(src, np.ndarray) and hasattr(x, "_data"):
+        src = wrap(src)  # or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
 
 
