@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +26,35 @@ def einsum(formula: str, *operands):
                         f"got {type(formula).__name__}")
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
-    operands = tuple([operand("einsum", x) for x in operands])
-    inputs, output = _parse(formula, operands)
+    values = [operand("einsum", x) for x in operands]
+    for op, places, options in _steps(formula, tuple([x.shape for x in values])):
+        values.append(op(*[values[i] for i in places], **options))
+    return values[-1]
+
+
+class _Value:
+    """In the place of an operand, or of what is made of them, while the steps are worked out: its shape."""
+
+    def __init__(self, shape: tuple[int, ...], place: int, steps: list, operands: int):
+        self.shape, self.place, self.steps, self.operands = shape, place, steps, operands
+
+    def then(self, op: Callable, shape: tuple[int, ...], /, *others: _Value, **options: Any) -> _Value:
+        """What an op makes of this and of others, which has that shape."""
+        self.steps.append((op, (self.place, *[x.place for x in others]), options))
+        return _Value(shape, self.operands + len(self.steps) - 1, self.steps, self.operands)
+
+
+@lru_cache(maxsize=1024)
+def _steps(formula: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple]:
+    """The ops that a formula stands for, with the places of their operands: those of the formula come first."""
+    steps: list[tuple] = []
+    operands = [_Value(shape, i, steps, len(shapes)) for i, shape in enumerate(shapes)]
+    inputs, output = _parse(formula, shapes)
     sizes: dict[str, int] = {}
-    for names, x in zip(inputs, operands, strict=True):
-        for name, n in zip(names, x.shape, strict=True):
+    for names, shape in zip(inputs, shapes, strict=True):
+        for name, n in zip(names, shape, strict=True):
             if sizes.setdefault(name, n) != n and 1 not in (n, sizes[name]):
-                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {x.shape} "
+                raise ValueError(f"einsum: axis {name!r} of {formula!r} has size {n} in shape {shape} "
                                  f"but {sizes[name]} before")
             sizes[name] = max(sizes[name], n)
     pairs = [_diagonal(names, _stretch(names, x, sizes)) for names, x in zip(inputs, operands, strict=True)]
@@ -37,27 +62,26 @@ def einsum(formula: str, *operands):
     for i in range(1, len(pairs)):
         later = set(output).union(*(n for n, _ in pairs[i + 1 :]))
         names, y = _contract(names, y, pairs[i][0], pairs[i][1], later)
-    gone = tuple(a for a, name in enumerate(names) if name not in output)
-    if gone:
-        y, names = sum(y, axis=gone), [n for n in names if n in output]
+    y, names = _sum_out(y, names, set(output))
     missing = [n for n in output if n not in names]
     if missing:
         raise ValueError(f"einsum: output axis {missing[0]!r} of {formula!r} is in no input")
-    return permute(y, axes=tuple(names.index(n) for n in output)) if y is operands[0] else _ordered(names, y, output)
+    _ordered(names, y, output, always=y.place < len(shapes))  # not the operand itself
+    return steps
 
 
-def _parse(formula: str, operands) -> tuple[list[list[str]], list[str]]:
+def _parse(formula: str, shapes) -> tuple[list[list[str]], list[str]]:
     left, arrow, right = formula.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands):
-        raise ValueError(f"einsum: {formula!r} names {len(terms)} operands but {len(operands)} were given")
+    if len(terms) != len(shapes):
+        raise ValueError(f"einsum: {formula!r} names {len(terms)} operands but {len(shapes)} were given")
     # An ellipsis stands for the axes no letter names, counted from the last: ".1" is the last, ".2" the one before.
-    hidden = [x.ndim - len(t.replace("...", "")) if "..." in t else 0 for t, x in zip(terms, operands, strict=True)]
+    hidden = [len(s) - len(t.replace("...", "")) if "..." in t else 0 for t, s in zip(terms, shapes, strict=True)]
     inputs = [_names(t, h) for t, h in zip(terms, hidden, strict=True)]
-    for t, names, x in zip(terms, inputs, operands, strict=True):
-        if len(names) != x.ndim:
+    for t, names, shape in zip(terms, inputs, shapes, strict=True):
+        if len(names) != len(shape):
             raise ValueError(f"einsum: {t!r} of {formula!r} names {len(t.replace('...', ''))} axes "
-                             f"but its operand has shape {x.shape}")
+                             f"but its operand has shape {shape}")
     every = [n for names in inputs for n in names]
     dots = _names("...", max(hidden))
     if not arrow:
@@ -75,26 +99,26 @@ def _names(term: str, hidden: int) -> list[str]:
     return [*before, *([f".{i}" for i in range(hidden, 0, -1)] if dots else []), *after]
 
 
-def _stretch(names: list[str], x, sizes: dict[str, int]):
+def _stretch(names: list[str], x: _Value, sizes: dict[str, int]) -> _Value:
     """An axis of size 1 broadcasts to the size its name has elsewhere."""
     shape = tuple(sizes[n] for n in names)
-    return x if shape == x.shape else expand(x, shape=shape)
+    return x if shape == x.shape else x.then(expand, shape, shape=shape)
 
 
-def _diagonal(names: list[str], x):
+def _diagonal(names: list[str], x: _Value) -> tuple[list[str], _Value]:
     """An axis named twice in one operand: keep the elements where both indices agree."""
     names = list(names)
     for name in sorted(set(names)):
         while names.count(name) > 1:
             a, b = names.index(name), len(names) - 1 - names[::-1].index(name)
             order = [a, b] + [i for i in range(len(names)) if i not in (a, b)]
-            both = np.arange(x.shape[a])
-            x = take(permute(x, axes=tuple(order)), index=(both, both))
+            both, turned = np.arange(x.shape[a]), _permuted(x, order)
+            x = turned.then(take, turned.shape[1:], index=(both, both))
             names = [name] + [names[i] for i in order[2:]]
     return names, x
 
 
-def _contract(left: list[str], a, right: list[str], b, later: set[str]):
+def _contract(left: list[str], a: _Value, right: list[str], b: _Value, later: set[str]) -> tuple[list[str], _Value]:
     """Multiply two operands and sum over what nobody names later, as one batched matrix product."""
     a, left = _sum_out(a, left, later.union(right))
     b, right = _sum_out(b, right, later.union(left))
@@ -102,26 +126,34 @@ def _contract(left: list[str], a, right: list[str], b, later: set[str]):
     inner = [n for n in left if n in right and n not in later]
     rows, columns = [n for n in left if n not in right], [n for n in right if n not in left]
 
-    sizes_a, sizes_b = dict(zip(left, a.shape, strict=True)), dict(zip(right, b.shape, strict=True))
+    sizes = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
     a, b = _ordered(left, a, batch + rows + inner), _ordered(right, b, batch + inner + columns)
+    names, shape = batch + rows + columns, tuple([sizes[n] for n in batch + rows + columns])
     if not inner or not (rows or columns):  # NumPy multiplies many matrices of one number, or one row, each by itself
-        a = _shaped(a, (*a.shape[: len(batch) + len(rows)], *[1] * len(columns), *[sizes_a[n] for n in inner]))
-        y = mul(a, _shaped(b, (*b.shape[: len(batch)], *[1] * len(rows), *b.shape[len(batch) :])))
-        return batch + rows + columns, sum(y, axis=tuple(range(y.ndim - len(inner), y.ndim))) if inner else y
-    m, n, k = (math.prod([s[i] for i in names]) for s, names in ((sizes_a, rows), (sizes_b, columns), (sizes_a, inner)))
-    y = matmul(_shaped(a, (*(sizes_a[i] for i in batch), m, k)), _shaped(b, (*(sizes_a[i] for i in batch), k, n)))
-    return batch + rows + columns, _shaped(
-        y, (*y.shape[:-2], *(sizes_a[i] for i in rows), *(sizes_b[i] for i in columns)))
+        many = tuple([sizes[n] for n in inner])
+        a = _shaped(a, (*a.shape[: len(batch) + len(rows)], *[1] * len(columns), *many))
+        y = a.then(mul, shape + many, _shaped(b, (*b.shape[: len(batch)], *[1] * len(rows), *b.shape[len(batch) :])))
+        return names, y.then(sum, shape, axis=tuple(range(len(shape), len(y.shape)))) if inner else y
+    m, n, k = (math.prod([sizes[i] for i in axes]) for axes in (rows, columns, inner))
+    outer = tuple([sizes[i] for i in batch])
+    return names, _shaped(_shaped(a, (*outer, m, k)).then(matmul, (*outer, m, n), _shaped(b, (*outer, k, n))), shape)
 
 
-def _ordered(names: list[str], x, wanted: list[str]):
-    return x if names == wanted else permute(x, axes=tuple([names.index(n) for n in wanted]))
+def _permuted(x: _Value, order: list[int]) -> _Value:
+    return x.then(permute, tuple([x.shape[i] for i in order]), axes=tuple(order))
 
 
-def _shaped(x, shape: tuple[int, ...]):
-    return x if x.shape == shape else reshape(x, shape=shape)
+def _ordered(names: list[str], x: _Value, wanted: list[str], always: bool = False) -> _Value:
+    return x if names == wanted and not always else _permuted(x, [names.index(n) for n in wanted])
 
 
-def _sum_out(x, names: list[str], needed: set[str]):
+def _shaped(x: _Value, shape: tuple[int, ...]) -> _Value:
+    return x if x.shape == shape else x.then(reshape, shape, shape=shape)
+
+
+def _sum_out(x: _Value, names: list[str], needed: set[str]) -> tuple[_Value, list[str]]:
     gone = tuple(i for i, n in enumerate(names) if n not in needed)
-    return (sum(x, axis=gone), [n for n in names if n in needed]) if gone else (x, names)
+    if not gone:
+        return x, names
+    shape = tuple([size for i, size in enumerate(x.shape) if i not in gone])
+    return x.then(sum, shape, axis=gone), [n for n in names if n in needed]

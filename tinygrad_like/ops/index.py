@@ -347,13 +347,13 @@ def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
     if array.dtype.kind not in "iu":
         raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
     if array.ndim != len(shape) or any(
-            n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis):
+            [n > m for a, (n, m) in enumerate(zip(array.shape, shape, strict=True)) if a != axis]):
         raise ValueError(f"{who}: index of shape {array.shape} does not fit shape {shape}: "
                          f"it needs as many axes, and none but axis {axis} may be longer")
     if src is not None and not isinstance(src, int | float) and (src.ndim != array.ndim or any(
             n < m for n, m in zip(src.shape, array.shape, strict=True))):
         raise ValueError(f"{who}: src has shape {src.shape} but index has shape {array.shape}; src must be as large")
-    rows = array.ndim > 1 and array.size > 0 and all(
+    rows = array.ndim > 1 and 0 in array.strides and array.size > 0 and all(
         [stride == 0 and n == m for a, (stride, n, m) in enumerate(zip(array.strides, array.shape, shape, strict=True))
          if a != axis])
     return axis, array if rows and who != "scatter" else copied(array, INT64), rows
