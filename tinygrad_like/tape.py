@@ -411,7 +411,7 @@ class Tape:
         return number
 
     def refuse(self, what: str, remedy: str, looks: bool = False) -> None:
-        """Raise Refused, if an op is not what asks; or, if it only looks at a value, make that the trouble if told to."""
+        """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to."""
         if self.inside:
             return
         why = f"{what} inside a captured function, at {user_line()}; {remedy}"
