@@ -130,6 +130,42 @@ def test_ema_and_groups():
     check(make)
 
 
+TWICE = {
+    "adam": lambda p: optim.Adam(p, lr=0.01),
+    "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
+    "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
+    "schedule without a kernel": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
+    "sgd": lambda p: optim.SGD(p, lr=lambda t: 0.01 / (1 + t), momentum=0.9),
+}
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("name", TWICE)
+def test_two_steps_in_one_call(name, scheduled):
+    """The second one counts from where the first one, or a step of a scheduler between them, has left off."""
+    def make_step():
+        model = nn.MLP([6, 8, 3])
+        opt = TWICE[name](list(model.parameters()))
+        rates = [] if callable(opt.param_groups[0]["lr"]) or not scheduled else [optim.lr_scheduler.StepLR(opt, 3, 0.5)]
+
+        def step(x, y):
+            for _ in range(2 if opt.kernel else 1):
+                for scheduler in rates:
+                    scheduler.step()
+                loss = F.cross_entropy(model(x), y)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            return loss
+
+        return step, model, opt, *rates
+
+    losses, states, _ = training(make_step, lambda f: f)
+    captured, states_captured, step = training(make_step, lambda f: capture(f, fuse=False))
+    assert captured == losses and step.programs
+    assert_same(states_captured, states)
+
+
 @pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.RMSProp])
 def test_float64(optimizer):
     def make():
