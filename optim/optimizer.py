@@ -136,7 +136,7 @@ class Optimizer:
         """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
         parameter's array and its new values. If the kernel cannot take a row, start again and check each parameter.
         """
-        calls: dict[tuple, list[tuple]] = {}  # number of the group, numbers -> rows
+        calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
         formulas = []
         for i, group in enumerate(self.param_groups):
             lr = self._lr(group)
@@ -157,9 +157,9 @@ class Optimizer:
                             state[MASTER] = new
                         continue
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
-                calls.setdefault((i, numbers), []).append(row)
+                calls.setdefault((i, state.get("step"), numbers), []).append(row)
         packed = []
-        for (_, numbers), rows in calls.items():
+        for (_, _, numbers), rows in calls.items():
             packed.append((numbers, kernels.table.Table(rows)))
             if not (careful or packed[-1][1].suited):
                 _undo(before)

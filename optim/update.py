@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,13 @@ class Update:
             tape.note_python(self.optimizer.name, self.formulas, changes=[x for x, _ in formulas])
         self.end()
         self.optimizer.steps += 1
+
+    def counted(self, earlier: Counter[int]) -> Iterator[list[tuple[State, int]]]:
+        """For each call of the kernel the states whose counts it takes to be equal, with how many steps of this call of
+        a captured function come before; `earlier` has them by the ids of states, and gets this step too."""
+        for params in self.by_kernel:
+            yield [(state, earlier[id(state)]) for _, state, _ in params if "step" in state]
+        earlier.update(id(state) for _, state, _ in self.before)
 
     def renewed(self, i: int, arguments: tuple) -> tuple:
         """The arguments of a call of the kernel, in this step."""

@@ -162,6 +162,7 @@ class capture:
             except Refused as error:
                 return self._stop(str(error), out, kind)
             kind.program, kind.tape = program, None
+            watch.count(tape.updates)
             self.watching.rest()
             program.names = places.close()
             return places.put(program.copied(arguments.given))

@@ -7,7 +7,7 @@ import random
 import sys
 import types
 from argparse import Namespace
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection
 from functools import lru_cache, partial
 from typing import Any
@@ -57,6 +57,7 @@ class Watch:
         self.classes: list[type] = []  # of the user's, and files: what they have under these names is followed
         self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
+        self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.seen: set[Any] = set()
         self.what, self.rebound = "", False
         self.quick: Callable[[], bool] | None = None
@@ -158,7 +159,15 @@ class Watch:
             if array.tobytes() != content:
                 self.what = f"the array {name}"
                 return False
+        if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
+            self.what = "which parameters have taken equally many steps"
+            return False
         return True
+
+    def count(self, updates: list) -> None:
+        """Watch also that what is updated with the same numbers has taken equally many steps, as in `updates`."""
+        earlier: Counter[int] = Counter()
+        self.counted = [states for update in updates for states in update.counted(earlier) if len(states) > 1]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
@@ -177,6 +186,7 @@ class Watch:
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
+        asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
         parts = [eval(f"lambda: {' and '.join(asked[i:i + 300])}", names) for i in range(0, len(asked), 300)]
         return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
 
