@@ -12,7 +12,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
-from tinygrad_like.counted import plain, set_before_play
+from tinygrad_like.counted import each, plain, set_before_play, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
 from .update import Update
@@ -151,12 +151,14 @@ class Optimizer:
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
                         state.update(copy.deepcopy(state.copy()))
-                        self.update(new, g, state, lr, group)
+                        seen = group if mode.tape is None else {k: each(v, shown) for k, v in group.items()}
+                        self.update(new, g, state, lr, seen)
                         formulas.append((x, new))
                         if x.dtype in NARROW:
                             state[MASTER] = new
                         continue
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
+                numbers = numbers if mode.tape is None else each(numbers, plain)
                 calls.setdefault((i, state.get("step"), numbers), []).append(row)
         packed = []
         for (_, _, numbers), rows in calls.items():

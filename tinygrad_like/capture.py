@@ -127,7 +127,7 @@ class capture:
 
         before, kind.tries = kind.tape, kind.tries + 1
         kind.watch = watch = self.watching(args, options)
-        kind.places = places = Places(watch.bound, tensors, watch.settle)
+        kind.places = places = Places(watch.bound, tensors, watch.settle, watch.exact)
         if overlap([*tensors, *places.tensors]):
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places)

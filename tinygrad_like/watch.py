@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .counted import Number
+from .counted import asks_for_numbers, settled
 from .dtypes import FLOAT32
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
@@ -60,6 +60,7 @@ class Watch:
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.seen: set[Any] = set()
         self.what, self.rebound = "", False
+        self.exact = False  # whether code would tell what follows a number from a number
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
         args, options = arguments
@@ -126,16 +127,17 @@ class Watch:
 
     def settle(self) -> None:
         """Put numbers where Numbers were left, after they were found out to be others in each call."""
-        for where, key, _, _ in self.entries:
-            if type(value := get(where, key)) is Number:
-                Place(where, key, "").put(value.value)
+        seen: set[int] = set()
+        for where, key, value, _ in self.entries:
+            if (left := get(where, key)) is not value and (new := settled(left, seen)) is not left:
+                Place(where, key, "").put(new)
         for group in self.options_of.values():
-            group.update((key, x.value) for key, x in list(group.items()) if type(x) is Number)
+            group.update((key, settled(x, seen)) for key, x in list(group.items()) if key != "params")
         for container, length, _ in self.lengths:
             keys = list(container) if isinstance(container, dict) else range(length, len(container))
-            for key in keys if isinstance(container, dict | list) else ():
-                if type(container[key]) is Number:
-                    container[key] = container[key].value
+            for key in keys if isinstance(container, dict | list | deque) else ():
+                if (new := settled(container[key], seen)) is not container[key]:
+                    container[key] = new
 
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
@@ -325,6 +327,7 @@ class Watch:
             return
         names = _names(function.__code__)
         self.names |= names
+        self.exact = self.exact or asks_for_numbers(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self._entry(cell, None, name)
         for name in names & function.__globals__.keys():
@@ -398,7 +401,8 @@ def _plain(values: dict, but: Collection = ()) -> dict:
 
 
 def _rates(group: dict) -> list:
-    return [group.get(k) for k in ("lr", "momentum", "betas")]
+    rates = [group.get(k) for k in ("lr", "momentum", "betas")]
+    return [tuple(x) if isinstance(x, list) else x for x in rates]  # which may be changed in place
 
 
 def _position(iterator: Any) -> Any:
