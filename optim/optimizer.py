@@ -12,7 +12,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
-from tinygrad_like.counted import plain, set_before_play
+from tinygrad_like.counted import each, plain, set_before_play, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
 from .update import Update
@@ -136,7 +136,7 @@ class Optimizer:
         """All of a step except changing the parameters: calls of the kernel (numbers and rows), and pairs of a
         parameter's array and its new values. If the kernel cannot take a row, start again and check each parameter.
         """
-        calls: dict[tuple, list[tuple]] = {}  # number of the group, numbers -> rows
+        calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
         formulas = []
         for i, group in enumerate(self.param_groups):
             lr = self._lr(group)
@@ -151,15 +151,17 @@ class Optimizer:
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
                         state.update(copy.deepcopy(state.copy()))
-                        self.update(new, g, state, lr, group)
+                        seen = group if mode.tape is None else {k: each(v, shown) for k, v in group.items()}
+                        self.update(new, g, state, lr, seen)
                         formulas.append((x, new))
                         if x.dtype in NARROW:
                             state[MASTER] = new
                         continue
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
-                calls.setdefault((i, numbers), []).append(row)
+                numbers = numbers if mode.tape is None else each(numbers, plain)
+                calls.setdefault((i, state.get("step"), numbers), []).append(row)
         packed = []
-        for (_, numbers), rows in calls.items():
+        for (_, _, numbers), rows in calls.items():
             packed.append((numbers, kernels.table.Table(rows)))
             if not (careful or packed[-1][1].suited):
                 _undo(before)

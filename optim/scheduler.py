@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from tinygrad_like.autograd import mode
+from tinygrad_like.counted import now
 from tinygrad_like.noting import change
 
 from .optimizer import Optimizer
@@ -23,7 +24,8 @@ def noted(step: Callable) -> Callable:
         if mode.tape is None:
             return step(self, *args, **options)
         mode.tape.scheduled.update((id(d), d) for d in (vars(self), *self.optimizer.param_groups))
-        change(f"{type(self).__name__}.step", partial(step, self, **options), *args, changes=())
+        change(f"{type(self).__name__}.step",
+               lambda: step(self, *map(now, args), **{k: now(v) for k, v in options.items()}), changes=())
 
     return run
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tinygrad_like import Tensor
@@ -20,8 +23,10 @@ class Update:
         self.optimizer, self.plan, self.before = optimizer, plan, before
         self.by_kernel = [[of[id(row[0])] for row in rows.rows] for _, rows in plan[0]]
         self.by_formula = [of[id(x)] for x, _ in plan[1]]
-        self.numbers: list[_Numbers] = []  # of each call of the kernel
-        self.counts: tuple | None = None  # before the step that is being played: of steps, and of each state
+        self.tables: list[Any] = [None] * len(self.by_kernel)  # the first argument of each call of the kernel,
+        self.numbers: list[tuple] = []  # and the others, in the step that is being played,
+        self.rates: list[float] = []  # and the rates of what kernels do not take
+        self.counts: tuple | None = None  # before that step: of steps, and of each state; None if it has not begun
 
     def note(self, tape: Any) -> None:
         """Do the step, and note it."""
@@ -32,38 +37,55 @@ class Update:
         del self.plan  # it names the gradients, which are another call's next time
         self.optimizer._carry_out((calls, []), [], self.optimizer.steps)
         tape.flush()
-        for step in tape.steps[start:]:
-            step.renew = _Numbers()
-            self.numbers.append(step.renew)
+        for i, step in enumerate(tape.steps[start:]):
+            step.renew = partial(self.renewed, i)
         tape.updates.append(self)
-        if formulas:
-            for x, new in formulas:
-                x[...] = new
+        for x, new in formulas:
+            x[...] = new
+        if formulas or not calls:
             tape.note_python(self.optimizer.name, self.formulas, changes=[x for x, _ in formulas])
         self.end()
         self.optimizer.steps += 1
 
-    def begin(self) -> None:
-        """Before the kernels: work out the numbers that change from step to step.
+    def counted(self, earlier: Counter[int]) -> Iterator[list[tuple[State, int]]]:
+        """For each call of the kernel the states whose counts it takes to be equal, with how many steps of this call of
+        a captured function come before; `earlier` has them by the ids of states, and gets this step too."""
+        for params in self.by_kernel:
+            yield [(state, earlier[id(state)]) for _, state, _ in params if "step" in state]
+        earlier.update(id(state) for _, state, _ in self.before)
 
-        What an interrupt finds done is finished by `end`, what it does not is undone by `stop`: both set counts to what
-        they are to be, whatever they are.
+    def renewed(self, i: int, arguments: tuple) -> tuple:
+        """The arguments of a call of the kernel, in this step."""
+        if self.counts is None:
+            self.begin()
+        table = self.tables[i] = arguments[0]
+        table.ids[-1, 0] = 0  # not begun
+        return table, *self.numbers[i]
+
+    def begin(self) -> None:
+        """Work out the numbers that change from step to step, and count it: whatever was to come before it, such as
+        another step of the same optimizer, has done so too.
+
+        If an interrupt comes before the kernels, `stop` sets the counts back, whatever they are.
         """
-        optimizer, self.counts = self.optimizer, None
-        for numbers in self.numbers:
-            if numbers.table is not None:
-                numbers.table.ids[-1, 0] = 0  # not begun
+        optimizer = self.optimizer
+        for table in self.tables:
+            if table is not None:
+                table.ids[-1, 0] = 0  # not begun
         states = [state for params in self.by_kernel for _, state, _ in params if "step" in state]
+        self.rates = [optimizer._lr(group) for _, _, group in self.by_formula]
         self.counts = optimizer.steps, [(state, state["step"]) for state in states]
-        for numbers, params in zip(self.numbers, self.by_kernel, strict=True):
-            p, state, group = params[0]
-            numbers.now = optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
+        self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
+                        for p, state, group in [params[0] for params in self.by_kernel]]
+        self._count(1)
 
     def formulas(self) -> None:
         """What kernels do not take."""
-        for p, state, group in self.by_formula:
+        if self.counts is None:
+            self.begin()
+        for (p, state, group), lr in zip(self.by_formula, self.rates, strict=True):
             g, x = self.optimizer._checked(p, state), self.optimizer._weights(p, state)
-            self.optimizer.update(x, g, state, self.optimizer._lr(group), group)
+            self.optimizer.update(x, g, state, lr, group)
             if x is not p._data:
                 p._data[...] = x
 
@@ -72,31 +94,18 @@ class Update:
         now = tick()
         for p, _, _ in self.before:
             (p.version or p.shared_version())[0] = now
-        if self.counts is not None:
-            self._count(1)
+        self.counts = None
 
     def stop(self) -> None:
-        """After an interrupt, which may have come at any moment."""
-        if self.counts is not None:
-            if any(numbers.table is not None and numbers.table.begun for numbers in self.numbers):
-                self.end()
-            else:
-                self._count(0)
+        """After an interrupt, which may have come at any moment; of those that have begun, the last one comes first."""
+        if self.counts is None:
+            return
+        if not any([table is not None and table.begun for table in self.tables]):
+            self._count(0)
+        self.end()
 
     def _count(self, more: int) -> None:
         assert self.counts is not None
         self.optimizer.steps = self.counts[0] + more
         for state, count in self.counts[1]:
             state["step"] = count + more
-
-
-class _Numbers:
-    """The arguments of a call of a kernel, in this step."""
-
-    now: tuple  # all but the first
-    table: Any = None  # the first
-
-    def __call__(self, arguments: tuple) -> tuple:
-        self.table = arguments[0]
-        self.table.ids[-1, 0] = 0  # not begun
-        return self.table, *self.now

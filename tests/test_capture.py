@@ -130,6 +130,84 @@ def test_ema_and_groups():
     check(make)
 
 
+TWICE = {
+    "adam": lambda p: optim.Adam(p, lr=0.01),
+    "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
+    "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
+    "schedule without a kernel": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
+    "sgd": lambda p: optim.SGD(p, lr=lambda t: 0.01 / (1 + t), momentum=0.9),
+}
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("name", TWICE)
+def test_two_steps_in_one_call(name, scheduled):
+    """The second one counts from where the first one, or a step of a scheduler between them, has left off."""
+    def make_step():
+        model = nn.MLP([6, 8, 3])
+        opt = TWICE[name](list(model.parameters()))
+        rates = [] if callable(opt.param_groups[0]["lr"]) or not scheduled else [optim.lr_scheduler.StepLR(opt, 3, 0.5)]
+
+        def step(x, y):
+            for _ in range(2 if opt.kernel else 1):
+                for scheduler in rates:
+                    scheduler.step()
+                loss = F.cross_entropy(model(x), y)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            return loss
+
+        return step, model, opt, *rates
+
+    losses, states, _ = training(make_step, lambda f: f)
+    captured, states_captured, step = training(make_step, lambda f: capture(f, fuse=False))
+    assert captured == losses and step.programs
+    assert_same(states_captured, states)
+
+
+def frozen_for_a_while(wrap, a, b, opt):
+    step = wrap(lambda x: trained(a(x) + b(x), opt))
+    for i in range(14):
+        if i in (6, 9):
+            a.requires_grad_(i == 9)
+        yield step
+
+
+def two_functions(wrap, a, b, opt):
+    both, one = wrap(lambda x: trained(b(a(x)), opt)), wrap(lambda x: trained(a(x), opt))
+    yield from [both] * 5 + [one] * 5 + [both] * 4
+
+
+def one_more_often(wrap, a, b, opt):
+    """Within a call their counts differ by one more than before it."""
+    step, other = wrap(lambda x: (trained(a(x), opt), trained(a(x) + b(x), opt))), wrap(lambda x: trained(b(x), opt))
+    yield from [other, step] * 4 + [step] * 2 + [other] * 3 + [step] * 2
+
+
+def trained(y, opt):
+    loss = (y * y).mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+    return loss.detach()
+
+
+@pytest.mark.parametrize("calls", [frozen_for_a_while, two_functions, one_more_often])
+def test_parameters_that_have_taken_more_steps_than_others(calls):
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        a, b = nn.Linear(6, 6), nn.Linear(6, 6)
+        opt, steps = optim.Adam([*a.parameters(), *b.parameters()], lr=0.1), set()
+        for i, step in enumerate(calls(wrap, a, b, opt)):
+            step(Tensor(X[i:i + 8]))
+            steps.add(step)
+        found.append([a.state_dict(), b.state_dict(), opt.state_dict()])
+    assert_same(*found)
+    assert all(step.programs and not step.gave_up for step in steps)
+
+
 @pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.RMSProp])
 def test_float64(optimizer):
     def make():

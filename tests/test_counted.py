@@ -1,6 +1,7 @@
 """Numbers of Python's that are others in each call of a captured function."""
 
 import copy
+import json
 import math
 import pickle
 import warnings
@@ -11,6 +12,7 @@ import pytest
 
 import nn.functional as F
 import optim
+import tinygrad_like as tg
 from tests.test_places import updating, weight
 from tinygrad_like import Tensor, capture, no_grad
 from tinygrad_like.counted import Number
@@ -288,6 +290,128 @@ def test_numbers_that_say_how_often():
     with pytest.warns(UserWarning, match="what Python sees of"):
         for times in range(4, 20):
             assert captured(x, times).item() == step(x, times).item()
+
+
+def of_what_it_is_itself(self, n):
+    return self * n if type(self).__name__ == "Tensor" else self
+
+
+OF_A_NUMBER = {  # what is made of it, and for how many programs; none where each number would need its own
+    "bits": (lambda x, n: x * (1 << n) + x * ~n + x * (64 >> n) + x * (6 & n) + x * (n ^ 3), 1),
+    "modulo": (lambda x, n: x * pow(n, 2, 3) + x * pow(2, n, 5) + x * divmod(7, n)[1], 1),
+    "seed": (lambda x, n: tg.manual_seed(n) or x * Tensor.rand(2), 1),
+    "seed of one's own": (lambda x, n: x * Tensor.rand(2, generator=OWN.manual_seed(n)), None),
+    "order": (lambda x, n: x[tg.randperm(n)], None),
+    "type": (lambda x, n: x * (2 if type(n) is int else 3), None),
+    "type of self": (of_what_it_is_itself, 1),
+    "json": (lambda x, n: x * json.loads(json.dumps(n)), None),
+    "generator": (lambda x, n: x * np.random.default_rng(n).random(), None),
+}
+OWN = tg.Generator()
+
+
+@pytest.mark.parametrize("function, programs", OF_A_NUMBER.values(), ids=OF_A_NUMBER)
+def test_what_is_made_of_a_number(function, programs):
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        step, rows = wrap(function), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("error" if programs else "ignore")
+            for i in range(24):
+                rows.append([step(Tensor.arange(24) / 3, 1 + i).tolist() if function is OF_A_NUMBER["order"][0] else
+                             step(Tensor([0.5, 3.0]), 1 + i).tolist(), Tensor.rand(1).item()])
+        found.append(rows)
+    assert found[0] == found[1]
+    assert len(step.programs) == (programs or 0)
+
+
+@pytest.mark.parametrize("optimizer", [optim.AdamW, optim.NAdam])
+def test_betas_that_are_set_inside(optimizer):
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = weight(5, 8)
+        opt = optimizer([w])
+
+        def step(x, share):
+            opt.param_groups[0]["betas"] = 0.9 * share, 0.99  # noqa: B023
+            opt.zero_grad()  # noqa: B023
+            loss = ((x @ w).tanh() ** 2).mean()  # noqa: B023
+            loss.backward()
+            opt.step()  # noqa: B023
+            return loss
+
+        step, rows = wrap(step), []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i in range(12):
+                rows.append([step(Tensor.ones(2, 5), 0.9**i).item(), opt.param_groups[0]["betas"], w.tolist()])
+                assert [*map(type, rows[-1][1]), *map(type, opt.state[w].values())].count(Number) == 0
+        found.append(rows)
+    assert found[0] == found[1]
+    assert len(step.programs) == (optimizer is optim.AdamW)
+
+
+def test_betas_in_a_list():
+    found = []
+    for wrap in (lambda f: f, capture):
+        w = weight(5, 8)
+        opt = optim.AdamW([w], betas=[0.9, 0.99])
+
+        def step(x, share):
+            opt.param_groups[0]["betas"][0] = 0.9 * share  # noqa: B023
+            w.grad = None  # noqa: B023
+            ((x @ w).tanh() ** 2).mean().backward()  # noqa: B023
+            opt.step()  # noqa: B023
+
+        step = wrap(step)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i in range(8):
+                step(Tensor.ones(2, 5), 0.9**i)
+                assert type(opt.param_groups[0]["betas"][0]) is float
+        found.append(w.tolist())
+    assert found[0] == found[1]
+
+
+def test_no_number_is_left_in_what_the_function_makes():
+    state = SimpleNamespace(last=None, told=[], best={})
+
+    @capture
+    def step(x, n):
+        state.last = n, SimpleNamespace(twice=2 * n)
+        state.told.append({"n": [n]})
+        state.best["now"] = (n,)
+        return x * n
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(6):
+            step(Tensor([1.0]), i)
+            assert type(state.last[0]) is type(state.last[1].twice) is type(state.best["now"][0]) is int
+            assert type(state.told[i]["n"][0]) is int and state.told[i]["n"] == [i]
+
+
+def test_a_scheduler_that_is_told_the_epoch():
+    found = []
+    for wrap in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = weight(5, 8)
+        opt = optim.SGD([w], lr=0.1)
+        scheduler = optim.lr_scheduler.ExponentialLR(opt, 0.9)
+
+        def step(x, epoch):
+            w.grad = None  # noqa: B023
+            ((x @ w).tanh() ** 2).mean().backward()  # noqa: B023
+            opt.step()  # noqa: B023
+            scheduler.step(epoch)  # noqa: B023
+
+        step, rows = wrap(step), []
+        for i in range(8):
+            step(Tensor.ones(2, 5), 2 * i)
+            rows.append([w.tolist(), opt.lr, scheduler.last_epoch])
+        assert type(scheduler.last_epoch) is int
+        found.append(rows)
+    assert found[0] == found[1] and len(step.programs) == 1
 
 
 def rate_set_inside(when):

@@ -119,7 +119,7 @@ class capture:
         kind.watch = watch = self.watching(args, options)
         kind.fixed = watch.fixed(tensors)
         tensors = [t for i, t in enumerate(tensors) if i not in kind.fixed]
-        kind.places = places = Places(watch.bound, tensors, watch.settle)
+        kind.places = places = Places(watch.bound, tensors, watch.settle, watch.exact)
         if overlap([*tensors, *places.tensors]):
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places)
@@ -155,6 +155,7 @@ class capture:
             except Refused as error:
                 return self._stop(str(error), out, kind)
             kind.program, kind.tape = program, None
+            watch.count(tape.updates)
             self.watching.rest()
             program.names = places.close()
             return places.put(program.copied(arguments.given))

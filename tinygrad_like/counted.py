@@ -10,20 +10,27 @@ looks at it, as in `if self.t % 100 == 0`, the program holds only for calls in w
 
 from __future__ import annotations
 
+import builtins
+import dis
 import math
 import operator
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
 from .autograd import mode
 from .dtypes import FLOATS
-from .tensor import Tensor, wrap
 
 _PLAIN = int, float, np.integer, np.floating
 _MEETS = frozenset("add sub mul div maximum minimum where".split())  # ops for which an array does what a number does
+_EXACT = frozenset("type default_rng ldexp Decimal dumps".split())
 
 
 class Number:
@@ -72,6 +79,9 @@ class Number:
     def __divmod__(self, other: Any) -> tuple:
         return self.computed(operator.floordiv, self, other), self.computed(operator.mod, self, other)
 
+    def __rdivmod__(self, other: Any) -> tuple:
+        return self.computed(operator.floordiv, other, self), self.computed(operator.mod, other, self)
+
     def __round__(self, *digits: int) -> Any:
         return self.shown(lambda x: round(x, *digits))
 
@@ -98,20 +108,21 @@ def _conversion(convert: Any) -> Callable:
     return lambda self: self.shown(convert)
 
 
-for _name in "add sub mul truediv floordiv mod pow".split():
+for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+    _function = pow if _name == "pow" else getattr(operator, f"__{_name}__")  # also of three numbers
+    setattr(Number, f"__{_name}__", _arithmetic(_function))
+    setattr(Number, f"__r{_name}__", _arithmetic(_function, swapped=True))
+for _name in "neg pos abs invert".split():
     setattr(Number, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-    setattr(Number, f"__r{_name}__", _arithmetic(getattr(operator, _name), swapped=True))
-for _name in "neg pos abs".split():
-    setattr(Number, f"__{_name}__", _arithmetic(getattr(operator, _name)))
-for _name in "lt le gt ge eq ne and or xor lshift rshift rand ror".split():
-    _function = getattr(operator, {"and": "and_", "or": "or_", "rand": "and_", "ror": "or_"}.get(_name, _name))
-    setattr(Number, f"__{_name}__", _comparison(_function))
+for _name in "lt le gt ge eq ne".split():
+    setattr(Number, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name, _convert in {"bool": bool, "int": int, "float": float, "index": operator.index, "hash": hash, "repr": repr,
                         "str": str, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
     setattr(Number, f"__{_name}__", _conversion(_convert))
 
 
-_OF_NUMBERS = "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh cosh fabs hypot".split()
+_OF_NUMBERS = [(math, name) for name in "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh "
+                                        "cosh fabs hypot".split()] + [(builtins, "pow")]
 
 
 @contextmanager
@@ -124,23 +135,37 @@ def math_follows() -> Iterator[None]:
 
         return call
 
-    functions = {name: getattr(math, name) for name in _OF_NUMBERS}
+    functions = [(where, name, getattr(where, name)) for where, name in _OF_NUMBERS]
     try:
-        for name, function in functions.items():
-            setattr(math, name, following(function))
+        for where, name, function in functions:
+            setattr(where, name, following(function))
         yield
     finally:
-        for name, function in functions.items():
-            setattr(math, name, function)
+        for where, name, function in functions:
+            setattr(where, name, function)
+
+
+def asks_for_numbers(code: CodeType) -> bool:
+    """Whether code may tell a Number from a number: by the type of something, or by functions of C's that take only
+    Python's own."""
+    names = _EXACT.intersection(code.co_names)
+    if names - {"type"} or any([isinstance(x, CodeType) and asks_for_numbers(x) for x in code.co_consts]):
+        return True
+    if not names:
+        return False
+    steps = list(dis.get_instructions(code))
+    return any([a.opname in ("LOAD_GLOBAL", "LOAD_NAME") and a.argval == "type" and b.argval != "self"
+                for a, b in pairwise(steps)])  # not x.type(dtype), nor type(self).__name__
 
 
 def set_before_play(group: dict, name: str, value: Any) -> None:
-    """Note that an option of an optimizer is set to a Number: before a play, if nothing was updated before it."""
+    """Note that an option of an optimizer is set to a Number, or a tuple of such: before a play, if nothing was updated
+    before it."""
     tape = mode.tape
-    if tape is not None and type(value) is Number and not tape.updates:
+    if tape is not None and not tape.updates and each(value, plain) is not value:
         tape.scheduled[id(group)] = group
         tape.log.append((f"{name} of an optimizer",))
-        tape.draws.append(lambda: dict.__setitem__(group, name, value.again()))
+        tape.draws.append(lambda: dict.__setitem__(group, name, each(value, now)))
 
 
 def plain(value: Any) -> Any:
@@ -152,10 +177,42 @@ def shown(value: Any) -> Any:
     return value.shown() if type(value) is Number else value
 
 
+def now(value: Any) -> Any:
+    return value.again() if type(value) is Number else value
+
+
+def each(value: Any, number: Callable) -> Any:
+    """number(value); of a tuple or a list one of number(part), or the very same if no part is changed."""
+    if not isinstance(value, tuple) and type(value) is not list:
+        return number(value)
+    parts = [number(x) for x in value]
+    if all([a is b for a, b in zip(parts, value, strict=True)]):
+        return value
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def settled(value: Any, seen: set[int]) -> Any:
+    """A value with numbers in place of Numbers: tuples are made anew, what lists, dicts and objects hold is replaced.
+
+    seen: the ids of those that were, which gets more.
+    """
+    if type(value) is Number:
+        return value.value
+    if isinstance(value, tuple):
+        return each(value, lambda x: settled(x, seen))
+    holder = value if isinstance(value, dict | list | deque) else getattr(value, "__dict__", None)
+    if isinstance(holder, dict | list | deque) and not isinstance(value, ModuleType) and id(value) not in seen:
+        seen.add(id(value))
+        for key, part in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            if (new := settled(part, seen)) is not part:
+                holder[key] = new
+    return value
+
+
 def inputs_of(op: Any, inputs: Any) -> list:
     """The inputs of an op with Tensors in place of Numbers where that gives the same, else with numbers."""
-    dtypes = {x._data.dtype for x in inputs if isinstance(x, Tensor)}
+    dtypes = {x._data.dtype for x in inputs if isinstance(x, tensor.Tensor)}
     if mode.tape is None or op.name not in _MEETS or len(dtypes) != 1 or (dtype := dtypes.pop()).kind not in FLOATS:
         return [shown(x) for x in inputs]
-    return [wrap(mode.tape.drawn(lambda again=x.again: np.asarray(again(), dtype))) if type(x) is Number else x
+    return [tensor.wrap(mode.tape.drawn(lambda again=x.again: np.asarray(again(), dtype))) if type(x) is Number else x
             for x in inputs]

@@ -12,6 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import random
 from .autograd import mode
+from .counted import shown
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
@@ -147,7 +148,7 @@ class Creation:
     @staticmethod
     def randperm(n: int, generator: Any = None) -> Tensor:
         """The numbers 0, ..., n - 1 in random order."""
-        numbers = random.of(generator)
+        numbers, n = random.of(generator), shown(n)
         return tensor.wrap(random.drawn(lambda: numbers.permutation(n)))
 
     def zeros_like(self, **options: Any) -> Tensor: return _like(self, Creation.zeros, options)

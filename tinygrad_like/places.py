@@ -47,11 +47,13 @@ class Place(NamedTuple):
 class Places:
     """The places that a function binds, as they are before one of its calls.
 
-    settle: called when the call is recorded, to put numbers where Numbers are left.
+    settle: called when the call is recorded, to put numbers where Numbers are left. exact: whether the function is lent
+    numbers themselves; then a program is for those alone.
     """
 
-    def __init__(self, places: Iterable[Place] = (), tensors: Iterable[Tensor] = (), settle: Callable = tuple):
-        self.places, self.settle = list(places), settle
+    def __init__(self, places: Iterable[Place] = (), tensors: Iterable[Tensor] = (), settle: Callable = tuple,
+                 exact: bool = False):
+        self.places, self.settle, self.exact = list(places), settle, exact
         self.values = [place.get() for place in self.places]
         self.tensors = tensors_in(self.values)
         self.bound = [True for _ in self.places]
@@ -62,7 +64,8 @@ class Places:
     @contextmanager
     def lent(self, lent: list) -> Iterator[None]:
         """In a `with` block they hold what takes the place of Tensors and numbers while a call is recorded."""
-        lent = [self.numbers.get(i, value) for i, value in enumerate(lent)]
+        numbers = {i: x.shown() if self.exact else x for i, x in self.numbers.items()}
+        lent = [numbers.get(i, value) for i, value in enumerate(lent)]
         for place, value in zip(self.places, lent, strict=True):
             place.put(value)
         try:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import mode
+from .counted import Number, now
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
@@ -59,7 +60,18 @@ def manual_seed(seed: int) -> None:
     """Restart the package's generator: after the same seed, every draw repeats. Shared by all threads."""
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
-    generator.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+    _restart(generator, seed)
+
+
+def _restart(numbers: np.random.Generator, seed: int) -> None:
+    """Restart it, now and whenever a captured function is played."""
+    def again() -> None:
+        numbers.bit_generator.state = np.random.default_rng(now(seed)).bit_generator.state
+
+    again()
+    if mode.tape is not None:
+        mode.tape.log.append(("manual_seed", None if type(seed) is Number else seed))
+        mode.tape.draws.append(again)
 
 
 class Generator:
@@ -74,7 +86,7 @@ class Generator:
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise ValueError(f"Generator.manual_seed: a seed is an integer from 0, got {seed!r}")
         self._seed = int(seed)
-        self.numbers.bit_generator.state = np.random.default_rng(self._seed).bit_generator.state
+        _restart(of(self), self._seed)
         return self
 
     def seed(self) -> int:

@@ -180,15 +180,15 @@ class Program:
         tape = self.tape
         for draw in tape.draws:
             draw()
+        for update in tape.updates:
+            update.counts = None  # not begun
         try:
-            for update in tape.updates:
-                update.begin()
             for part in self.parts:
                 part.run()
             for update in tape.updates:
                 update.end()
         except BaseException:  # Ctrl-C included, which may come between any two bytecodes
-            for update in tape.updates:
+            for update in reversed(tape.updates):
                 update.stop()
             raise
 

@@ -100,6 +100,10 @@ class Saved:
             for name, values in arrays.items():
                 if differ(state[name], values, rounded):
                     return f"{name} of an optimizer"
+        for holder, numbers in self.numbers:
+            for name, value in numbers.items():
+                if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
+                    return f"the number {name}"
         same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
         return "" if same else "the state of the random numbers"
 

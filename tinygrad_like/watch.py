@@ -6,14 +6,14 @@ import random
 import sys
 import types
 from argparse import Namespace
-from collections import ChainMap, UserDict, UserList, deque
+from collections import ChainMap, Counter, UserDict, UserList, deque
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .counted import Number
+from .counted import asks_for_numbers, settled
 from .dtypes import FLOAT32
 from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
@@ -60,8 +60,10 @@ class Watch:
         self.classes: list[type] = []  # of the user's, and files: what they have under these names is followed
         self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
+        self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.seen: set[Any] = set()
         self.what, self.rebound = "", False
+        self.exact = False  # whether code would tell what follows a number from a number
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
         args, options = arguments
@@ -127,16 +129,17 @@ class Watch:
 
     def settle(self) -> None:
         """Put numbers where Numbers were left, after they were found out to be others in each call."""
-        for where, key, _, _ in self.entries:
-            if type(value := get(where, key)) is Number:
-                Place(where, key, "").put(value.value)
+        seen: set[int] = set()
+        for where, key, value, _ in self.entries:
+            if (left := get(where, key)) is not value and (new := settled(left, seen)) is not left:
+                Place(where, key, "").put(new)
         for group in self.options_of.values():
-            group.update((key, x.value) for key, x in list(group.items()) if type(x) is Number)
+            group.update((key, settled(x, seen)) for key, x in list(group.items()) if key != "params")
         for container, length, _ in self.lengths:
             keys = list(container) if isinstance(container, dict) else range(length, len(container))
-            for key in keys if isinstance(container, dict | list) else ():
-                if type(container[key]) is Number:
-                    container[key] = container[key].value
+            for key in keys if isinstance(container, dict | list | deque) else ():
+                if (new := settled(container[key], seen)) is not container[key]:
+                    container[key] = new
 
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
@@ -165,7 +168,15 @@ class Watch:
             if array.tobytes() != content:
                 self.what = f"the array {name}"
                 return False
+        if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
+            self.what = "which parameters have taken equally many steps"
+            return False
         return True
+
+    def count(self, updates: list) -> None:
+        """Watch also that what is updated with the same numbers has taken equally many steps, as in `updates`."""
+        earlier: Counter[int] = Counter()
+        self.counted = [states for update in updates for states in update.counted(earlier) if len(states) > 1]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
@@ -185,6 +196,7 @@ class Watch:
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
+        asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
         parts = [eval(f"lambda: {' and '.join(asked[i:i + 300])}", names) for i in range(0, len(asked), 300)]
         return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
 
@@ -348,6 +360,7 @@ class Watch:
             return
         names = names_in(function.__code__)
         self.names |= names
+        self.exact = self.exact or asks_for_numbers(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self._entry(cell, None, name)
         for name in names & function.__globals__.keys():
@@ -419,7 +432,8 @@ def _plain(values: dict, but: Collection = ()) -> dict:
 
 
 def _rates(group: dict) -> list:
-    return [group.get(k) for k in ("lr", "momentum", "betas")]
+    rates = [group.get(k) for k in ("lr", "momentum", "betas")]
+    return [tuple(x) if isinstance(x, list) else x for x in rates]  # which may be changed in place
 
 
 def _position(iterator: Any) -> Any:
