@@ -931,3 +931,28 @@ def test_how_often_integers_are_counted():
         shorter = capture(lambda x: tg.bincount(x))
         for n in range(4, 8):
             assert shorter(Tensor(np.arange(n))).shape == (n,)
+
+
+# Random numbers that depend on Tensors --------------------------------------------------------------------------------
+
+
+def same_draws(function, fuse=False):
+    """As without capture: the results, and the state of the random numbers, after every call."""
+    given, runs = [Tensor(np.random.default_rng(i).random((2, 3)).astype("f") * 0.8 + 0.1) for i in range(6)], []
+    captured = capture(function, fuse=fuse)
+    for step in (function, captured):
+        tg.manual_seed(3)
+        runs.append([([y.detach().numpy().copy() for y in step(x)], tg.get_rng_state()) for x in given])
+    for (theirs, state), (ours, own) in zip(*runs, strict=True):
+        assert_same(ours, theirs)
+        assert own == state
+    assert captured.programs
+
+
+def test_counts_with_means_that_were_computed():
+    same_draws(lambda x: (tg.poisson(x * 10), tg.poisson(x.sum())))
+
+
+def test_what_is_drawn_after_numbers_that_depend_on_tensors_comes_after_them():
+    same_draws(lambda x: (F.dropout(x, 0.5), tg.poisson(x * 9), F.dropout(x, 0.5), tg.randn(2, 3), tg.rand(40, 40)[0],
+                          x.multinomial(2), tg.randn(180, 270).sum(1), tg.randint(5, (3,))))
