@@ -956,3 +956,8 @@ def test_counts_with_means_that_were_computed():
 def test_what_is_drawn_after_numbers_that_depend_on_tensors_comes_after_them():
     same_draws(lambda x: (F.dropout(x, 0.5), tg.poisson(x * 9), F.dropout(x, 0.5), tg.randn(2, 3), tg.rand(40, 40)[0],
                           x.multinomial(2), tg.randn(180, 270).sum(1), tg.randint(5, (3,))))
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_random_numbers_go_on_as_without_capture_where_ops_are_tried_as_kernels(fuse):
+    same_draws(lambda x: (x.softmax(-1).multinomial(1),), fuse)
