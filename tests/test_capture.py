@@ -18,6 +18,7 @@ import optim
 import tinygrad_like as tg
 from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad, replay
+from tinygrad_like import distributions as D
 from tinygrad_like.tape import Refused
 
 RNG = np.random.default_rng(0)
@@ -961,3 +962,24 @@ def test_what_is_drawn_after_numbers_that_depend_on_tensors_comes_after_them():
 @pytest.mark.parametrize("fuse", [True, False])
 def test_random_numbers_go_on_as_without_capture_where_ops_are_tried_as_kernels(fuse):
     same_draws(lambda x: (x.softmax(-1).multinomial(1),), fuse)
+
+
+W = Tensor(np.linspace(0.2, 0.9, 6, dtype="f").reshape(2, 3), requires_grad=True)
+
+
+def with_gradient(x, make):
+    W.grad = None
+    sample = make(W * x).rsample((4,))
+    (sample ** 2).sum().backward()
+    return sample.detach(), W.grad * 1
+
+
+@pytest.mark.parametrize("sample", [
+    lambda x: [D.Bernoulli(x).sample((5,)), D.Bernoulli(logits=x).sample()],
+    lambda x: [(a := (d := D.Categorical(logits=x)).sample((7,))), d.log_prob(a), D.OneHotCategorical(x).sample()],
+    lambda x: [D.Poisson(x * 9).sample(), D.Geometric(x).sample((3,)), D.Binomial(10, x).sample()],
+    lambda x: [D.Gamma(x * 3, x).sample(), D.Beta(x, x).sample(), D.StudentT(x).sample(), D.Dirichlet(x).sample()],
+    lambda x: with_gradient(x, lambda w: D.Gamma(w, w)), lambda x: with_gradient(x, D.Dirichlet),
+], ids=["bernoulli", "categorical", "counts", "gamma", "gradient of gamma", "gradient of dirichlet"])
+def test_samples_of_distributions(sample):
+    same_draws(sample)
