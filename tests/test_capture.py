@@ -991,3 +991,28 @@ def test_what_a_mask_selects_stays_without_capture():
     with pytest.warns(UserWarning, match="masked_select gives a number of elements that depends on its mask"):
         for x in given:
             np.testing.assert_array_equal(step(x).numpy(), x.numpy()[x.numpy() > 0])
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_hooks_of_modules_in_backward(replace):
+    def make():
+        model, total = net(), Tensor([0.0])
+        optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+        def hook(module, grad_input, grad_output):
+            total.add_((grad_output[0] ** 2).sum())
+            return tuple(None if g is None else g * 2 for g in grad_input) if replace else None
+
+        for part in model:
+            part.register_full_backward_hook(hook)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss + 0 * total.sum()
+
+        return step, model, optimizer
+
+    check(make)
