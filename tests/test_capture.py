@@ -1,7 +1,9 @@
 """What is captured gives the bits that eager code gives, or says why it does not."""
 
+import copy
 import gc
 import os
+import pickle
 import re
 import signal
 import threading
@@ -259,8 +261,12 @@ def test_training_and_evaluation_are_told_apart():
 
 @pytest.mark.parametrize("look", [lambda x: x.sum().item(), lambda x: bool(x.sum() > 0), lambda x: x.numpy(),
                                   lambda x: float(x.sum()), lambda x: np.asarray(x), lambda x: x.tolist(),
-                                  lambda x: [1, 2, 3][x.sum().cast("int64")]],
-                         ids=["item", "bool", "numpy", "float", "asarray", "tolist", "index"])
+                                  lambda x: [1, 2, 3][x.sum().cast("int64")], lambda x: print(x), lambda x: f"{x}",
+                                  lambda x: str(x.data), np.from_dlpack, pickle.dumps, copy.deepcopy,
+                                  lambda x: x.data.tobytes(), lambda x: memoryview(x.data),
+                                  lambda x: np.frombuffer(x.data, "f")],
+                         ids=["item", "bool", "numpy", "float", "asarray", "tolist", "index", "print", "format", "str",
+                              "dlpack", "pickle", "deepcopy", "bytes", "memoryview", "buffer"])
 def test_looking_at_a_value_raises_with_the_users_line(look):
     @capture
     def f(x):
@@ -269,6 +275,7 @@ def test_looking_at_a_value_raises_with_the_users_line(look):
 
     with pytest.raises(Refused, match=r"inside a captured function, at .*test_capture.py:\d+"):
         f(Tensor([1.0]))
+    assert capture(f.function, strict=False)(Tensor([1.0])).tolist() == [2.0]
 
 
 def test_a_branch_on_a_value_of_python_is_found():
@@ -1016,3 +1023,22 @@ def test_hooks_of_modules_in_backward(replace):
         return step, model, optimizer
 
     check(make)
+
+
+def test_what_runs_on_after_it_was_called_is_not_captured():
+    def steps(x):
+        yield x
+
+    async def later(x):
+        return x
+
+    async def both(x):
+        yield x
+
+    for function in (steps, later, both):
+        with pytest.raises(TypeError, match=f"capture: {function.__name__} is a generator or `async def`"):
+            capture(function)
+    lazy = capture(lambda x: map(x.mul, range(3)))
+    with pytest.warns(UserWarning, match="it returns an iterator"):
+        got = [[y.item() for y in lazy(Tensor([float(i)]))] for i in range(5)]
+    assert got == [[0.0, i, 2.0 * i] for i in range(5)]

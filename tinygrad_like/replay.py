@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Set
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,8 @@ class Program:
         self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
+        if isinstance(result[0], Iterator | Awaitable | AsyncIterator):
+            raise Refused("it returns an iterator or a coroutine, which runs on after it was called; return a list")
         for holder, t in closed(result):
             if id(memory(t._data)) in tape.made:
                 raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
