@@ -133,7 +133,7 @@ def _shown(c: Any) -> Tensor | None:
 
 
 def _like(c: Any, new: Tensor | None) -> Any:
-    return new if new is None or isinstance(c, Tensor) else new.data.astype(c.dtype, copy=False)
+    return new if new is None or isinstance(c, Tensor) else new._data.astype(c.dtype, copy=False)
 
 
 # A gate is a joint node with one part node per Tensor. The parts send the joint node their numbered cotangents; the
@@ -149,7 +149,7 @@ def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:
     gated = []
     for i, (x, parent) in enumerate(zip(values, parents, strict=True)):
         if parent is not None:
-            y = wrap(x.data)
+            y = wrap(x._data)
             y.node, y.requires_grad = _node(_Part(name, i), [joint], x.shape, x.dtype), True
             x.shared_version().show(y)
             x = y

@@ -54,12 +54,13 @@ class set_detect_anomaly:
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
-             *[os.path.join(os.path.dirname(os.__file__), name) for name in ("contextlib.py", "functools.py")])
+             *[os.path.join(os.path.dirname(os.__file__), name) for name in (
+                 "contextlib.py", "functools.py", "copy.py", "logging")], os.path.dirname(np.__file__))
 
 
-def user_line() -> str:
-    """File, line and text of the innermost frame outside the packages."""
-    frame = sys._getframe(1)
+def user_line(frame: Any = None) -> str:
+    """File, line and text of the innermost frame outside the packages, from the caller's or the given one on."""
+    frame = frame or sys._getframe(1)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
         frame = frame.f_back
     name, number = frame.f_code.co_filename, frame.f_lineno

@@ -26,6 +26,7 @@ Tensor raise: what comes of them would be a number that never changes again.
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import warnings
 from collections.abc import Callable
@@ -62,6 +63,10 @@ class capture:
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
+        if any([kind(function) for kind in (inspect.isgeneratorfunction, inspect.iscoroutinefunction,
+                                            inspect.isasyncgenfunction)]):
+            raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
+                            "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds = Kinds()
         self.watching, self.ends = Watching(function), Ends()
@@ -113,6 +118,7 @@ class capture:
         """Call the function, and note what it does; if that was what it did before, make a program of it."""
         from .arguments import Arguments
         from .replay import proved  # with the kernels
+        from .shown import arrays_wanted
         from .snapshots import Saved, Undo
 
         before, kind.tries = kind.tape, kind.tries + 1
@@ -128,7 +134,7 @@ class capture:
         proof = Saved(before, self.bytes) if before is not None else None
         gradients = Gradients((*watch.all_tensors(), *arguments.inputs))
         try:
-            with tape, places.lent(arguments.values):
+            with tape, arrays_wanted(), places.lent(arguments.values):
                 result = self.lifted(*arguments.args, **arguments.options)
                 tensors_in(result)  # also indices that are found only if they are asked for
                 result = result, places.now()

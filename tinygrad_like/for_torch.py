@@ -16,7 +16,7 @@ from .creation import Creation
 from .dtypes import as_dtype
 from .errors import named
 from .habits import device as cpu
-from .random import drawn, generator, manual_seed, of
+from .random import generator, manual_seed, of, sampled
 
 T = tensor.Tensor
 
@@ -171,7 +171,7 @@ def seed() -> int:
 def poisson(input: Any, generator: Any = None) -> Any:
     """Random counts with the means that the Tensor has."""
     rng = of(generator)
-    return tensor.wrap(drawn(lambda: rng.poisson(input._data).astype(input.dtype)))
+    return tensor.wrap(sampled("poisson", lambda rate: np.asarray(rng.poisson(rate), rate.dtype), input))
 
 
 def polygamma(n: int, input: Any) -> Any:

@@ -134,6 +134,7 @@ class ForNumPy:
 
     def __dlpack__(self, **options: Any) -> Any:
         self._off_the_graph("__dlpack__")
+        tensor._python("an array of a Tensor's memory by DLPack")
         return self._data.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -23,6 +23,14 @@ def drawn(draw: Callable[[], Any]) -> Any:
     return draw() if mode.tape is None else mode.tape.drawn(draw)
 
 
+def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
+    """draw(*inputs), with arrays in place of Tensors: random numbers that depend on what these hold by then."""
+    arrays = [getattr(x, "_data", x) for x in inputs]
+    if mode.tape is None:
+        return np.asarray(draw(*arrays))
+    return mode.tape.unit(name, lambda *now: drawn(lambda: draw(*now)), arrays)
+
+
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
     """Many float32 numbers by the kernel of this name, from a seed of the generator's; None if they are few."""
     if math.prod(shape) < _MANY or not all(isinstance(p, int | float) and abs(p) < 1e38 for p in parameters):

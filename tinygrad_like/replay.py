@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from .kernels.program import Call, play_records
 from .lower import lowered
 from .memory import give_back
 from .plan import in_bytes, joined, placed, without_copies
-from .snapshots import Copies, Saved, differ
+from .snapshots import Copies, Random, Saved, differ
 from .structures import alive, closed, overlap, structure, tensors_in
 from .tape import Refused, Step, Tape, memory
 from .tensor import Tensor, wrap
@@ -41,6 +41,8 @@ class Program:
         self.ended: list[Tensor] = []  # results whose graphs are for nobody
         self.boxes: list[Box] = []
         self.arrows: list[tuple[int, int]] = []
+        if isinstance(result[0], Iterator | Awaitable | AsyncIterator):
+            raise Refused("it returns an iterator or a coroutine, which runs on after it was called; return a list")
         for holder, t in closed(result):
             if id(memory(t._data)) in tape.made:
                 raise Refused(f"it returns a {type(holder).__name__}, whose Tensors would be those of an earlier call; "
@@ -80,7 +82,8 @@ class Program:
         """The steps as compiled code, in fewer passes over memory, and their memory in one arena."""
         steps = self.tape.steps
         if self.level != PLAIN:
-            with np.errstate(all="ignore"):  # ops are run again to note their kernels, on whatever memory holds by now
+            # Ops are run again to note their kernels, on whatever memory holds by now.
+            with np.errstate(all="ignore"), Random(self.tape):
                 steps = lowered(self.tape, kernels=self.level == FUSED)
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         made = written.keys() - self.tape.known.keys() | self.tape.made.keys()

@@ -10,17 +10,20 @@ which a Tensor on the same memory does as well. But its `std` is not an array's:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from .aliases import sharing
+from .anomaly import user_line
 from .autograd import mode
 from .counted import Number
 from .dtypes import FLOATS
 from .noting import refuse
+from .tape import Refused
 from .tensor import Tensor, _python, _write
 
 _UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
@@ -31,6 +34,27 @@ class Shown(Tensor):
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            _python(f"x.data.{name}")
+            return getattr(self._data, name)
+        return object.__getattribute__(self, name)  # which raises what it did
+
+
+@contextmanager
+def arrays_wanted() -> Iterator[None]:
+    """In a `with` block, Refused in place of the TypeError of what takes an array's memory, as memoryview(x.data)."""
+    try:
+        yield
+    except TypeError as error:
+        if f"'{Shown.__name__}'" not in str(error):
+            raise
+        place = error.__traceback__
+        while place.tb_next is not None:  # type: ignore[union-attr]
+            place = place.tb_next  # type: ignore[union-attr]
+        raise Refused("capture: x.data as an array inside a captured function, at "
+                      f"{user_line(place.tb_frame)} ({error}); use the Tensor x") from error  # type: ignore[union-attr]
 
 
 def shown(x: Tensor) -> Shown:

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -60,6 +60,26 @@ class Copies:
     __del__ = _close
 
 
+class Random:
+    """The states of the generators that a tape draws from, as they are now; in a `with` block, to be put back."""
+
+    def __init__(self, tape: Tape):
+        generators = generator, *[g for g, _ in tape.generators.values()]
+        self.states = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
+
+    def same(self) -> bool:
+        return all([pickle.dumps(g.bit_generator.state) == state for g, state in self.states])
+
+    def restore(self, *error: Any) -> None:
+        for g, state in self.states:
+            g.bit_generator.state = pickle.loads(state)
+
+    def __enter__(self) -> None:
+        pass
+
+    __exit__ = restore
+
+
 class Saved:
     """All that lasts from call to call and that a tape changes, as it is now."""
 
@@ -69,8 +89,7 @@ class Saved:
         self.keys, self.arrays = state.keys(), Copies(state.values(), beside)
         self.gradients: dict[int, np.ndarray] = {key: leaf.grad._data.copy() for key, (leaf, _) in
                                                  tape.accumulated.items() if leaf.grad is not None}
-        generators = generator, *[g for g, _ in tape.generators.values()]
-        self.random = [(g, pickle.dumps(g.bit_generator.state)) for g in generators]
+        self.random = Random(tape)
         objects = [u.optimizer for u in tape.updates]
         objects += [*tape.holders, *[getattr(step.function, "__self__", None) for step in tape.steps]]
         holders = [*[o.__dict__ for o in objects if hasattr(o, "__dict__")], *tape.scheduled.values()]
@@ -88,8 +107,7 @@ class Saved:
                 state[name][...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
-        for g, state in self.random:
-            g.bit_generator.state = pickle.loads(state)
+        self.random.restore()
 
     def differ(self, rounded: bool) -> str:
         """The first thing that is not as it was, or nothing."""
@@ -104,8 +122,7 @@ class Saved:
             for name, value in numbers.items():
                 if (not rounded or type(value) is int) and repr(holder.get(name)) != repr(value):  # NaN equals itself
                     return f"the number {name}"
-        same = all([pickle.dumps(g.bit_generator.state) == state for g, state in self.random])
-        return "" if same else "the state of the random numbers"
+        return "" if self.random.same() else "the state of the random numbers"
 
 
 class Undo:

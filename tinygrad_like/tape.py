@@ -130,6 +130,7 @@ class Tape:
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
+        self.own_draws = 0  # of functions that are called again as they are
 
     def __enter__(self) -> Tape:
         mode.tape = self
@@ -244,7 +245,7 @@ class Tape:
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """function(*arguments, **options), which gives an array, several, or None, noted."""
-        options, told, drawn = options or {}, len(self.told) - self.between_calls, (len(self.draws), len(self.numbers))
+        options, told, drawn = options or {}, len(self.told) - self.between_calls, self.own_draws
         if self.inside:
             return function(*arguments, **options)
         with self._apart() as calls:
@@ -254,13 +255,13 @@ class Tape:
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
         for x in arrays_in([*arguments, *plain.values()]):
             self._know(x)
-        enough = len(self.told) - self.between_calls == told and self._suffices(calls, [*outputs, *given])
+        by_kernels = len(self.told) - self.between_calls == told and self.own_draws == drawn
+        enough = by_kernels and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:
             self._write(x)
         if not enough:
-            del self.draws[drawn[0]:], self.numbers[drawn[1]:]  # what the function draws it draws by itself
             step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
             step.line = user_line()
             self._append(step)
@@ -389,26 +390,22 @@ class Tape:
     # What Python would do ---------------------------------------------------------------------------------------------
 
     def drawn(self, draw: Callable[[], Any]) -> Any:
-        """A number or an array drawn now, and anew whenever the tape is played."""
+        """A number or an array drawn now, and anew whenever the tape is played: first, or after a step that draws."""
         value = draw()
-        if isinstance(value, np.ndarray):
-            self.known[id(memory(value))] = memory(value)
-            self.log.append(("draw", value.shape))
-
-            def again() -> None:
-                value[...] = draw()
-
-            self.draws.append(again)
+        if self.inside:
+            self.own_draws += 1
             return value
-        number = Drawn(value)
-        number.value = int(value)
-        self.numbers.append(number)
-
-        def another() -> None:
-            number.value = draw()
-
-        self.draws.append(another)
-        return number
+        if isinstance(value, np.ndarray):
+            self.log.append(("draw", value.shape))
+            self._write(value) if self.own_draws else self.known.update({id(memory(value)): memory(value)})
+            step = Step("draw", function=draw, outputs=[value])
+        else:
+            value = number = Drawn(value)
+            number.value = int(number)
+            self.numbers.append(number)
+            step = Step("draw", function=lambda: setattr(number, "value", draw()))
+        self._append(step) if self.own_draws else self.draws.append(step.run)
+        return value
 
     def refuse(self, what: str, remedy: str, looks: bool = False) -> None:
         """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to."""

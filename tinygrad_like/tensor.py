@@ -115,11 +115,10 @@ class Tensor(Surface):
         return self._data.tolist()
 
     def __repr__(self) -> str:
+        _python("print(), str() or repr() of a Tensor, or one in an f-string,")
         data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
         values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
-        notes = ""
-        if self._data.size == 0:
-            notes += f", shape={self.shape}"
+        notes = "" if self._data.size else f", shape={self.shape}"
         if self.dtype not in (FLOAT32, INT64, BOOL):
             notes += f", dtype={self.dtype}"
         if self.node is not None:
@@ -168,6 +167,7 @@ class Tensor(Surface):
 
     def __getstate__(self) -> dict:
         """For copies and pickles: neither hooks nor the version, which belong to this one."""
+        _python("a pickle of a Tensor, or a copy that is no clone(),")
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
                                "copied or pickled; take a leaf, or x.detach()")

@@ -84,6 +84,10 @@ class Distribution:
                              f"{sample_shape!r}")
         return (*shape, *self.batch_shape, *self.event_shape)
 
+    def _sampled(self, draw: Callable[..., np.ndarray], sample_shape: Any, *parameters: Tensor) -> Tensor:
+        """draw(sizes, *arrays of the parameters)."""
+        return wrap(random.sampled(type(self).__name__, draw, self._sizes(sample_shape), *parameters))
+
     def _take(self, **parameters: Any) -> None:
         """Keep parameters that share their axes, expanded to the batch shape."""
         tensors = {name: x if isinstance(x, Tensor) else Tensor(x) for name, x in parameters.items()}
@@ -201,8 +205,7 @@ class Bernoulli(Distribution):
             self.probs = self.logits.sigmoid()
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        p = self.probs.data
-        return wrap((random.generator.random(self._sizes(sample_shape)) < p).astype(p.dtype))
+        return self._sampled(lambda n, p: (random.generator.random(n) < p).astype(p.dtype), sample_shape, self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
         return value * self.logits - self.logits.softplus()  # log sigmoid(l) and log(1 - sigmoid(l)) at 1 and 0
@@ -244,9 +247,12 @@ class Categorical(Distribution):
         return Categorical(logits=self.logits.expand(*batch_shape, self.logits.shape[-1]))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        sums = np.cumsum(self.probs.data.astype(np.float64), axis=-1)
-        u = random.generator.random(self._sizes(sample_shape)) * sums[..., -1]
-        return wrap(np.minimum((u[..., None] >= sums).sum(-1), sums.shape[-1] - 1).astype(np.int64))
+        def draw(sizes: tuple[int, ...], p: np.ndarray) -> np.ndarray:
+            sums = np.cumsum(p.astype(np.float64), axis=-1)
+            u = random.generator.random(sizes) * sums[..., -1]
+            return np.minimum((u[..., None] >= sums).sum(-1), sums.shape[-1] - 1).astype(np.int64)
+
+        return self._sampled(draw, sample_shape, self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
         index = value if isinstance(value, Tensor) else Tensor(value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops, random
 from ..autograd import no_grad
+from ..noting import noted
 from ..ops.gamma import digamma, lgamma
 from ..tensor import Tensor, wrap
 from .base import KL, Bernoulli, Categorical, Distribution, Normal, kl_divergence
@@ -168,7 +169,8 @@ class Poisson(Distribution):
         self.mean = self.variance = self.rate  # type: ignore[misc]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        return wrap(np.asarray(random.generator.poisson(self.rate.data, self._sizes(sample_shape)), self.rate.dtype))
+        return self._sampled(lambda n, rate: np.asarray(random.generator.poisson(rate, n), rate.dtype), sample_shape,
+                             self.rate)
 
     def log_prob(self, value: Any) -> Tensor:
         return ops.xlogy(value, self.rate) - self.rate - lgamma(value + 1)
@@ -274,8 +276,8 @@ class Geometric(Distribution):
         self.batch_shape, self.probs, self.logits = one.batch_shape, one.probs, one.logits
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        p = self.probs.data
-        return wrap(np.asarray(random.generator.geometric(p, self._sizes(sample_shape)) - 1, self.probs.dtype))
+        return self._sampled(lambda n, p: np.asarray(random.generator.geometric(p, n) - 1, p.dtype), sample_shape,
+                             self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
         return -value * self.logits.softplus() - (-self.logits).softplus()
@@ -293,9 +295,8 @@ class Binomial(Distribution):
     logits: Tensor
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.generator.binomial(self.total_count.data.astype(np.int64), self.probs.data,
-                                          self._sizes(sample_shape))
-        return wrap(np.asarray(drawn, self.probs.dtype))
+        return self._sampled(lambda n, count, p: np.asarray(random.generator.binomial(count.astype(np.int64), p, n),
+                                                            p.dtype), sample_shape, self.total_count, self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
         n = self.total_count
@@ -340,10 +341,16 @@ def standard_gamma(concentration: Tensor) -> Tensor:
     F is the distribution function, its series x^c e^-x / Gamma(c + 1) sum_k x^k / ((c + 1) ... (c + k)), and f its
     slope (Figurnov, Mohamed and Mnih 2018).
     """
-    c = concentration.detach().numpy()
-    x = random.drawn(lambda: np.maximum(random.generator.standard_gamma(c), np.finfo(c.dtype).tiny).astype(c.dtype))
+    x = random.sampled("gamma", lambda c: np.maximum(random.generator.standard_gamma(c), np.finfo(c.dtype).tiny).astype(
+        c.dtype), concentration)
     if not concentration.requires_grad:
-        return wrap(np.asarray(x))
+        return wrap(x)
+    return wrap(x) + (concentration - concentration.detach()) * wrap(_slope_of_gamma(concentration._data, x))
+
+
+@noted
+def _slope_of_gamma(c: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """dx/dc of samples x, as `standard_gamma` describes."""
     c64, x64 = np.asarray(c, np.float64), np.asarray(x, np.float64)
     term, harmonic, k = np.ones(c.shape), np.zeros(c.shape), 0
     total, slope = term.copy(), np.zeros(c.shape)
@@ -352,8 +359,7 @@ def standard_gamma(concentration: Tensor) -> Tensor:
         term, harmonic = term * (x64 / (c64 + k)), harmonic + 1 / (c64 + k)
         total, slope = total + term, slope - term * harmonic
     log_part = np.log(x64) - digamma(c64 + 1)
-    rate = -(x64 / c64) * (log_part * total + slope)
-    return wrap(np.asarray(x)) + (concentration - concentration.detach()) * wrap(rate.astype(c.dtype))
+    return np.asarray(-(x64 / c64) * (log_part * total + slope), c.dtype)
 
 
 # KL divergences ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from ..dtypes import FLOATS
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
 from .elementwise import mul, where
-from .index import getitem, place_along, put, scatter, source, take, varying
+from .index import getitem, place_along, put, scatter, source, take, values_of, varying
 from .shape import expand, reshape
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_reduce"]
@@ -99,7 +99,7 @@ def _same(a, b):
 
 def masked_select(x, mask):
     """The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
-    mask = np.asarray(getattr(mask, "_data", mask))
+    mask = values_of("masked_select", mask, "gives a number of elements that depends on its mask; use where")
     if mask.dtype.kind != "b":
         raise TypeError(f"masked_select: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
     try:
