@@ -15,7 +15,7 @@ import nn
 import optim
 import tinygrad_like as tg
 from tinygrad_like import Tensor, capture, func
-from tinygrad_like.tape import Refused
+from tinygrad_like.steps import Refused
 
 X = np.array([[0.5, -1.0], [2.0, 0.25]], np.float32)
 
@@ -373,7 +373,7 @@ def test_what_was_done_before_a_value_is_looked_at_is_done_once():
         w = nn.Parameter(X.copy())
         optimizer = optim.Adam([w], lr=0.1)
         schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-        seen = []
+        seen, first, xs = [], {}, [Tensor(X + i) for i in range(5)]
 
         @decorate
         def step(x):
@@ -382,9 +382,11 @@ def test_what_was_done_before_a_value_is_looked_at_is_done_once():
             optimizer.step()
             schedule.step()
             seen.append(loss.item())
+            first.setdefault("x", x)
             return loss.detach()
 
-        out = [step(Tensor(X + i)).item() for i in range(5)]
+        out = [step(x).item() for x in xs]
+        assert first["x"] is xs[0]
         return out, seen, w.tolist(), w.grad.tolist(), optimizer.steps, optimizer.param_groups[0]["lr"]
 
     assert run(lambda f: capture(f, strict=False)) == run(lambda f: f)

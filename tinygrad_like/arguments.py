@@ -11,16 +11,18 @@ from .ends import end
 from .extremum import Extremum
 from .places import Places
 from .snapshots import differ
+from .steps import memory
 from .structures import alive, parts_of, structure
-from .tape import memory
 from .tensor import Tensor, wrap
+from .watch import Watch
 
 
 class Arguments:
     """Copies of the Tensors of a call, and of those in the places that it binds; one for each of them."""
 
-    def __init__(self, args: tuple, options: dict, tensors: list[Tensor], places: Places):
+    def __init__(self, args: tuple, options: dict, tensors: list[Tensor], places: Places, watch: Watch):
         self.places, self.call, self.given = places, (args, options, places.values), [*tensors, *places.tensors]
+        self.watch = watch
         copies: dict[int, Tensor] = {}
         for t in self.given:
             if id(t) not in copies:
@@ -47,6 +49,7 @@ class Arguments:
                 t._data[...] = x._data
                 t.touch()
         back = {id(x): t for t, x in self.pairs}
+        self.watch.give_back(back)
         if _changed(self.call, self.used, back):
             self.trouble = "it changes a list, a dict or an object that it is given, which would not happen again"
         return self.places.put(structure(result, replace=lambda t: back.get(id(t), t)))

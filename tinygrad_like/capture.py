@@ -39,8 +39,9 @@ from .ends import Ends
 from .kinds import Kind, Kinds
 from .memory import thrifty
 from .places import Places
+from .steps import Refused
 from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
-from .tape import Refused, Tape
+from .tape import Tape
 from .tensor import Tensor
 from .watching import Watching
 
@@ -128,7 +129,7 @@ class capture:
         kind.places = places = Places(watch.bound, tensors, watch.settle, watch.exact)
         if overlap([*tensors, *places.tensors]):
             return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
-        arguments = Arguments(args, options, tensors, places)
+        arguments = Arguments(args, options, tensors, places, watch)
         tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
         tape.goes_on, tape.stand_ins.guarded = not self.strict, arguments.memories()
         proof = Saved(before, self.bytes) if before is not None else None

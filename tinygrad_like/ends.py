@@ -6,8 +6,8 @@ import weakref
 from typing import Any
 
 from .autograd import Node, tick
+from .steps import Refused
 from .structures import alive, tensors_in
-from .tape import Refused
 from .tensor import Tensor
 
 

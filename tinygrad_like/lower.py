@@ -16,7 +16,8 @@ from .dtypes import BOOL, FLOAT32, INT64, SUPPORTED
 from .kernels.loops import KINDS, MAKE, Loop, Value
 from .kernels.program import Call
 from .primitive import Fused, declared
-from .tape import Step, Tape, arrays_in
+from .steps import Step, arrays_in
+from .tape import Tape
 from .tensor import Tensor, wrap
 
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from .counted import Number, math_follows
 from .lifted import NUMBERS
+from .steps import memory
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
-from .tape import Tape, memory
+from .tape import Tape
 from .tensor import Tensor
 
 MISSING = object()
@@ -76,7 +77,8 @@ class Places:
             for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
                 if not bound:
                     place.put(value)
-            self.settle()
+            if self.numbers:
+                self.settle()
 
     def now(self) -> list[Any]:
         return [place.get() for place in self.places]

@@ -21,7 +21,7 @@ from .kernels.program import Call, Copy
 from .kernels.table import Table
 from .kernels.views import address
 from .memory import give_back
-from .tape import Step, memory
+from .steps import Step, memory
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)

@@ -18,8 +18,9 @@ from .lower import lowered
 from .memory import give_back
 from .plan import in_bytes, joined, placed, without_copies
 from .snapshots import Copies, Random, Saved, differ
+from .steps import Refused, Step, memory
 from .structures import alive, closed, overlap, structure, tensors_in
-from .tape import Refused, Step, Tape, memory
+from .tape import Tape
 from .tensor import Tensor, wrap
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays

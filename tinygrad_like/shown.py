@@ -23,14 +23,14 @@ from .autograd import mode
 from .counted import Number
 from .dtypes import FLOATS
 from .noting import refuse
-from .tape import Refused
+from .steps import Refused
 from .tensor import Tensor, _python, _write
 
 _UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
 class Shown(Tensor):
-    """Made by `x.data` while a tape is open. Raises `tape.Refused` for what it does not do; later it is a Tensor."""
+    """Made by `x.data` while a tape is open. Raises `steps.Refused` for what it does not do; later it is a Tensor."""
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))

@@ -17,7 +17,7 @@ import numpy as np
 from .anomaly import user_line
 from .kernels.views import address
 from .plan import BYTE, LINE, repointed, shown
-from .tape import Refused, Step, memory
+from .steps import Refused, Step, memory
 
 _SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them
 _PAGES = 2**26  # bytes of pages that are asked for at once

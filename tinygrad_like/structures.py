@@ -68,7 +68,7 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         if tensors is not None:
             tensors.append(value)
         array = value._data
-        order = array.flags.c_contiguous or tuple(np.argsort(array.strides).tolist())  # sums depend on it
+        order = None if array.flags.c_contiguous else _order(array)
         return Tensor, value.shape, array.dtype, value.requires_grad, value.grad is None, value.node is None, order
     kind = type(value)
     if kind is tuple or kind is list:
@@ -91,6 +91,12 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
     if isinstance(value, MethodType):  # another object whenever it is asked for
         return kind, Same(value.__self__), Same(value.__func__)
     return (kind, value) if kind in _BY_VALUE else (kind, Same(value))
+
+
+def _order(array: np.ndarray) -> tuple[int, ...] | None:
+    """The axes as they lie in memory, on which it depends how sums are rounded; None if as those of C."""
+    order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+    return order if order != tuple(range(array.ndim)) else None
 
 
 def _plain(kind: type, value: Any) -> Any:

@@ -23,66 +23,10 @@ import numpy as np
 from .anomaly import user_line
 from .autograd import mode
 from .distributed.group import Communicates
+from .steps import Drawn, Refused, Step, arrays_in, as_arrays, memory
 from .tensor import Tensor, wrap
 
 _RESULTS = ("stats",)  # options that are arrays to write to
-
-
-class Refused(RuntimeError):
-    """What a function does cannot be done again without Python."""
-
-
-class Drawn(int):
-    """A random number that is drawn anew whenever the tape is played."""
-    value: int
-
-
-class Step:
-    """One thing to be done: the call of a kernel; or a function of Python's whose results are copied to `outputs`."""
-
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "renew", "line", "changes", "alone",
-                 "used")
-
-    def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
-                 options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
-        self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
-        self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.renew: Callable[[tuple], Iterable] | None = None  # its arguments as they are now, from those it had
-        self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
-        self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
-        self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
-
-    def reads(self) -> list[np.ndarray]:
-        return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]
-
-    def writes(self) -> list[np.ndarray]:
-        return self.call.writes() if self.call else [*self.outputs, *self.changes]
-
-    def looks_at(self) -> list[np.ndarray]:
-        """What it reads, also if something is wrong."""
-        return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
-
-    def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-        """The memory that it looks at, and that which it writes to, by their ids."""
-        if self.used is None:
-            self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
-        return self.used
-
-    def renewed(self) -> tuple:
-        """The arguments of the call, as they are now."""
-        return tuple(map(_now, self.renew(self.call.arguments)))  # type: ignore[misc]
-
-    def run(self) -> None:
-        """Do again what Python did."""
-        if self.call:
-            self.call.target[...] = self.call.source
-            return
-        assert self.function is not None
-        result = _as_arrays(self.function(*map(_now, self.arguments), **{n: _now(x) for n, x in self.options.items()}))
-        for old, new in zip(self.outputs, arrays_in(result), strict=True):
-            if old.shape != new.shape:
-                raise Refused(f"{self.name} gives shape {new.shape}, but it gave {old.shape} when it was captured")
-            old[...] = new
 
 
 class _Made(NamedTuple):
@@ -249,7 +193,7 @@ class Tape:
         if self.inside:
             return function(*arguments, **options)
         with self._apart() as calls:
-            result = _as_arrays(function(*arguments, **options))
+            result = as_arrays(function(*arguments, **options))
         plain = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
         self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
@@ -417,35 +361,6 @@ class Tape:
         self.trouble = self.trouble or why
 
 
-def memory(x: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
-def arrays_in(value: Any) -> Iterable[np.ndarray]:
-    """The arrays in nested tuples, lists and dicts."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
-
-
 def _array(x: Any) -> Any:
     """The array of a Tensor, those of a tuple of them; anything else as it is."""
     return tuple(map(_array, x)) if type(x) is tuple else x._data if isinstance(x, Tensor) else x
-
-
-def _now(x: Any) -> Any:
-    return x.value if type(x) is Drawn else x
-
-
-def _as_arrays(result: Any) -> Any:
-    """Results of NumPy's are numbers where arrays were 0-d; as arrays they can be written to."""
-    if isinstance(result, np.generic):
-        return np.asarray(result)
-    if type(result) in (tuple, list):
-        return type(result)(map(_as_arrays, result))
-    return result

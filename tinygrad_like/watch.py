@@ -18,19 +18,18 @@ from .dtypes import FLOAT32
 from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
+from .signs import GENERATORS, VALUES, plain, position, rates, state_of
+from .steps import memory
 from .structures import holds_only_tensors, parts_of, tensors_in
-from .tape import memory
 from .tensor import Tensor
 from .users import has, names_in, ours, slots
 
-_VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
 _LONG = 1000  # entries of a list or dict that are too many to look at
 _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before each call; after a recording
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
 _OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
 _FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _pair".split())  # of a Tensor
-_GENERATORS = np.random.Generator, np.random.RandomState, random.Random
 
 
 class Watch:
@@ -141,11 +140,20 @@ class Watch:
                 if (new := settled(container[key], seen)) is not container[key]:
                     container[key] = new
 
+    def give_back(self, copies: dict[int, Tensor]) -> None:
+        """Put arguments where their copies, whose ids these are, were left."""
+        left = [(where, key) for where, key, value, _ in self.entries if get(where, key) is not value]
+        left += [(container, key) for container, *_ in self.lengths if isinstance(container, dict | list | deque)
+                 for key in (container if isinstance(container, dict) else range(len(container)))]
+        for where, key in left:
+            if (t := copies.get(id(get(where, key)))) is not None:
+                Place(where, key, "").put(t)
+
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
             now = get(where, key)
             if now is not value and not (  # repr: not 0.0 for -0.0, but NaN for NaN
-                    isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)):
+                    isinstance(value, VALUES) and type(now) is type(value) and repr(now) == repr(value)):
                 if but_tensors and can_be_bound(where, now) and (
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
@@ -220,7 +228,7 @@ class Watch:
     # Following ------------------------------------------------------------------------------------------------------
 
     def _follow(self, value: Any, name: str) -> None:
-        if isinstance(value, _VALUES) or id(value) in self.seen:
+        if isinstance(value, VALUES) or id(value) in self.seen:
             return
         self.seen.add(id(value))
         if isinstance(value, Tensor):
@@ -242,8 +250,8 @@ class Watch:
             self._container(value, name)
             if not ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
                 self._attributes(value.__dict__, name, value.__dict__)
-        elif isinstance(value, _GENERATORS):
-            self._keep(partial(_state_of, value), value, f"the state of {name}")
+        elif isinstance(value, GENERATORS):
+            self._keep(partial(state_of, value), value, f"the state of {name}")
         elif has(value, "param_groups") and has(value, "state"):
             self._optimizer(value, name)
         elif isinstance(value, Lifted):
@@ -251,7 +259,7 @@ class Watch:
             self._container(value.numbers, "the numbers that it is given")
             self._follow(value.function, name)
         elif has(value, "__next__"):
-            self._keep(partial(_position, value), value, f"the place in {name}")
+            self._keep(partial(position, value), value, f"the place in {name}")
         elif has(value, "__wrapped__") and callable(value):
             self._follow(value.__wrapped__, name)
         elif isinstance(value, partial):
@@ -308,7 +316,7 @@ class Watch:
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
             self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if type(v) is float]
             self._attributes({k: v for k, v in options.items() if type(v) is not float}, f"group {i}", group)
-            self._keep(partial(_rates, group), group, f"the learning rate of {name}")
+            self._keep(partial(rates, group), group, f"the learning rate of {name}")
         itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         for p, of in list(state.items()) if isinstance(state, dict) else ():
             if of:
@@ -317,7 +325,7 @@ class Watch:
                 self.entries += [(of, k, v, f"{k} of {name}") for k, v in of.items() if isinstance(v, np.ndarray)]
             elif isinstance(of, dict) and itself:
                 numbers = {k: v for k, v in of.items() if type(v) in NUMBERS}
-                self._keep(partial(_plain, of, numbers), of, f"the state of {name}")
+                self._keep(partial(plain, of, numbers), of, f"the state of {name}")
                 tensors = {k: v for k, v in of.items() if isinstance(v, Tensor)}
                 self._attributes({**tensors, **numbers}, f"the state of {name}", of)
         if not ours(sys.modules.get(type(optimizer).__module__)):
@@ -418,32 +426,3 @@ class Watch:
 
     def _keep(self, tell: Callable[[], Any], whose: Any, name: str) -> None:
         self.own.append((tell, tell(), whose, name))
-
-
-def _state_of(generator: Any) -> Any:
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    state = generator.get_state() if isinstance(generator, np.random.RandomState) else generator.bit_generator.state
-    return str(state)
-
-
-def _plain(values: dict, but: Collection = ()) -> dict:
-    return {k: v for k, v in values.items() if isinstance(v, _VALUES) and k not in but}
-
-
-def _rates(group: dict) -> list:
-    rates = [group.get(k) for k in ("lr", "momentum", "betas")]
-    return [tuple(x) if isinstance(x, list) else x for x in rates]  # which may be changed in place
-
-
-def _position(iterator: Any) -> Any:
-    """Something that changes when the iterator gives its next."""
-    if hasattr(iterator, "__length_hint__"):
-        return iterator.__length_hint__()
-    if isinstance(iterator, types.GeneratorType):
-        frame = iterator.gi_frame
-        return frame and (frame.f_lasti, _plain(frame.f_locals))
-    try:
-        return repr(iterator.__reduce__())
-    except TypeError:
-        return None
