@@ -112,6 +112,8 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     except IndexError:
         ops.index._check_range(index, x.shape)  # which says more
         raise
+    if (axes := ops.index.torch_order(index, x.ndim)) is not None:
+        value = ops.permute(ops.expand(value, shape=tuple([part[a] for a in axes])), axes=np.argsort(axes).tolist())
     if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
         value = value.reshape(value.shape[extra:])
     if value.dtype is not x.dtype:
@@ -207,6 +209,9 @@ class InPlace:
         else:  # a number is not rounded to float32 on its way into float64
             value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
         try:
+            if (axes := ops.index.torch_order(index, self.ndim)) is not None:
+                part = self._data[index].transpose(axes)
+                value = np.broadcast_to(value, part.shape).transpose(np.argsort(axes))
             tensor._write(self._data, index, value)
         except ValueError:
             raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to "

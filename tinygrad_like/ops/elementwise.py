@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..dtypes import BOOL, FLOAT32, FLOAT64
+from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from ..kernels import accelerated
 from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
@@ -223,19 +223,33 @@ trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: n
 for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=lambda g: g * 0.0)
 
-floordiv = ufunc("floordiv", "floor(a / b), without a gradient.", lambda a, b: np.floor_divide(a, b))
+
+def refuse_zero(who, a, b):
+    """Raise ZeroDivisionError for integers by 0, for which NumPy gives 0; floating-point numbers have inf and NaN."""
+    if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and not (
+            type(b) is float or type(a) is float or np.all(b) or not np.size(a)):
+        raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is infinite or NaN")
 
 
+def _floor_divided(a, b):
+    refuse_zero("floordiv", a, b)
+    return np.floor_divide(a, b)
+
+
+floordiv = ufunc("floordiv", "floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0.",
+                 _floor_divided)
 
 def _remainder(a, b):
     """np.mod(a, b), which takes twice as long where b is a positive number."""
     if type(b) not in (int, float) or a.dtype.kind != "f" or not 0 < b < 1e38:
+        refuse_zero("mod", a, b)
         return np.mod(a, b)
     r = np.fmod(a, b)
     r += np.multiply(r < 0, b, dtype=r.dtype)  # and -0 becomes 0
     return r
 
 
-mod = ufunc("mod", "a - b floor(a / b), with the sign of b.", lambda a, b: _remainder(a, b))
+mod = ufunc("mod", "a - b floor(a / b), with the sign of b. Raises ZeroDivisionError for integers by 0.",
+            lambda a, b: _remainder(a, b))
 mod.vjp(a=lambda g: g,
         b=lambda g, a, b: -g * floordiv(a, b))
