@@ -23,7 +23,8 @@ def alike(found, expected, dtype=None):
 # The order of arguments -----------------------------------------------------------------------------------------------
 
 CALLS = {
-    "conv1d": lambda x, w: (tg.conv1d(x[..., 0], w[..., 0], None, 2, 1, 1, 2), x[..., 0].conv2d(w[..., 0], None, 2, 2, 1, 1)),
+    "conv1d": lambda x, w: (tg.conv1d(x[..., 0], w[..., 0], None, 2, 1, 1, 2),
+                            x[..., 0].conv2d(w[..., 0], None, 2, 2, 1, 1)),
     "conv2d": lambda x, w: (tg.conv2d(x, w, None, 1, 2, 1, 2), x.conv2d(w, padding=2, groups=2)),
     "conv_transpose2d": lambda x, w: (tg.conv_transpose2d(x, w, None, 2, 1, 1, 2), x.conv_transpose2d(
         w, stride=2, padding=1, output_padding=1, groups=2)),
@@ -210,6 +211,18 @@ def test_nan_stays_nan():
     x = Tensor([nan, 1.0, 2.0], requires_grad=True)
     tg.clamp(x, min=Tensor([1.0, nan, 3.0])).nansum().backward()
     assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (200, 40), (40, 200), (3, 300)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_beside_infinity_is_nan(shape, axis):
+    x = np.zeros(shape, np.float32)
+    x[1, 1] = inf
+    with np.errstate(invalid="ignore"):
+        for y in tg.softmax(Tensor(x), axis), tg.log_softmax(Tensor(x), axis), tg.softmax(Tensor(x).double(), axis):
+            is_nan = np.zeros(shape, bool)
+            is_nan[(slice(None), 1) if axis == 0 else 1] = True
+            assert (np.isnan(y.numpy()) == is_nan).all()
 
 
 @pytest.mark.parametrize(("numbers", "q", "expected"), [  # linear, lower, higher, nearest

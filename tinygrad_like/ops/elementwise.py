@@ -224,26 +224,23 @@ for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=lambda g: g * 0.0)
 
 
-def refuse_zero(who, a, b):
-    """Raise ZeroDivisionError for integers by 0, for which NumPy gives 0; floating-point numbers have inf and NaN."""
-    if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and not (
-            type(b) is float or type(a) is float or np.all(b) or not np.size(a)):
-        raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is infinite or NaN")
-
-
-def _floor_divided(a, b):
-    refuse_zero("floordiv", a, b)
-    return np.floor_divide(a, b)
+def divided(who, function, a, b):
+    """function(a, b), but of integers by 0, where NumPy gives 0, ZeroDivisionError. Floats have inf and NaN there."""
+    if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and type(b) is not float:
+        if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else not b:  # faster than np.errstate
+            if np.size(a) and type(a) is not float:
+                raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is "
+                                        "infinite or NaN")
+    return function(a, b)
 
 
 floordiv = ufunc("floordiv", "floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0.",
-                 _floor_divided)
+                 lambda a, b: divided("floordiv", np.floor_divide, a, b))
 
 def _remainder(a, b):
     """np.mod(a, b), which takes twice as long where b is a positive number."""
     if type(b) not in (int, float) or a.dtype.kind != "f" or not 0 < b < 1e38:
-        refuse_zero("mod", a, b)
-        return np.mod(a, b)
+        return divided("mod", np.mod, a, b)
     r = np.fmod(a, b)
     r += np.multiply(r < 0, b, dtype=r.dtype)  # and -0 becomes 0
     return r

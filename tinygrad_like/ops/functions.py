@@ -9,7 +9,7 @@ from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
-from .elementwise import abs, div, floordiv, neg, refuse_zero, where
+from .elementwise import abs, div, divided, floordiv, neg, where
 from .reduce import all
 from .ufunc import ufunc
 
@@ -37,13 +37,8 @@ def copysign(a, b):
     size = abs(as_float(a, float_dtype(a, b)))
     return where(signbit(b), neg(size), size)
 
-
-def _fmod(a, b):
-    refuse_zero("fmod", a, b)
-    return np.fmod(a, b)
-
-
-fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0.", _fmod)
+fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0.",
+             lambda a, b: divided("fmod", np.fmod, a, b))
 fmod.vjp(a=lambda g: g,
          b=lambda g, a, b: -g * truncdiv(a, b))
 
@@ -51,8 +46,9 @@ fmod.vjp(a=lambda g: g,
 @primitive
 def truncdiv(a, b):
     """a / b without its fraction; of integers an integer, exactly. Without a gradient."""
-    refuse_zero("div", a, b)
-    return (a - np.fmod(a, b)) // b if np.result_type(a, b).kind in "iu" else np.trunc(np.true_divide(a, b))
+    if np.result_type(a, b).kind in "iu":
+        return (a - divided("div", np.fmod, a, b)) // b
+    return np.trunc(np.true_divide(a, b))
 
 
 def divide(a, b, rounding_mode=None):
