@@ -185,6 +185,12 @@ def test_integers_are_taken_before_arrays(case):
     np.testing.assert_allclose(y.gradient(x, gradient=g)[0].numpy(), z.gradient(x, gradient=g)[0].numpy())
     if case == "integers around":  # names an element twice
         return
+    with pytest.raises(ValueError, match=f"does not broadcast to \\({y.shape[0]}, {y.shape[1]}"):
+        Tensor(np.zeros(x.shape))[index] = np.ones((*y.shape, 7))
+    changed = Tensor(np.zeros(x.shape))
+    changed[index] = np.ones((1, 1, *y.shape))  # axes of length 1 in front do no harm
+    (zeros := Tensor(np.zeros(x.shape)) * 1)[index] = Tensor(np.ones((1, 1, *y.shape)), requires_grad=True)
+    assert changed.sum().item() == zeros.sum().item() == y.numel()
     values = rng.standard_normal(y.shape[1:])
     for value in values, Tensor(values), Tensor(values, requires_grad=True):
         changed = Tensor(np.zeros(x.shape))
@@ -196,6 +202,18 @@ def test_integers_are_taken_before_arrays(case):
     y = x * 1
     y[index] += 1
     assert (y - x).sum().item() == z.numel()
+
+
+def test_integers_before_arrays_in_a_captured_function():
+    def set_and_get(i, value):
+        y = tg.zeros(2, 3, 4)
+        y[0, :, i] = value
+        return (y[0, :, i] * value).sum(1) + y.sum((0, 2))
+
+    captured = tg.capture(set_and_get)
+    for k in range(4):
+        i, value = Tensor([k % 2, 2 + k % 2]), Tensor(rng.standard_normal((3, 2)))
+        alike(captured(i, value), set_and_get(i, value))
 
 
 # NaN and infinities ---------------------------------------------------------------------------------------------------

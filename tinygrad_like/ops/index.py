@@ -132,6 +132,13 @@ def _place_of_arrays(entries: list[tuple[bool, int]]) -> int:
     return entries[places[0]][1] if places[-1] - places[0] == len(places) - 1 else 0
 
 
+def assign(x: np.ndarray, index: tuple, value, axes: tuple[int, ...]) -> None:
+    """x[index] = value, where x[index] has the axes of `torch_order`."""
+    part = x[index].transpose(axes)
+    part[...] = value
+    x[index] = part.transpose(np.argsort(axes))
+
+
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
     """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`."""
     index = _index_of(index, shape)
