@@ -318,7 +318,8 @@ class _InstanceNorm(_ChannelNorm):
         y = ops.instance_norm(x, self.weight, self.bias, eps=self.eps)
         if self.running_mean is not None:
             mean, var = moments(x._data)
-            self._track(mean, var, x.size // (x.shape[0] * x.shape[1]))
+            n = x.size // (x.shape[0] * x.shape[1])  # as in PyTorch, batches are not counted, and momentum None is 0
+            move_statistics(self.running_mean, self.running_var, mean, var, n, self.momentum or 0.0)
         return y
 
 

@@ -14,19 +14,19 @@ from .module import Configured
 @named
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """x if x > threshold, else value."""
-    return ops.where(ops.gt(input, threshold), input, value)
+    return ops.where(ops.le(input, threshold), value, input)  # NaN stays
 
 
 @named
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x if |x| > lambd, else 0."""
-    return ops.where(ops.gt(ops.abs(input), lambd), input, 0.0)
+    return ops.where(ops.le(ops.abs(input), lambd), 0.0, input)
 
 
 @named
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x - lambd if x > lambd, x + lambd if x < -lambd, else 0."""
-    return ops.where(ops.gt(input, lambd), input - lambd, ops.where(ops.lt(input, -lambd), input + lambd, 0.0))
+    return ops.where(ops.gt(input, lambd), input - lambd, ops.where(ops.ge(input, -lambd), 0.0, input + lambd))
 
 
 @named

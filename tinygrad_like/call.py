@@ -140,10 +140,26 @@ class Op:
         return self.general(tuple([x for x in inputs if x is not ABSENT]), {**options, **others})
 
     def failed(self, error: Exception, inputs, arrays, options: dict):
-        """What a call gives that failed only for the names of its options; NotImplemented, or a clear error, if not."""
+        """What a call gives that failed only for the names of its options, or a number that is beyond the integers it
+        meets; NotImplemented, or a clear error, if not."""
+        if type(error) is OverflowError and (narrow := self._wrapped(inputs, arrays)) is not None:
+            return self(*narrow, **options)
         if (y := habits.again(self, inputs, options)) is NotImplemented:
             explain(self, error, arrays, options)
         return y
+
+    @staticmethod
+    def _wrapped(inputs, arrays):
+        """The inputs, with Python's integers as those of a narrower dtype that has its own around: as in PyTorch, -1
+        beside uint8 is 255. None if all are what they would be."""
+        dtypes = [x.dtype for x in arrays if getattr(x, "dtype", FLOAT32).kind in "iu"]
+        if not dtypes:
+            return None
+        bounds = np.iinfo(np.result_type(*dtypes))
+        least, count = int(bounds.min), int(bounds.max) - int(bounds.min) + 1
+        if all([type(x) is not int or least <= x < least + count for x in inputs]):
+            return None
+        return [(x - least) % count + least if type(x) is int else x for x in inputs]
 
     def _promoted(self, inputs, arrays, options, out, differentiable):
         """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it."""

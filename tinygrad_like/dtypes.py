@@ -84,7 +84,27 @@ def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
     if dtype.kind not in "iub":
         raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
+    if dtype.kind == "i" and dtype.itemsize == 1 and "dtype" not in options and all(
+            getattr(a, "dtype", BOOL) is BOOL for a in arrays):
+        return INT64  # as of the square of booleans
     return dtype if dtype in SUPPORTED else INT64
+
+
+def promote_types(a: Any, b: Any) -> np.dtype:
+    """The dtype that numbers of two dtypes have together, as PyTorch's: of an integer and a floating one the latter."""
+    a, b = as_dtype(a, "promote_types"), as_dtype(b, "promote_types")
+    if a is b or a.kind in FLOATS and b.kind not in FLOATS:
+        return a
+    if b.kind in FLOATS:
+        return b if a.kind not in FLOATS else FLOAT64 if FLOAT64 in (a, b) else FLOAT32
+    return np.promote_types(a, b)
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a change in place may write numbers of one dtype into another, as in PyTorch: no floating ones into
+    integers, and nothing into booleans."""
+    from_, to = as_dtype(from_, "can_cast"), as_dtype(to, "can_cast")
+    return (to.kind in FLOATS or from_.kind not in FLOATS) and (to is not BOOL or from_ is BOOL)
 
 
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import names, ops
 from .autograd import Switch
 from .creation import Creation
-from .dtypes import as_dtype
+from .dtypes import as_dtype, can_cast, promote_types
 from .errors import named
 from .habits import device as cpu
 from .random import generator, manual_seed, of, sampled
@@ -179,6 +180,33 @@ def polygamma(n: int, input: Any) -> Any:
     return ops.polygamma(input, n=n)
 
 
+# Layers whose functions have another order of arguments in `torch` than in nn.functional ------------------------------
+
+
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Any:
+    """The rows of a table, the first argument, that the indices name; no gradient reaches row padding_idx, if >= 0."""
+    if scale_grad_by_freq or sparse:
+        raise NotImplementedError("embedding: gradients are dense and as they are; leave out scale_grad_by_freq and "
+                                  "sparse")
+    return ops.embedding(indices, weight, padding_idx=None if padding_idx < 0 else padding_idx)
+
+
+def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool = False,
+               momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:
+    """`nn.functional.batch_norm`, with the weights before the statistics."""
+    return import_module("nn.functional").batch_norm(input, running_mean, running_var, weight, bias, training,
+                                                     momentum, eps)
+
+
+def instance_norm(input: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None,
+                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+                  cudnn_enabled: bool = True) -> Any:
+    """`nn.functional.instance_norm`, with the weights before the statistics."""
+    return import_module("nn.functional").instance_norm(input, running_mean, running_var, weight, bias,
+                                                        use_input_stats, momentum, eps)
+
+
 def _nothing(*args: Any, **options: Any) -> None:
     """A setting of PyTorch's that has no meaning here."""
 
@@ -201,10 +229,11 @@ names._NAMES.update({
     "set_default_dtype": set_default_dtype, "get_default_dtype": lambda: np.dtype("float32"),
     "set_printoptions": set_printoptions, "set_float32_matmul_precision": _nothing,
     "use_deterministic_algorithms": _nothing, "set_num_interop_threads": _nothing, "result_type": result_type,
-    "promote_types": np.promote_types, "can_cast": np.can_cast, "broadcast_shapes": np.broadcast_shapes,
+    "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,
     "default_generator": generator, "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
-    "equal": equal, "numel": lambda input: input.numel(), "is_complex": lambda input: False,
+    "equal": equal, "embedding": embedding, "batch_norm": batch_norm, "instance_norm": instance_norm,
+    "numel": lambda input: input.numel(), "is_complex": lambda input: False,
     "is_floating_point": lambda input: input.is_floating_point(),
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
         expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
@@ -212,5 +241,6 @@ names._NAMES.update({
            "ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
-for _name in "logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal".split():
+for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "
+              "batch_norm instance_norm").split():
     names._NAMES[_name] = named(names._NAMES[_name])

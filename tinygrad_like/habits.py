@@ -32,6 +32,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "ord": ("p",), "approximation": ("approximate",), "N": ("n",), "M": ("m",), "num": ("steps",),
     "query": ("q",), "key": ("k",), "value": ("v",), "repeat": ("repeats",), "reps": ("repeats",), "shift": ("shifts",),
     "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b",), "mat2": ("b",), "exponent": ("b",),
+    "train": ("training",),
 }
 _CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's

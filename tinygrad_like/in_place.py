@@ -112,8 +112,13 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     except IndexError:
         ops.index._check_range(index, x.shape)  # which says more
         raise
+    axes = ops.index.torch_order(index, x.ndim)
+    part = part if axes is None else tuple([part[a] for a in axes])
     if (extra := value.ndim - len(part)) > 0 and value.shape[:extra] == (1,) * extra:
         value = value.reshape(value.shape[extra:])
+    if axes is not None:
+        value = ops.permute(ops.expand(value, shape=part), axes=np.argsort(axes).tolist())
+        part = value.shape
     if value.dtype is not x.dtype:
         value = ops.cast(value, dtype=x.dtype)
     if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
@@ -206,11 +211,18 @@ class InPlace:
             value = value._data
         else:  # a number is not rounded to float32 on its way into float64
             value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
+        axes = ops.index.torch_order(index, self.ndim)
         try:
-            tensor._write(self._data, index, value)
+            if axes is None:
+                tensor._write(self._data, index, value)
+            elif mode.tape is None:
+                ops.index.assign(self._data, index, value, axes)
+            else:
+                mode.tape.python("assign", ops.index.assign, self._data, index, value, axes, changes=[self._data])
         except ValueError:
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to "
-                             f"{self._data[index].shape}, the shape of x[index]") from None
+            shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
+            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
+                             "x[index]") from None
         self.touch()
 
     __setitem__ = named(__setitem__, "setitem")

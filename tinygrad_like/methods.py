@@ -59,9 +59,12 @@ class Methods:
     def abs(self): return ops.abs(self)
     def eq(self, other): return ops.eq(self, other)
     def ne(self, other): return ops.ne(self, other)
-    def logical_not(self): return ops.logical_not(self)
+    def logical_not(self):
+        """Where it is 0, or false; ~x is bit by bit for integers."""
+        return ops.logical_not(ops.compare.truth(self))
     __add__, __sub__, __mul__, __truediv__, __mod__, __pow__, __matmul__ = add, sub, mul, div, mod, pow, matmul
-    __neg__, __abs__, __invert__ = neg, abs, logical_not
+    __neg__, __abs__ = neg, abs
+    def __invert__(self): return ops.logical_not(self)
     def __pos__(self): return self
     dot = matmul
     def __radd__(self, other): return ops.add(other, self)
@@ -151,9 +154,13 @@ class Methods:
             return ops.sum(self, axis=axis, keepdim=keepdim)
         return ops.in_dtype(ops.sum, self, dtype, axis=axis, keepdim=keepdim)
     def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
-    def var(self, axis: Axis = None, keepdim=False, correction=1):
+    def var(self, *place, axis: Axis = None, keepdim=False, correction=1):
+        if place:
+            axis, keepdim, correction = ops.statistics.placed("var", place, axis, keepdim, correction)
         return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
-    def std(self, axis: Axis = None, keepdim=False, correction=1):
+    def std(self, *place, axis: Axis = None, keepdim=False, correction=1):
+        if place:
+            axis, keepdim, correction = ops.statistics.placed("std", place, axis, keepdim, correction)
         return ops.std(self, axis=axis, keepdim=keepdim, correction=correction)
     def prod(self, axis: Axis = None, keepdim=False, dtype=None):
         return ops.in_dtype(ops.prod, self, dtype, axis=axis, keepdim=keepdim)

@@ -15,7 +15,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import no_grad, set_grad_enabled
-from .dtypes import bfloat16, finfo
+from .dtypes import FLOAT32, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
@@ -97,10 +97,18 @@ class Names:
     gt, ge, lt, le = Methods.__gt__, Methods.__ge__, Methods.__lt__, Methods.__le__
     multiply, divide, negative, absolute = Methods.mul, Methods.div, Methods.neg, Methods.abs
     greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, Methods.ne
-    logical_and, logical_or, logical_xor = Methods.__and__, Methods.__or__, Methods.__xor__
+    def logical_and(self, other):
+        """Where neither is 0, or false; x & y is bit by bit for integers."""
+        return ops.logical_and(ops.compare.truth(self), ops.compare.truth(other))
+    def logical_or(self, other):
+        """Where not both are 0, or false; x | y is bit by bit for integers."""
+        return ops.logical_or(ops.compare.truth(self), ops.compare.truth(other))
+    def logical_xor(self, other):
+        """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
+        return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
     mm = bmm = mv = Methods.matmul
-    def add(self, other, alpha=1): return ops.add(self, _times(other, alpha))
-    def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha))
+    def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
+    def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))
     subtract = sub
     def addcmul(self, a, b, value=1): return self + a * b * value
     def addcdiv(self, a, b, value=1): return self + a / b * value
@@ -168,8 +176,13 @@ class Names:
                           doc="A new Tensor of this one's dtype, x.new_tensor(numbers).")
 
 
-def _times(x: Any, factor: Any) -> Any:
-    return x if isinstance(factor, int) and factor == 1 else ops.mul(x, factor)
+def _times(x: Any, factor: Any, beside: Any = None) -> Any:
+    """x times a factor; in the dtype of what it is added to, `beside`, if that holds numbers which its own does not."""
+    if isinstance(factor, int) and factor == 1:
+        return x
+    if beside is not None and getattr(x, "dtype", FLOAT32).kind in "iub" and hasattr(beside, "dtype"):
+        x = ops.cast(x, dtype=promote_types(x.dtype, beside.dtype))
+    return ops.mul(x, factor)
 
 
 def _before(who: str, x: Tensor, axis: int) -> tuple:
@@ -355,6 +368,12 @@ _NAMES: dict[str, Any] = {
     "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
+# Those of nn.functional: PyTorch's have their arguments in another order than methods and ops, or their options first.
+FUNCTIONAL = frozenset("""
+    alpha_dropout avg_pool1d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity feature_alpha_dropout group_norm hardshrink layer_norm max_pool1d max_pool2d
+    max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm rrelu threshold
+""".split())
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
     "jit": "use capture",
@@ -368,6 +387,8 @@ def function(name: str) -> Any:
     found = _NAMES.get(name)
     if found is bfloat16:
         return bfloat16()
+    if name in FUNCTIONAL:
+        return getattr(import_module("nn.functional"), name)
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and (name in vars(Methods) or name in vars(Names) or

@@ -161,11 +161,12 @@ def package() -> str:
     functions = {"tensor": "new"} | {name: name for name in (
         "as_tensor", "randint", "normal", "bernoulli", "where", "empty_like")}
     lines += [f"from .names import {function} as {name}" for name, function in functions.items()]
-    known |= functions.keys()
+    lines += [f"from nn.functional import {name} as {name}" for name in sorted(names.FUNCTIONAL)]
+    known |= functions.keys() | names.FUNCTIONAL
     methods = {name for name in dir(Surface) if name[0] != "_" and name not in names.MISSING
                and inspect.isfunction(getattr(Surface, name)) and name not in (*vars(InPlace), *vars(ForNumPy))}
     # To import a function from a package that has a file of this name would be the file to pyright.
-    own = {*functions, *[name for name, value in names._NAMES.items() if callable(value)]}
+    own = {*functions, *names.FUNCTIONAL, *[name for name, value in names._NAMES.items() if callable(value)]}
     public, files = [name for name in _public(ops) if name not in own], _modules()
     lines += [f"from .ops import {', '.join(n for n in public if n not in files)}", "", "__version__: str"]
     lines += [f"{name} = ops.{name}" for name in public if name in files]

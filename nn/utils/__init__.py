@@ -25,9 +25,12 @@ for _name in ("parametrizations", "parametrize"):  # for `from nn.utils.parametr
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False) -> Tensor:
     """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor."""
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
-    return norm if isinstance(norm, Tensor) else Tensor(norm)
+    if isinstance(norm, Tensor):
+        return norm
+    float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
+    return Tensor(norm, dtype=np.float64 if float64 else np.float32)
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:

@@ -131,6 +131,13 @@ def test_a_learned_slope():
     assert nn.PReLU()(Tensor(-4.0)[None]).tolist() == [-1] and repr(nn.PReLU()) == "PReLU(num_parameters=1, init=0.25)"
 
 
+def test_dropout_in_place_changes_nothing_in_evaluation():
+    x = Tensor.ones(3, requires_grad=True)
+    assert nn.Dropout(0.5, inplace=True).eval()(x) is x
+    with pytest.raises(RuntimeError, match="a leaf that requires grad"):
+        nn.Dropout(0.5, inplace=True)(x)
+
+
 IN_PLACE = [lambda i: nn.ReLU(inplace=i), lambda i: nn.ReLU(i), lambda i: nn.LeakyReLU(0.2, i),
             lambda i: nn.ELU(inplace=i), lambda i: nn.SiLU(inplace=i), lambda i: nn.Hardswish(inplace=i),
             lambda i: nn.Threshold(0.1, 2.0, i),

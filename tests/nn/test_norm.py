@@ -133,8 +133,7 @@ def test_layers_equal_pytorch(name):
             for mine, other in pairs:
                 np.testing.assert_allclose(mine.grad.numpy(), other.grad.numpy(), rtol=1e-3, atol=1e-4)
         for key, value in ours.state_dict().items():
-            if key != "num_batches_tracked" or "Instance" not in name:  # which PyTorch does not count there
-                np.testing.assert_allclose(value.numpy(), theirs.state_dict()[key].numpy(), rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(value.numpy(), theirs.state_dict()[key].numpy(), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("make", [lambda: nn.LayerNorm(4), lambda: nn.RMSNorm(4), lambda: nn.GroupNorm(2, 4),
@@ -243,6 +242,14 @@ def test_running_statistics_of_any_precision(dtype, momentum):
         np.testing.assert_allclose(norm.running_mean.numpy(), mean, rtol=1e-5 if dtype is np.float32 else 1e-12)
         np.testing.assert_allclose(norm.running_var.numpy(), var, rtol=1e-5 if dtype is np.float32 else 1e-12)
         assert norm.num_batches_tracked.item() == step and norm.running_var.dtype == dtype
+
+
+def test_instance_norm_does_not_count_batches():
+    for momentum, moved in ((0.5, 0.5), (None, 0.0)):
+        norm = nn.InstanceNorm1d(1, momentum=momentum, track_running_stats=True)
+        for _ in range(2):
+            norm(Tensor([[[1.0, 3.0]]]))
+        assert norm.num_batches_tracked.item() == 0 and norm.running_mean.item() == 2 * (1 - (1 - moved) ** 2)
 
 
 def test_instance_norm_of_signals_and_of_single_pixels():

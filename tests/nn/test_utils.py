@@ -21,6 +21,11 @@ def test_clipping():
     x = Tensor([3.0, 4.0], requires_grad=True)
     (x * x / 2).sum().backward()
     assert nn.utils.clip_grad_norm_(x, 1.0).item() == 5 and x.grad.norm().item() == pytest.approx(1, rel=1e-5)
+    assert nn.utils.clip_grad_norm_(iter([x]), 1.0).dtype == np.float32
+    x = Tensor(np.array([0.1, 0.7]), requires_grad=True)
+    x.sum().backward()
+    norm = nn.utils.clip_grad_norm_(iter([x]), 1.0)
+    assert norm.dtype == np.float64 and norm.item() == np.sqrt(2)
 
 
 def test_one_vector():

@@ -351,7 +351,7 @@ def test_shrink_and_diagonal(data):
 
 @st.composite
 def any_index(draw, shape):
-    """Integers, slices, None, an Ellipsis, integer arrays that broadcast and a boolean mask, in any mix NumPy takes."""
+    """Integers, slices, None, an Ellipsis, integer arrays that broadcast and a boolean mask, in any mix."""
     start, stop = sorted((draw(st.integers(0, len(shape))), draw(st.integers(0, len(shape)))))
     if draw(st.booleans()):
         axes = [*range(start), ..., *range(stop, len(shape))]
@@ -387,14 +387,37 @@ def any_index(draw, shape):
     return tuple(parts) if len(parts) != 1 or draw(st.booleans()) else parts[0]
 
 
+def integers_first(x, index):
+    """What of x the integers of an index name, a view, and the rest of the index: PyTorch takes x[index] so."""
+    parts = index if isinstance(index, tuple) else (index,)
+    axes = [0 if i is None or i is ... else i.ndim if getattr(i, "dtype", None) is np.dtype(bool) else 1 for i in parts]
+    first, rest = [], []
+    for i, n in zip(parts, axes, strict=True):
+        if i is ...:
+            before = [slice(None)] * (x.ndim - sum(axes))
+            first += before
+            rest += [...] if before else []
+        elif n and np.ndim(i) == 0 and not isinstance(i, slice):
+            first.append(int(i))
+        else:
+            first += [slice(None)] * n
+            rest.append(i)
+    return x[(*first, ...)], tuple(rest)
+
+
+def item(x, index):
+    part, rest = integers_first(x, index)
+    return part[rest]
+
+
 @settings(quick, max_examples=300)
 @given(st.data())
 def test_getitem(data):
     x = data.draw(arrays)
     index = data.draw(any_index(x.shape))
-    moved(lambda x: x[index], lambda x: x[index], x)
+    moved(lambda x: x[index], lambda x: item(x, index), x)
     parts = index if isinstance(index, tuple) else (index,)
-    same(Tensor(x)[tuple(Tensor(i) if isinstance(i, np.ndarray) else i for i in parts)], x[index])
+    same(Tensor(x)[tuple(Tensor(i) if isinstance(i, np.ndarray) else i for i in parts)], item(x, index))
 
 
 @settings(quick, max_examples=200)
@@ -402,11 +425,12 @@ def test_getitem(data):
 def test_setitem(data):
     x = data.draw(any_arrays)
     index = data.draw(any_index(x.shape))
-    value = np.arange(x[index].size).reshape(x[index].shape) % 2
     t, expected = Tensor(x), x.copy()
-    t[index], expected[index] = value, value
+    part, rest = integers_first(expected, index)  # a view
+    value = np.arange(part[rest].size).reshape(part[rest].shape) % 2
+    t[index], part[rest] = value, value
     same(t, expected)
-    t[index], expected[index] = 1, 1
+    t[index], part[rest] = 1, 1
     same(t, expected)
 
 

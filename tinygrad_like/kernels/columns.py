@@ -96,7 +96,6 @@ def _find_top(x, strip, n, width, top):
     for j in range(n):
         at = strip.first + j * width
         _raise(top, x[at : at + top.size])
-    _finite(top)
 
 
 @inner
@@ -251,6 +250,7 @@ def _logsumexp(x, n, width, out, task, tasks):
         strip = _strip(unit, n, width)
         top, total, whole = tops[: strip.columns], totals[: strip.columns], wholes[: strip.columns]
         _find_top(x, strip, n, width, top)
+        _finite(top)
         _exponentials(x, strip, n, width, top, e, 0, 0, total, whole)
         for i in range(strip.columns):
             out[strip.place + i] = top[i] + log(F(whole[i]))

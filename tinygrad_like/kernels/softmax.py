@@ -42,7 +42,7 @@ def _exp_shifted(x, n, e, tops, totals):
     for row in range(x.size // n):
         start, stop = row * n, (row + 1) * n
         top = _max(x[start:stop])
-        top = top if abs(top) < INF else F(0)  # inf - inf would be NaN
+        top = top if top > -INF else F(0)  # of a row of -inf: beside inf all are NaN, as in PyTorch
         tops[row] = top
         if n >= LONG:
             total = 0.0

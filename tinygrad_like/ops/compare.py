@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import as_dtype
+from ..dtypes import BOOL, as_dtype
 from ..primitive import primitive
 from .ufunc import ufunc
 
@@ -21,6 +21,16 @@ logical_or = ufunc("logical_or", "a or b of booleans; bit by bit for integers.",
 logical_xor = ufunc("logical_xor", "Either a or b of booleans, not both; bit by bit for integers.",
                     lambda a, b: np.bitwise_xor(a, b))
 logical_not = ufunc("logical_not", "not x of booleans; bit by bit for integers.", lambda x: np.bitwise_not(x))
+
+
+def truth(x):
+    """x as booleans, false where it is 0; a number as True or False."""
+    if type(x) in (bool, int, float):
+        return bool(x)
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    return x if x.dtype is BOOL else cast(x, dtype=BOOL)
+
+
 isnan = ufunc("isnan", "Where x is NaN.", lambda x: np.isnan(x))
 isinf = ufunc("isinf", "Where x is infinite.", lambda x: np.isinf(x))
 isfinite = ufunc("isfinite", "Where x is neither infinite nor NaN.", lambda x: np.isfinite(x))

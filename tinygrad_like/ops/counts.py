@@ -7,7 +7,7 @@ import numpy as np
 from ..dtypes import FLOATS
 from ..noting import noted
 from .axes import one_axis
-from .compare import cast, isnan
+from .compare import cast, eq, isnan
 from .elementwise import ceil, floor, round, where
 from .index import gather, getitem, values_of, varying
 from .order import Found, argsort, searchsorted, sort
@@ -116,7 +116,9 @@ def _between(ordered, place, axis, interpolation):
     before = (slice(None),) * axis
     a, b = getitem(ordered, (*before, low)), getitem(ordered, (*before, high))
     last = getitem(ordered, (*before, -1))  # NaN, if there is one
-    return where(isnan(last), last, a + (b - a) * share if share else a)
+    # Of one of them alone where the other may be infinite; else from the nearer one, as PyTorch's lerp.
+    y = a if share == 0 else b if share == 1 else a + (b - a) * share if share < 0.5 else b - (b - a) * (1 - share)
+    return where(isnan(last), last, y)
 
 
 def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
@@ -137,10 +139,12 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
     place = where(count > 0, cast(count - 1, dtype=x.dtype) * q, 0.0)
     low, high = floor(place), ceil(place)
+    if interpolation in ("lower", "higher", "nearest"):
+        low = high = {"lower": low, "higher": high, "nearest": round(place)}[interpolation]
     a, b = (gather(ordered, cast(i, dtype=np.dtype("int64")), axis=axis) for i in (low, high))
-    share = {"linear": place - low, "lower": place * 0, "higher": place * 0 + 1, "midpoint": (high - low) * 0.5,
-             "nearest": round(place) - low}[interpolation]
-    y = where(share > 0, a + (b - a) * share, a)
+    share = (high - low) * 0.5 if interpolation == "midpoint" else place - low
+    difference = where(eq(low, high), 0.0, b - a)  # not NaN of one that is infinite
+    y = where(share < 0.5, a + difference * share, b - difference * (1 - share))
     return y if keepdim else reshape(y, shape=(*x.shape[:axis], *x.shape[axis + 1:]))
 
 
@@ -151,6 +155,7 @@ def mode(x, axis=-1, keepdim=False):
     axis = one_axis("mode", axis, x.ndim)
     varying("mode counts values in NumPy")
     rows = np.moveaxis(np.asarray(getattr(x, "_data", x)), axis, -1)
+    rows = rows.astype(np.uint8) if rows.dtype.kind == "b" else rows
     counts = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = np.where(counts == counts.max(-1, keepdims=True), rows, np.inf if rows.dtype.kind in FLOATS else
                     np.iinfo(rows.dtype).max).min(-1, keepdims=True)

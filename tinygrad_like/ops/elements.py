@@ -7,7 +7,7 @@ import math
 from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, finfo
 from .compare import cast, eq, ge, isnan, le, logical_and, logical_or, ne
 from .elementwise import erf, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
-from .functions import clamp, logaddexp
+from .functions import as_float, clamp, float_dtype, logaddexp
 from .trigonometry import sin
 
 
@@ -44,6 +44,7 @@ def heaviside(x, values):
 
 def logaddexp2(a, b):
     """log2(2^a + 2^b), without overflow."""
+    a, b = (as_float(x, float_dtype(a, b)) for x in (a, b))
     return logaddexp(a * math.log(2), b * math.log(2)) * (1 / math.log(2))
 
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..dtypes import BOOL, FLOAT32, FLOAT64
+from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from ..kernels import accelerated
 from ..primitive import primitive
 from .compare import cast, eq, ge, logical_and
@@ -223,19 +223,30 @@ trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: n
 for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=lambda g: g * 0.0)
 
-floordiv = ufunc("floordiv", "floor(a / b), without a gradient.", lambda a, b: np.floor_divide(a, b))
+
+def divided(who, function, a, b):
+    """function(a, b), but of integers by 0, where NumPy gives 0, ZeroDivisionError. Floats have inf and NaN there."""
+    if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and type(b) is not float:
+        if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else not b:  # faster than np.errstate
+            if np.size(a) and type(a) is not float:
+                raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is "
+                                        "infinite or NaN")
+    return function(a, b)
 
 
+floordiv = ufunc("floordiv", "floor(a / b), without a gradient. Raises ZeroDivisionError for integers by 0.",
+                 lambda a, b: divided("floordiv", np.floor_divide, a, b))
 
 def _remainder(a, b):
     """np.mod(a, b), which takes twice as long where b is a positive number."""
     if type(b) not in (int, float) or a.dtype.kind != "f" or not 0 < b < 1e38:
-        return np.mod(a, b)
+        return divided("mod", np.mod, a, b)
     r = np.fmod(a, b)
     r += np.multiply(r < 0, b, dtype=r.dtype)  # and -0 becomes 0
     return r
 
 
-mod = ufunc("mod", "a - b floor(a / b), with the sign of b.", lambda a, b: _remainder(a, b))
+mod = ufunc("mod", "a - b floor(a / b), with the sign of b. Raises ZeroDivisionError for integers by 0.",
+            lambda a, b: _remainder(a, b))
 mod.vjp(a=lambda g: g,
         b=lambda g, a, b: -g * floordiv(a, b))

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import as_dtype
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype
 from ..primitive import primitive
 from .activation import sigmoid
-from .elementwise import abs, div, floordiv, neg, where
+from .compare import cast, isnan, logical_or
+from .elementwise import abs, div, divided, floordiv, neg, where
 from .reduce import all
 from .ufunc import ufunc
 
@@ -19,12 +20,25 @@ logaddexp.vjp(a=lambda g, a, b: g * sigmoid(a - b),
 signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x))
 
 
+def float_dtype(*xs):
+    """The dtype that floating-point numbers made of all these have: float32 if none is of any."""
+    given = [x for x in xs if getattr(x, "dtype", BOOL).kind in FLOATS]
+    dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
+    return dtypes.pop() if len(dtypes) == 1 else FLOAT64 if FLOAT64 in dtypes else FLOAT32
+
+
+def as_float(x, dtype):
+    """x in a floating-point dtype; a number stays."""
+    return x if not hasattr(x, "dtype") or x.dtype is dtype else cast(x, dtype=dtype)
+
+
 def copysign(a, b):
-    """|a| with the sign of b; no gradient reaches b."""
-    size = abs(a)
+    """|a| with the sign of b, a floating-point number; no gradient reaches b."""
+    size = abs(as_float(a, float_dtype(a, b)))
     return where(signbit(b), neg(size), size)
 
-fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a.", lambda a, b: np.fmod(a, b))
+fmod = ufunc("fmod", "a - b trunc(a / b), with the sign of a. Raises ZeroDivisionError for integers by 0.",
+             lambda a, b: divided("fmod", np.fmod, a, b))
 fmod.vjp(a=lambda g: g,
          b=lambda g, a, b: -g * truncdiv(a, b))
 
@@ -32,7 +46,9 @@ fmod.vjp(a=lambda g: g,
 @primitive
 def truncdiv(a, b):
     """a / b without its fraction; of integers an integer, exactly. Without a gradient."""
-    return (a - np.fmod(a, b)) // b if np.result_type(a, b).kind in "iu" else np.trunc(np.true_divide(a, b))
+    if np.result_type(a, b).kind in "iu":
+        return (a - divided("div", np.fmod, a, b)) // b
+    return np.trunc(np.true_divide(a, b))
 
 
 def divide(a, b, rounding_mode=None):
@@ -44,14 +60,19 @@ def divide(a, b, rounding_mode=None):
 
 
 def clamp(x, low=None, high=None):
-    """x limited to [low, high], arrays that broadcast or numbers; high where low > high.
+    """x limited to [low, high], arrays that broadcast or numbers; high where low > high, NaN where one of them is.
 
     The cotangent goes to x where it lies inside or on a limit, else to the limit.
     """
     if low is None and high is None:
         raise ValueError("clip: give min, max or both")
-    x = x if low is None else where(x < low, low, x)
-    return x if high is None else where(x > high, high, x)
+    x = x if low is None else where(_or_nan(x < low, low), low, x)
+    return x if high is None else where(_or_nan(x > high, high), high, x)
+
+
+def _or_nan(beyond, limit):
+    """Where x lies beyond a limit, or the limit, if it is an array, is NaN."""
+    return logical_or(beyond, isnan(limit)) if getattr(limit, "dtype", BOOL).kind in FLOATS else beyond
 
 # Bits, and closeness --------------------------------------------------------------------------------------------------
 

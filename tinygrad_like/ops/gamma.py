@@ -18,8 +18,8 @@ _ENOUGH, _MOST = 10, 10_000
 def polygamma(x, *, n):
     """The derivative of order n + 1 of log |gamma(x)|; for n = -1 that itself, for n = 0 digamma.
 
-    Poles, the integers from 0 down, give infinity for n = -1, else NaN or infinity. Raises ValueError for n < -1, and
-    for n > 0 and x below -10,000.
+    Poles, the integers from 0 down, give infinity for n = -1, else NaN or infinity; so does -infinity. Raises
+    ValueError for n < -1, and for n > 0 and finite x below -10,000.
     """
     if not isinstance(n, int) or n < -1:
         raise ValueError(f"polygamma: n={n!r} must be an integer >= -1")
@@ -57,17 +57,20 @@ def _log_gamma(x):
     out = (y - 0.5) * np.log(y) - y + 0.5 * math.log(2 * math.pi) - np.log(product)
     out += sum(b / (2 * k * (2 * k - 1)) * y ** (1.0 - 2 * k) for k, b in enumerate(_BERNOULLI, 1))
     out = np.where(np.isposinf(y), y, out)
-    return np.where(low, math.log(math.pi) - np.log(np.abs(np.sin(math.pi * (x - np.round(x))))) - out, out)
+    out = np.where(low, math.log(math.pi) - np.log(np.abs(np.sin(math.pi * (x - np.round(x))))) - out, out)
+    return np.where(np.isneginf(x), math.inf, out)
 
 
 def _digamma(x):
     low = x < 0.5
     y, sums = _shifted(np.where(low, 1 - x, x), 0, lambda total, y: total + 1 / y)
     out = np.log(y) - 0.5 / y - sums - sum(b / (2 * k) * y ** (-2.0 * k) for k, b in enumerate(_BERNOULLI, 1))
-    return np.where(low, out - math.pi / np.tan(math.pi * (x - np.round(x))), out)
+    out = np.where(low, out - math.pi / np.tan(math.pi * (x - np.round(x))), out)
+    return np.where((x < 0) & (x == np.round(x)), math.nan, out)  # a pole, with another sign on either side
 
 
 def _higher(n, x):
+    x = np.where(np.isneginf(x), math.nan, x)
     if (x < -_MOST).any():
         raise ValueError(f"polygamma: of order {n}, x={np.nanmin(x):g} must not be below {-_MOST}")
     y, sums = _shifted(x, 0, lambda total, y: total + y ** (-1.0 - n))

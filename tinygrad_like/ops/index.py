@@ -88,11 +88,55 @@ def _is_basic(index) -> bool:
 
 
 def getitem(x, index):
-    """x[index] with NumPy's rules: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
+    """x[index] as in PyTorch: integers, slices with step, None, Ellipsis, integer and boolean arrays, in any mix.
 
+    The rules are NumPy's, but an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
     Raises IndexError for what is out of range or too many, TypeError for what is no index.
     """
-    return take(x, index=_index_of(index, x.shape))
+    index, basic = _index_and_kind(index, x.shape)
+    if basic or (axes := torch_order(index, len(x.shape))) is None:
+        return take(x, index=index)
+    from .shape import permute
+
+    return permute(take(x, index=index), axes=axes)
+
+
+def torch_order(index: tuple, ndim: int) -> tuple[int, ...] | None:
+    """How to permute the axes of NumPy's x[index] for those of PyTorch's; None if they are the same.
+
+    Both put the axes of index arrays where these stand if they stand side by side, else first. To NumPy integers beside
+    them are arrays too; in PyTorch they are taken before, and so are in nobody's way, nor is an empty Ellipsis.
+    """
+    if len(index) < 3 or _is_basic(index):  # there is an integer, an array, and what stands between them
+        return None
+    rest = ndim - sum(_axes_of(i) for i in index)
+    numpys, torchs, before, rank = [], [], 0, 0  # of each entry, whether it is an array, and the axes before it
+    for i in index:
+        array = type(i) is np.ndarray and (i.ndim > 0 or i.dtype is BOOL)
+        integer = not array and type(i) in (int, np.ndarray)
+        numpys.append((array or integer, before))
+        if not integer and (i is not Ellipsis or rest):
+            torchs.append((array, before))
+        if array:
+            rank = max(rank, i.ndim if i.dtype is not BOOL else 1)
+        elif not integer:
+            before += rest if i is Ellipsis else 1
+    if not rank or (place := _place_of_arrays(torchs)) == _place_of_arrays(numpys):
+        return None
+    others = before + (0 if any([i is Ellipsis for i in index]) else rest)
+    return (*range(rank, rank + place), *range(rank), *range(rank + place, rank + others))  # which NumPy has first
+
+
+def _place_of_arrays(entries: list[tuple[bool, int]]) -> int:
+    places = [n for n, (array, _) in enumerate(entries) if array]
+    return entries[places[0]][1] if places[-1] - places[0] == len(places) - 1 else 0
+
+
+def assign(x: np.ndarray, index: tuple, value, axes: tuple[int, ...]) -> None:
+    """x[index] = value, where x[index] has the axes of `torch_order`."""
+    part = x[index].transpose(axes)
+    part[...] = value
+    x[index] = part.transpose(np.argsort(axes))
 
 
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
@@ -107,8 +151,13 @@ def _index_of(index, shape: tuple[int, ...]) -> tuple:
 
     Arrays are copied: the graph keeps the index, and the caller may change theirs.
     """
+    return _index_and_kind(index, shape)[0]
+
+
+def _index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
+    """The same, and whether it is made of integers, slices, None and Ellipsis alone."""
     if (type(index) is int or type(index) is slice) and shape and mode.tape is None:  # as below, sooner
-        return (index,)
+        return (index,), True
     index = index if isinstance(index, tuple) else (index,)
     if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
@@ -127,7 +176,7 @@ def _index_of(index, shape: tuple[int, ...]) -> tuple:
         raise IndexError("getitem: an index has at most one Ellipsis (...)")
     if not basic:
         _check_arrays(index, shape)
-    return index
+    return index, basic
 
 
 def _bound(i):

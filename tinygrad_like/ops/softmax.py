@@ -47,7 +47,7 @@ def _top(who, x, axis):
     if x.shape[axis] == 0:
         raise ValueError(f"{who}: axis {axis} of shape {x.shape} is empty, so there is nothing to normalise")
     top = x.max(axis, keepdims=True)
-    return np.where(np.isfinite(top), top, 0).astype(x.dtype)  # an inf gives NaN, and all beside it 0
+    return np.where(top > -np.inf, top, 0).astype(x.dtype)  # so an inf, or all -inf, gives NaN along the axis
 
 
 @fused(reference=lambda g, p, axis=-1: p * (g - sum(g * p, axis=axis, keepdim=True)))

@@ -25,13 +25,35 @@ def in_dtype(op, x, dtype, **options):
     return cast(op(cast(x, dtype=dtype), **options), dtype=dtype)
 
 
-def var_mean(x, axis=None, keepdim=False, correction=1):
+def placed(who, place, axis, keepdim, correction):
+    """The axis, keepdim and correction of what came by position: (axis), (unbiased), (axis, unbiased), (axis, unbiased,
+    keepdim) as PyTorch's, where unbiased is a bool; (axis, keepdim, correction) as tinygrad's, with a number last."""
+    if axis is not None or len(place) > 3:
+        raise TypeError(f"{who}: axis is given twice, or there is too much; it takes (axis, unbiased, keepdim)")
+    if type(place[0]) is bool and len(place) < 3:
+        place = (None, *place)
+    axis, *rest = place
+    if not rest:
+        return axis, keepdim, correction
+    if len(rest) == 2 and type(rest[1]) is not bool:
+        return axis, *rest
+    if type(rest[0]) is not bool:
+        raise TypeError(f"{who}: takes (axis, unbiased, keepdim) or (axis, keepdim, correction) by position, got "
+                        f"{rest[0]!r} after the axis; write correction={rest[0]!r}")
+    return axis, rest[1] if len(rest) == 2 else keepdim, int(rest[0])
+
+
+def var_mean(x, *place, axis=None, keepdim=False, correction=1):
     """The variance and the mean over `axis`."""
+    if place:
+        axis, keepdim, correction = placed("var_mean", place, axis, keepdim, correction)
     return var(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
 
 
-def std_mean(x, axis=None, keepdim=False, correction=1):
+def std_mean(x, *place, axis=None, keepdim=False, correction=1):
     """The standard deviation and the mean over `axis`."""
+    if place:
+        axis, keepdim, correction = placed("std_mean", place, axis, keepdim, correction)
     return std(x, axis=axis, keepdim=keepdim, correction=correction), mean(x, axis=axis, keepdim=keepdim)
 
 

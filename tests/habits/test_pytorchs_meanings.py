@@ -1,0 +1,278 @@
+"""What a call means in PyTorch where NumPy or tinygrad would give something else; the numbers are PyTorch's."""
+
+import numpy as np
+import pytest
+
+import nn.functional as F
+import tinygrad_like as tg
+from tinygrad_like import Tensor
+
+rng = np.random.default_rng(5)
+IMAGES, WEIGHT = rng.standard_normal((2, 4, 8, 8)), rng.standard_normal((4, 2, 3, 3))
+inf, nan = float("inf"), float("nan")
+
+
+def alike(found, expected, dtype=None):
+    found, expected = (y if isinstance(y, tuple) else (y,) for y in (found, expected))
+    for y, z in zip(found, expected, strict=True):
+        z = z if isinstance(z, Tensor) else Tensor(z)
+        assert y.shape == z.shape and y.dtype == (dtype or z.dtype), (y, z)
+        np.testing.assert_allclose(y.numpy(), z.numpy(), rtol=1e-6)
+
+
+# The order of arguments -----------------------------------------------------------------------------------------------
+
+CALLS = {
+    "conv1d": lambda x, w: (tg.conv1d(x[..., 0], w[..., 0], None, 2, 1, 1, 2),
+                            x[..., 0].conv2d(w[..., 0], None, 2, 2, 1, 1)),
+    "conv2d": lambda x, w: (tg.conv2d(x, w, None, 1, 2, 1, 2), x.conv2d(w, padding=2, groups=2)),
+    "conv_transpose2d": lambda x, w: (tg.conv_transpose2d(x, w, None, 2, 1, 1, 2), x.conv_transpose2d(
+        w, stride=2, padding=1, output_padding=1, groups=2)),
+    "max_pool2d": lambda x, w: (tg.max_pool2d(x, 3, 2, 1), x.max_pool2d(3, stride=2, padding=1)),
+    "layer_norm": lambda x, w: (tg.layer_norm(x, (8,), x[0, 0, 0], x[0, 0, 1]), F.layer_norm(
+        x, (8,), x[0, 0, 0], x[0, 0, 1])),
+    "group_norm": lambda x, w: (tg.group_norm(x, 2, x[0, :, 0, 0]), F.group_norm(x, 2, x[0, :, 0, 0])),
+    "batch_norm": lambda x, w: (tg.batch_norm(
+        x, x[0, :, 0, 0], x[0, :, 0, 1], x[0, :, 0, 2], x[0, :, 0, 3] ** 2, False, 0.1, 1e-3, True), F.batch_norm(
+        x, x[0, :, 0, 2], x[0, :, 0, 3] ** 2, x[0, :, 0, 0], x[0, :, 0, 1], eps=1e-3)),
+    "instance_norm": lambda x, w: (tg.instance_norm(x, x[0, :, 0, 0], x[0, :, 0, 1], None, None, True, 0.1, 1e-3, True),
+                                   F.instance_norm(x, None, None, x[0, :, 0, 0], x[0, :, 0, 1], eps=1e-3)),
+    "embedding": lambda x, w: (tg.embedding(x[0, 0], Tensor([3, 1])), x[0, 0][[3, 1]]),
+    "dropout": lambda x, w: (tg.dropout(x, 0.5, train=False), x),
+    "prelu": lambda x, w: (tg.prelu(x, x[0, :, 0, 0]), F.prelu(x, x[0, :, 0, 0])),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_of_the_package_have_pytorchs_order_and_methods_tinygrads(name):
+    alike(*CALLS[name](Tensor(IMAGES), Tensor(WEIGHT)))
+
+
+def test_batch_norm_as_a_function_of_the_package_moves_statistics():
+    mean, var = tg.zeros(4), tg.ones(4)
+    tg.batch_norm(Tensor(IMAGES), None, None, mean, var, True, 1.0, 1e-5, True)
+    np.testing.assert_allclose(mean.numpy(), IMAGES.mean((0, 2, 3)), rtol=1e-4)
+    with pytest.raises(NotImplementedError, match="embedding: gradients are dense"):
+        tg.embedding(tg.ones(3, 2), Tensor([1]), -1, True)
+    w = tg.ones(3, 2, requires_grad=True)
+    tg.embedding(w, Tensor([1, 2]), 1).sum().backward()
+    assert w.grad.tolist() == [[0, 0], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(("name", "mean"), [("var", False), ("std", False), ("var_mean", True), ("std_mean", True)])
+def test_a_bool_after_the_axis_is_unbiased(name, mean):
+    x = Tensor([[1.0, 2.0, 4.0], [2.0, 7.0, 9.0]])
+    for place, options in ((False,), {"correction": 0}), ((True,), {}), ((1, False), {"axis": 1, "correction": 0}), (
+            (1, True), {"axis": 1}), ((1, False, True), {"axis": 1, "correction": 0, "keepdim": True}), (
+            ((0, 1), False), {"correction": 0}), ((1,), {"axis": 1}), ((1, True, 0), {
+                "axis": 1, "keepdim": True, "correction": 0}):  # the last is tinygrad's
+        for call in getattr(tg, name), getattr(Tensor, name):
+            y = call(x, *place)
+            alike(y, getattr(Tensor, name)(x, **options))
+            variance = np.var(x.numpy(), axis=options.get("axis"), ddof=options.get("correction", 1),
+                              keepdims=options.get("keepdim", False))
+            alike(y[0] if mean else y, variance if "var" in name else np.sqrt(variance))
+    alike(getattr(x, name)(1, False, keepdim=True), getattr(x, name)(1, False, True))
+    alike(getattr(x, name)(1, unbiased=False, keepdim=True), getattr(x, name)(1, False, True))
+    for wrong in (lambda: getattr(x, name)(1, axis=1), lambda: getattr(x, name)(1, True, 0, 1)):
+        with pytest.raises(TypeError, match=f"{name}: axis is given twice, or there is too much"):
+            wrong()
+    with pytest.raises(TypeError, match=f"{name}: takes .* by position, got 0 after the axis; write correction=0"):
+        getattr(x, name)(1, 0)
+
+
+def test_alpha_is_in_the_dtype_of_the_result():
+    small = Tensor(np.array([100], np.int8))
+    alike(tg.add(tg.tensor([1.0]), small, alpha=3), [301.0])
+    alike(tg.sub(tg.tensor([0.0]), Tensor(np.array([200], np.uint8)), alpha=2), [-400.0])
+    alike(tg.tensor([1]).add(small, alpha=3), [301])
+    alike(small.add(small, alpha=3), np.array([-112], np.int8))
+    x = tg.tensor([1.0])
+    x.add_(small, alpha=3)
+    assert x.tolist() == [301] and tg.tensor([True]).add(Tensor([2]), alpha=2).tolist() == [5]
+
+
+# Integers and booleans ------------------------------------------------------------------------------------------------
+
+
+def test_logical_is_of_truth_and_operators_are_bit_by_bit():
+    a, b = Tensor([0, 1, 2, 0]), Tensor([0, 2, 2, 3])
+    for x, y in ((a, b), (a.float(), b), (a.cast("uint8"), b.bool()), (a.numpy(), b)):
+        for name, expected in {"and": [False, True, True, False], "or": [False, True, True, True],
+                               "xor": [False, False, False, True]}.items():
+            alike(getattr(tg, f"logical_{name}")(x, y), expected)
+    alike(a.logical_not(), [True, False, False, True])
+    alike(tg.logical_not(tg.tensor([0.0, nan])), [True, False])
+    alike(a.logical_and(2), [False, True, True, False])
+    assert (a & b).tolist() == [0, 0, 2, 0] and (a | b).tolist() == [0, 3, 2, 3] and (a ^ b).tolist() == [0, 3, 0, 3]
+    assert (~a).tolist() == a.bitwise_not().tolist() == [-1, -2, -3, -1]
+    assert a.clone().logical_xor_(b).tolist() == [0, 0, 0, 1]
+
+
+def test_a_number_beyond_narrow_integers_wraps_around():
+    u, i = (Tensor(np.array([5], dtype)) for dtype in (np.uint8, np.int8))
+    for y, expected in ((u * -1, 251), (u + -3, 2), (u // -3, 0), (u % -3, 5), (u - 300, 217), (-1 - u, 250),
+                        (u & -1, 5), (u * 300, 220), (tg.where(u > 5, 0, u + 2**40), 5),
+                        (u.masked_fill(u > 1, -1), 255), (u.clone().mul_(-1), 251)):
+        alike(y, np.array([expected], np.uint8))
+    alike(i + 200, np.array([-51], np.int8))
+    alike(i * 1000, np.array([-120], np.int8))
+    assert (u == -1).tolist() == [False] and (u > -1).tolist() == [True]
+
+
+def test_squares_of_booleans_are_int64():
+    b = Tensor([True, False])
+    for y in b**2, b.square(), tg.pow(b, 2):
+        alike(y, [1, 0])
+    alike((b**2) * 200, [200, 0])
+    assert b.cast("int8").dtype == np.int8
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, n: x // n, lambda x, n: x % n, lambda x, n: tg.fmod(x, n), lambda x, n: tg.remainder(x, n),
+    lambda x, n: tg.div(x, n, rounding_mode="trunc"), lambda x, n: tg.div(x, n, rounding_mode="floor")])
+def test_integers_are_not_divided_by_zero(call):
+    x = Tensor([7, 3])
+    for n in 0, Tensor([1, 0]), np.array([0, 1]), False:
+        with pytest.raises(ZeroDivisionError, match="an integer is divided by 0"):
+            call(x, n)
+    assert call(Tensor([7]), 2).item() in (1, 3) and call(x[:0], 0).shape == (0,)
+    with np.errstate(all="ignore"):
+        assert not call(x, 0.0).isfinite().any() and not call(x, Tensor([0.0, 0.0])).isfinite().any()
+
+
+def test_dtypes_together():
+    f16, f32, f64, i64, i8, u8 = map(np.dtype, ("float16", "float32", "float64", "int64", "int8", "uint8"))
+    for a, b, expected in ((tg.int32, f32, f32), (i64, f16, f16), (f16, f64, f64), (i8, u8, np.int16), (u8, bool, u8),
+                           (bool, f16, f16), (f32, f32, f32)):
+        assert tg.promote_types(a, b) == tg.promote_types(b, a) == expected
+    assert tg.can_cast(i64, f32) and tg.can_cast(f64, f16) and tg.can_cast(i64, u8) and tg.can_cast(bool, u8)
+    assert not (tg.can_cast(f32, i64) or tg.can_cast(u8, bool) or tg.can_cast(f32, bool)) and tg.can_cast(bool, bool)
+
+
+def test_bfloat16_with_others():
+    pytest.importorskip("ml_dtypes")
+    assert tg.promote_types(tg.bfloat16, tg.int64) == tg.bfloat16
+    assert tg.promote_types(tg.float16, tg.bfloat16) == np.float32
+    assert tg.promote_types(tg.bfloat16, tg.float64) == np.float64
+
+
+# Indices --------------------------------------------------------------------------------------------------------------
+
+INDICES = {  # and what PyTorch takes them for
+    "integer first": ((0, slice(None), [0, 2]), lambda x: x[0][:, [0, 2]]),
+    "integer last": (([0, 1], slice(None), slice(None), 2), lambda x: x[:, :, :, 2][[0, 1]]),
+    "integers around": ((1, slice(1, None), [0, 2, 2], -1), lambda x: x[1, :, :, -1][1:][:, [0, 2, 2]]),
+    "behind an Ellipsis": ((0, ..., [0, 2]), lambda x: x[0][:, :, [0, 2]]),
+    "before a new axis": ((0, None, [1, 2], [3, 0]), lambda x: x[0][[1, 2], [3, 0]][None]),
+    "a Tensor without axes": ((np.array(1), slice(None), [0, 2]), lambda x: x[1][:, [0, 2]]),
+    "a mask": ((1, slice(None), np.array([True, False, True, True])), lambda x: x[1][:, [0, 2, 3]]),
+    "two axes": ((0, slice(None), [[0, 2], [1, 3]]), lambda x: x[0][:, [[0, 2], [1, 3]]]),
+    "an empty Ellipsis": ((slice(None), [0, 1], ..., [0, 2], slice(None)), lambda x: x[:, [0, 1], [0, 2]]),
+    "arrays apart": (([0, 1], slice(None), [0, 2]), lambda x: x[[0, 1], :, [0, 2]]),
+    "arrays apart, and an integer": (([0, 1], slice(None), [0, 2], 1), lambda x: x[:, :, :, 1][[0, 1], :, [0, 2]]),
+}
+
+
+@pytest.mark.parametrize("case", INDICES)
+def test_integers_are_taken_before_arrays(case):
+    index, expected = INDICES[case]
+    index = tuple([Tensor(i) if isinstance(i, np.ndarray) else i for i in index])
+    x = Tensor(np.arange(120, dtype=np.float64).reshape(2, 3, 4, 5), requires_grad=True)
+    y, z = x[index], expected(x)
+    assert y.shape == z.shape and y.tolist() == z.tolist()
+    g = rng.standard_normal(y.shape)
+    np.testing.assert_allclose(y.gradient(x, gradient=g)[0].numpy(), z.gradient(x, gradient=g)[0].numpy())
+    if case == "integers around":  # names an element twice
+        return
+    with pytest.raises(ValueError, match=f"does not broadcast to \\({y.shape[0]}, {y.shape[1]}"):
+        Tensor(np.zeros(x.shape))[index] = np.ones((*y.shape, 7))
+    changed = Tensor(np.zeros(x.shape))
+    changed[index] = np.ones((1, 1, *y.shape))  # axes of length 1 in front do no harm
+    (zeros := Tensor(np.zeros(x.shape)) * 1)[index] = Tensor(np.ones((1, 1, *y.shape)), requires_grad=True)
+    assert changed.sum().item() == zeros.sum().item() == y.numel()
+    values = rng.standard_normal(y.shape[1:])
+    for value in values, Tensor(values), Tensor(values, requires_grad=True):
+        changed = Tensor(np.zeros(x.shape))
+        changed[index] = value
+        assert changed[index].tolist() == np.broadcast_to(values, y.shape).tolist() and changed.sum().item() != 0
+        assert np.count_nonzero(changed.detach().numpy()) == y.numel()
+    (changed * x.detach()).sum().backward()
+    np.testing.assert_allclose(value.grad.numpy(), z.detach().numpy().sum(0))
+    y = x * 1
+    y[index] += 1
+    assert (y - x).sum().item() == z.numel()
+
+
+def test_integers_before_arrays_in_a_captured_function():
+    def set_and_get(i, value):
+        y = tg.zeros(2, 3, 4)
+        y[0, :, i] = value
+        return (y[0, :, i] * value).sum(1) + y.sum((0, 2))
+
+    captured = tg.capture(set_and_get)
+    for k in range(4):
+        i, value = Tensor([k % 2, 2 + k % 2]), Tensor(rng.standard_normal((3, 2)))
+        alike(captured(i, value), set_and_get(i, value))
+
+
+# NaN and infinities ---------------------------------------------------------------------------------------------------
+
+
+def test_nan_stays_nan():
+    x = Tensor([nan, 0.2, 2.0, -2.0])
+    alike(F.softshrink(x), [nan, 0.0, 1.5, -1.5])
+    alike(F.hardshrink(x), [nan, 0.0, 2.0, -2.0])
+    alike(F.threshold(x, 1.0, 5.0), [nan, 5.0, 2.0, 5.0])
+    alike(tg.clamp(Tensor([1.0, nan, 2.0]), Tensor([nan, 0.0, 3.0]), Tensor([5.0, 5.0, nan])), [nan, nan, nan])
+    alike(tg.clamp(Tensor([1.0, 4.0]), Tensor([2.0, 0.0]), Tensor([3.0, 3.0])), [2.0, 3.0])
+    x = Tensor([nan, 1.0, 2.0], requires_grad=True)
+    tg.clamp(x, min=Tensor([1.0, nan, 3.0])).nansum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (200, 40), (40, 200), (3, 300)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_beside_infinity_is_nan(shape, axis):
+    x = np.zeros(shape, np.float32)
+    x[1, 1] = inf
+    with np.errstate(invalid="ignore"):
+        for y in tg.softmax(Tensor(x), axis), tg.log_softmax(Tensor(x), axis), tg.softmax(Tensor(x).double(), axis):
+            is_nan = np.zeros(shape, bool)
+            is_nan[(slice(None), 1) if axis == 0 else 1] = True
+            assert (np.isnan(y.numpy()) == is_nan).all()
+
+
+@pytest.mark.parametrize(("numbers", "q", "expected"), [  # linear, lower, higher, nearest
+    ([-inf, 1.0, 2.0], 0.3, [-inf, -inf, 1.0, 1.0]), ([1.0, 2.0, inf], 0.5, [2.0] * 4),
+    ([1.0, inf, inf], 0.0, [1.0] * 4), ([1.0, 2.0, inf], 0.8, [nan, 2.0, inf, inf]),
+    ([-inf, 1.0, inf], 1.0, [inf] * 4), ([-inf, -inf, 1.0], 0.8, [-inf, -inf, 1.0, 1.0])])
+def test_quantiles_beside_infinities(numbers, q, expected):
+    with np.errstate(invalid="ignore"):
+        for how, value in zip(("linear", "lower", "higher", "nearest"), expected, strict=True):
+            alike(tg.quantile(Tensor(numbers), q, interpolation=how), value)
+            alike(tg.nanquantile(Tensor([*numbers, nan]), q, interpolation=how), value)
+
+
+def test_special_functions_at_their_poles():
+    alike(tg.digamma(Tensor([0.0, -1.0, -2.0, -inf, inf])), [-inf, nan, nan, nan, inf])
+    alike(tg.lgamma(Tensor([-inf, 0.0, -1.0])), [inf, inf, inf])
+    x = Tensor([-inf, 1.0], requires_grad=True)
+    tg.digamma(x).sum().backward()
+    alike(x.grad, [nan, np.pi**2 / 6], np.float32)
+
+
+def test_copysign_and_logaddexp2_are_floating_point():
+    alike(tg.copysign(Tensor(np.array([51], np.uint8)), Tensor([-1.0])), [-51.0])
+    alike(tg.copysign(Tensor([1]), -1.5), [-1.0])
+    alike(tg.copysign(Tensor([3]), Tensor([-2])), [-3.0])
+    alike(tg.copysign(Tensor([3.0]), Tensor(np.array([-2.0]))), np.array([-3.0]))
+    alike(tg.copysign(Tensor([3.0]), Tensor(np.array(-2.0))), [-3.0])
+    y = tg.logaddexp2(Tensor(np.array([0.3])), Tensor([3]))
+    assert y.dtype == np.float64 and y.item() == pytest.approx(np.logaddexp2(0.3, 3), rel=1e-14)
+
+
+def test_the_mode_of_booleans():
+    for x, value, index in (([True, False, True], True, 2), ([False, True], False, 0)):
+        found = tg.mode(Tensor(x))
+        assert found.values.item() is value and found.indices.item() == index
