@@ -123,12 +123,12 @@ class SiLU(InPlace):
 
 
 class Softplus(Configured):
-    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's `threshold` is not needed."""
+    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's threshold has no effect."""
 
-    def __init__(self, beta: float = 1.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         if not beta > 0:
             raise ValueError(f"Softplus: beta must be positive, got {beta}")
-        self.beta = beta
+        self.beta, self.threshold = beta, threshold
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.softplus(x, beta=self.beta)

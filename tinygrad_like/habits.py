@@ -67,11 +67,17 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
     return options
 
 
+# How many axes a batch has, for ops that take one alone; others see to it themselves.
+_BATCHES = {"conv2d": 4, "conv_transpose2d": 4, "unfold": 4, "fold": 3}
 _signature = lru_cache(None)(inspect.signature)
 
 
 def again(op: Any, inputs: tuple, options: dict) -> Any:
-    """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason."""
+    """What an op that has failed gives if its options are called by our names, or its input, which has no batch, as a
+    batch of one; NotImplemented if that was no reason."""
+    if inputs and getattr(inputs[0], "ndim", -1) + 1 == _BATCHES.get(op.name):
+        y = _anew(op, (inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:]), options)
+        return y.reshape(y.shape[1:])
     known = {**dict.fromkeys(op.inputs), **op.options}
     others = _others(known, options)
     if not others:
