@@ -22,9 +22,9 @@ class InPlace(Configured):
 
     inplace = False
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return x._become(f"{type(self).__name__}(inplace=True)", super().__call__) if self.inplace else \
-            super().__call__(x)
+    def __call__(self, input: Tensor) -> Tensor:
+        return input._become(f"{type(self).__name__}(inplace=True)", super().__call__) if self.inplace else \
+            super().__call__(input)
 
     def extra_repr(self) -> str:
         return ", ".join(filter(None, (super().extra_repr(), "inplace=True" if self.inplace else "")))

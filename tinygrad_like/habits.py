@@ -41,7 +41,7 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
     "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
-    "verbose": (True, False),
+    "verbose": (True, False), "stable": (None, True, False),
 }
 
 
@@ -140,11 +140,12 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     if node.decorator_list or a.kwarg or _TARGETS.isdisjoint({*options, a.vararg.arg if a.vararg else ""}):
         return False
     none = ast.copy_location(ast.Constant(None), node)
-    a.defaults = [none] * (len(a.args) - 1 - len(a.defaults)) + a.defaults
+    a.defaults = [none] * (len(a.args) - len(a.defaults)) + a.defaults  # self too: it may come as input=
     a.kwarg = ast.copy_location(ast.arg("by_other_names"), node)
     inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
     given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
-    defaults = {n: ast.unparse(value) for n, value in zip(options, [*a.defaults, *a.kw_defaults], strict=True) if value}
+    values = [*a.defaults[1:], *a.kw_defaults]
+    defaults = {n: ast.unparse(value) for n, value in zip(options, values, strict=True) if value}
     often = [(name, next((n for n in OPTIONS[name] if n in options), "")) for name in ("dim", "min", "max")]
     taken = [f" if {name!r} in by_other_names and {target} == {defaults[target]}:\n"
              f"  {target} = by_other_names.pop({name!r})\n"
@@ -160,6 +161,9 @@ _TARGETS = {target for targets in OPTIONS.values() for target in targets} - {"a"
 
 def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
     """What the function or method `f` gives if some of its options come by other names."""
+    if inputs and inputs[0] is None and (first := {"input", "tensors"} & others.keys()):  # torch.sum(input=x)
+        others = dict(others)
+        inputs = (others.pop(first.pop()), *inputs[1:])
     known, starred, targets = _parameters(f)
     options = dict(given)
     for name, value in others.items():

@@ -53,7 +53,8 @@ class Methods:
     def div(self, other, rounding_mode=None):
         return ops.div(self, other) if rounding_mode is None else ops.divide(self, other, rounding_mode)
     def mod(self, other): return ops.mod(self, other)
-    def pow(self, other): return ops.square(self) if type(other) is int and other == 2 else ops.pow(self, other)
+    def pow(self, exponent):
+        return ops.square(self) if type(exponent) is int and exponent == 2 else ops.pow(self, exponent)
     def matmul(self, other): return ops.matmul(self, other)
     def neg(self): return ops.neg(self)
     def abs(self): return ops.abs(self)
@@ -121,7 +122,11 @@ class Methods:
     def sign(self): return ops.sign(self)
     def floor(self): return ops.floor(self)
     def ceil(self): return ops.ceil(self)
-    def round(self): return ops.round(self)
+    def round(self, decimals=0):
+        if not decimals:
+            return ops.round(self)
+        scale = 10.0 ** abs(decimals)
+        return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
     def trunc(self): return ops.trunc(self)
     def isnan(self): return ops.isnan(self)
     def isinf(self): return ops.isinf(self)
@@ -150,7 +155,10 @@ class Methods:
         if dtype is None:
             return ops.sum(self, axis=axis, keepdim=keepdim)
         return ops.in_dtype(ops.sum, self, dtype, axis=axis, keepdim=keepdim)
-    def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
+    def mean(self, axis: Axis = None, keepdim=False, dtype=None):
+        if dtype is None:
+            return ops.mean(self, axis=axis, keepdim=keepdim)
+        return ops.in_dtype(ops.mean, self, dtype, axis=axis, keepdim=keepdim)
     def var(self, axis: Axis = None, keepdim=False, correction=1):
         return ops.var(self, axis=axis, keepdim=keepdim, correction=correction)
     def std(self, axis: Axis = None, keepdim=False, correction=1):
@@ -162,7 +170,9 @@ class Methods:
     def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
     def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
     def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
-    def cumsum(self, axis=0): return ops.cumsum(self, axis=axis)
+    def cumsum(self, axis=0, dtype=None):
+        return ops.cumsum(self, axis=axis) if dtype is None else ops.in_dtype(ops.cumsum, self, dtype, axis=axis)
+    def cumprod(self, axis=0, dtype=None): return ops.in_dtype(ops.cumprod, self, dtype, axis=axis)
 
     # Shape
     @property
@@ -287,7 +297,7 @@ class Methods:
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
-    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean
     normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
     nll_loss qr svd det slogdet logdet cholesky cholesky_solve searchsorted
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift

@@ -31,7 +31,7 @@ _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "
     "max_pool_with_indices kthvalue mode tensor_split hsplit vsplit dsplit broadcast_tensors split_with_sizes "
     "lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
     "median nanmedian unique unique_consecutive atleast_1d atleast_2d atleast_3d".split(), "Any")
-_ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "eps": "Number | None"}
+_ANNOTATED = {"axis": "Axis", "keepdim": "builtins.bool", "other": "Value", "exponent": "Value", "eps": "Number | None"}
 _OPERATORS = [f"__{side}{name}__" for name in
               "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i")]
 _OPERATORS += [f"__{name}__" for name in "neg abs invert lt le gt ge eq ne getitem".split()]

@@ -255,8 +255,10 @@ class Watch:
     def _tensor(self, t: Tensor, name: str) -> None:
         self.tensors.append((t, t._data, name))
         self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
-                         (t, "_hooks", t._hooks, f"the hooks of {name}")]
+                         (t, "_hooks", t._hooks, f"the hooks of {name}"),
+                         (t, "_after", t._after, f"the hooks of {name}")]
         self._follow(t._hooks, f"the hooks of {name}")
+        self._follow(t._after, f"the hooks of {name}")
         if t.requires_grad:
             self.gradients.append((t, t.grad is None))
 

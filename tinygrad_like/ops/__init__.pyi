@@ -293,7 +293,7 @@ def clamp_max(x: Any, max: Any, **by_other_names: Any) -> Tensor: r"""x, or max 
 def sgn(x: Any, **by_other_names: Any) -> Tensor: r"""The sign of x, as `sign`. Example: `Tensor([-2.0, 3.0]).sgn()  # (2,) -> (2,)`"""
 def erfc(x: Any, **by_other_names: Any) -> Tensor: r"""1 - erf x; the difference, so that beyond x = 3 it has few digits in float32. Example: `Tensor([0.0, 1.0]).erfc()  # (2,) -> (2,)`"""
 def ndtr(x: Any, **by_other_names: Any) -> Tensor: r"""The share of a standard normal below x: (1 + erf(x / sqrt 2)) / 2. Example: `ops.ndtr(Tensor([0.0]))  # (1,) -> (1,)`"""
-def ldexp(x: Any, exponent: Any, **by_other_names: Any) -> Tensor: r"""x 2^exponent. Example: `Tensor([3.0]).ldexp(Tensor([2]))  # (1,) -> (1,)`"""
+def ldexp(x: Any, exponent: Value, **by_other_names: Any) -> Tensor: r"""x 2^exponent. Example: `Tensor([3.0]).ldexp(Tensor([2]))  # (1,) -> (1,)`"""
 def polygamma(x: Any, n: Any, **by_other_names: Any) -> Tensor: r"""The derivative of order n + 1 of log |gamma(x)|; for n = -1 that itself, for n = 0 digamma. Example: `ops.polygamma(Tensor([1.0]), n=1)  # (1,) -> (1,)`"""
 def lgamma(x: Any, **by_other_names: Any) -> Tensor: r"""log |gamma(x)|, where gamma(n) = (n - 1)!. Infinity at 0, -1, -2 ... Example: `Tensor([3.0, 4.0]).lgamma()  # (2,) -> (2,)`"""
 def digamma(x: Any, **by_other_names: Any) -> Tensor: r"""The derivative of lgamma: gamma'(x) / gamma(x). Example: `Tensor([1.0, 2.0]).digamma()  # (2,) -> (2,)`"""
