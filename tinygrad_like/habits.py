@@ -75,6 +75,9 @@ _signature = lru_cache(None)(inspect.signature)
 def again(op: Any, inputs: tuple, options: dict) -> Any:
     """What an op that has failed gives if its options are called by our names, or its input, which has no batch, as a
     batch of one; NotImplemented if that was no reason."""
+    if op.name == "linear" and getattr(inputs[1] if len(inputs) > 1 else None, "ndim", 0) == 1:  # one output, no axis
+        y = inputs[0] @ inputs[1]
+        return y if len(inputs) < 3 or inputs[2] is None else y + inputs[2]
     if inputs and getattr(inputs[0], "ndim", -1) + 1 == _BATCHES.get(op.name):
         y = _anew(op, (inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:]), options)
         return y.reshape(y.shape[1:])
@@ -127,6 +130,8 @@ def taught(cls: C) -> C:
     learned = {getattr(cls, name): f for name, f in found.items()}
     for old, f in learned.items():
         f.__qualname__, f.__module__ = old.__qualname__, old.__module__
+        first, *rest = inspect.signature(f).parameters.values()
+        vars(f)["__signature__"] = inspect.Signature([first.replace(default=first.empty), *rest])
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and member in learned:  # under every name that it has
             setattr(cls, name, learned[member])

@@ -93,7 +93,9 @@ class Methods:
         return ops.clip(self, min=min_, max=max_)
     clamp = clip
     def where(self, x, y):
-        """x where this boolean Tensor is true, else y."""
+        """x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
+        if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # which can only be PyTorch's order
+            return ops.where(x, self, y)
         return ops.where(self, x, y)
     def masked_fill(self, mask, value): return ops.where(mask, value, self)
     def lerp(self, end, weight): return self + (end - self) * weight
@@ -296,6 +298,7 @@ class Methods:
 
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
+    gcd lcm
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
     softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean
     normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
@@ -303,7 +306,7 @@ OPS = """
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
     fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
-    isneginf clamp_min clamp_max sgn erfc lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
+    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
     moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
     slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
     bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv

@@ -377,6 +377,9 @@ _NAMES: dict[str, Any] = {
     "set_grad_enabled": set_grad_enabled, "Generator": Generator, "compile": compile,
     "concat": "cat", "concatenate": "cat", "row_stack": "vstack", "trapz": "trapezoid",
 }
+# What PyTorch has in `torch` too.
+_IN_FUNCTIONAL = frozenset("bilinear cosine_similarity pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu "
+                           "threshold".split())
 # What the package does not have -> what to write instead.
 _NO_FUNCTIONS = {
     "jit": "use capture",
@@ -387,6 +390,8 @@ def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
     if name in MEMORY_FORMATS or name == "strided":
         return name
+    if name in _IN_FUNCTIONAL:
+        return getattr(import_module("nn.functional"), name)
     found = _NAMES.get(name)
     if found is bfloat16:
         return bfloat16()

@@ -26,7 +26,8 @@ _HEADER = '''"""Made by `python -m tinygrad_like.stubs`: do not edit."""
 _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "sequential": "Any", "in_dtype": "Any",
             "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
-            "manual_seed": "None"} | dict.fromkeys(
+            "manual_seed": "Any", "equal": "builtins.bool", "aminmax": "Any",
+            "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
     "split chunk unbind sort topk cummax cummin var_mean std_mean qr svd slogdet meshgrid eigh "
     "max_pool_with_indices kthvalue mode tensor_split hsplit vsplit dsplit broadcast_tensors split_with_sizes "
     "lstsq".split(), "tuple[Tensor, ...]") | dict.fromkeys(
