@@ -42,6 +42,13 @@ def run(expression, library):
         wanted.extend(p for _, p in sorted(module.named_parameters()))
         return module
 
+    def all_of(d, names="mean variance stddev mode", value=None):
+        """What the distribution says, by these names: attributes, or functions of the value."""
+        found = [getattr(d, name) for name in names.split()]
+        return [f(*() if f.__name__ == "entropy" or value is None else (value,)) if callable(f) else f
+                for f in found if not isinstance(f, property)]
+
+    library = {**library, "D": lib.distributions, "all_of": all_of}
     result = eval(expression, {**library, **leaves, "made": made})
     return flat(result, lib), wanted
 
