@@ -40,7 +40,7 @@ from .margins import (
     MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss)
 from .models import (
     CNN, MLP, AlexNet, ConvNeXt, LanguageModel, RecurrentLanguageModel, ResNet, ResNetS, Seq2Seq, Transformer, ViT)
-from .module import Module, Parameter
+from .module import Buffer, Module, Parameter
 from . import parameter as parameter
 from .norm import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, LayerNorm2d, RMSNorm
 from .ode import NeuralODE, odeint
@@ -68,7 +68,7 @@ NLLLoss2d = NLLLoss  # as it was called
 
 __all__ = [
     # the base
-    "Module", "Parameter", "functional_call",
+    "Module", "Parameter", "Buffer", "functional_call",
     # containers
     "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict",
     # layers

@@ -22,9 +22,9 @@ class InPlace(Configured):
 
     inplace = False
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return x._become(f"{type(self).__name__}(inplace=True)", super().__call__) if self.inplace else \
-            super().__call__(x)
+    def __call__(self, input: Tensor) -> Tensor:
+        return input._become(f"{type(self).__name__}(inplace=True)", super().__call__) if self.inplace else \
+            super().__call__(input)
 
     def extra_repr(self) -> str:
         return ", ".join(filter(None, (super().extra_repr(), "inplace=True" if self.inplace else "")))
@@ -123,12 +123,12 @@ class SiLU(InPlace):
 
 
 class Softplus(Configured):
-    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's `threshold` is not needed."""
+    """log(1 + e^(beta x)) / beta (7.28), a smooth ReLU. Stable for every x, so PyTorch's threshold has no effect."""
 
-    def __init__(self, beta: float = 1.0):
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
         if not beta > 0:
             raise ValueError(f"Softplus: beta must be positive, got {beta}")
-        self.beta = beta
+        self.beta, self.threshold = beta, threshold
 
     def forward(self, x: Tensor) -> Tensor:
         return ops.softplus(x, beta=self.beta)

@@ -58,12 +58,13 @@ class _Conv(Module):
             margins = margins_of(type(self).__name__, self.padding, self.kernel_size, self.stride, self.dilation)
         else:
             margins = tuple((p, p) for p in self.padding)
-        return x.pad(((0, 0), (0, 0), *margins), mode=_PADDING_MODES[self.padding_mode]), 0
+        return x.pad((*((0, 0),) * (x.ndim - self.axes), *margins), mode=_PADDING_MODES[self.padding_mode]), 0
 
     def _check(self, x: Tensor) -> None:
-        if x.ndim != self.axes + 2:
-            axes = "length" if self.axes == 1 else "height, width"
-            raise ValueError(f"{type(self).__name__}: takes (batch, channels, {axes}), got shape {x.shape}")
+        if x.ndim not in (self.axes + 2, self.axes + 1):
+            axes = ("length", "height, width", "depth, height, width")[self.axes - 1]
+            raise ValueError(f"{type(self).__name__}: takes (batch, channels, {axes}) or (channels, {axes}), got shape "
+                             f"{x.shape}")
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -98,7 +99,7 @@ class Conv2d(_Conv):
     """A convolution of images (7.51): x (batch, in_channels, height, width) -> (batch, out_channels, height', width').
 
     weight: (out_channels, in_channels / groups, kh, kw); bias: (out_channels,), left out with `bias=False`.
-    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004)
+    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004). The batch axis may be missing.
 
     kernel_size, stride, padding, dilation: a number, or one for each axis; padding also "same" or "valid".
     groups: groups = in_channels makes a depthwise convolution. padding_mode and errors are those of Conv1d.
@@ -116,10 +117,24 @@ class _ConvTranspose(_Conv):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = each(type(self).__name__, "output_padding", output_padding, self.axes, 0)
 
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        return self.op(x, self.weight, self.bias, stride=self.stride, padding=self.padding,
-                       output_padding=self.output_padding, groups=self.groups, dilation=self.dilation)
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The output, of one of the sizes that the convolution maps to the input's: the one named, if any."""
+        self._check(input)
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        return self.op(input, self.weight, self.bias, stride=self.stride, padding=self.padding,
+                       output_padding=extra, groups=self.groups, dilation=self.dilation)
+
+    def _extra(self, x: Tensor, output_size: Any) -> tuple[int, ...]:
+        """The output_padding that gives the size, which may come with the batch and the channels."""
+        size, spatial = tuple(output_size)[-self.axes:], x.shape[-self.axes:]
+        padding: Any = self.padding
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in
+                 zip(spatial, self.stride, padding, self.dilation, self.kernel_size, strict=True)]
+        if len(size) != self.axes or not all(0 <= n - m < s for n, m, s in zip(size, least, self.stride, strict=False)):
+            most = [m + s - 1 for m, s in zip(least, self.stride, strict=True)]
+            raise ValueError(f"{type(self).__name__}: output_size must be from {least} to {most} for an input of shape "
+                             f"{x.shape}, got {output_size!r}")
+        return tuple([n - m for n, m in zip(size, least, strict=True)])
 
 
 class ConvTranspose1d(_ConvTranspose):

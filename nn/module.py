@@ -17,6 +17,7 @@ from tinygrad_like import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, bfloat16
 from tinygrad_like.habits import wanted_dtype
 
+from .buffer import Buffer
 from .holders import HOLDERS, unregistered
 from .hooks import Handle, Hooks
 from .state import Keys, prepare_load
@@ -80,6 +81,10 @@ class Module:
                 raise TypeError(f"{type(self).__name__}: takes Tensors, got {type(got).__name__}; "
                                 "Tensor(data) makes one of numbers") from None
             raise
+        except TypeError as error:
+            if args or "input" not in kwargs or "unexpected keyword argument 'input'" not in str(error):
+                raise
+        return self(kwargs.pop("input"), **kwargs)  # type: ignore  # PyTorch's name of what is x here
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; call it as `module(...)`, which also runs the hooks."""
@@ -91,6 +96,8 @@ class Module:
         problem = self._problem(name, value)
         if problem:
             raise TypeError(f"{type(self).__name__}.{name} {problem}")
+        if type(value) is Buffer:
+            self.__dict__["_buffers"] = {**self._buffers, name: value.persistent}
         object.__setattr__(self, name, value)
 
     def _problem(self, name: str, value: Any) -> str | None:
@@ -351,13 +358,19 @@ class Module:
 
     # Hooks ------------------------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
-        """Before each call, call `hook(module, args)`; a result other than None replaces the positional arguments."""
-        return self._hook("before", hook)
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
+        """Before each call, call `hook(module, args)`, with_kwargs `hook(module, args, kwargs)`; a result other than
+        None replaces these."""
+        return self._hook("before", hook, with_kwargs)
 
-    def register_forward_hook(self, hook: Callable[[Module, tuple, Any], Any]) -> Handle:
-        """After each call, call `hook(module, args, output)`; a result other than None replaces the output."""
-        return self._hook("after", hook)
+    def register_forward_hook(self, hook: Callable[..., Any], *, with_kwargs: bool = False) -> Handle:
+        """After each call, call `hook(module, args, output)`, with_kwargs `hook(module, args, kwargs, output)`; a
+        result other than None replaces the output."""
+        return self._hook("after", hook, with_kwargs)
+
+    def register_full_backward_pre_hook(self, hook: Callable[[Module, tuple], Any]) -> Handle:
+        """In backward, call `hook(module, grad_output)` first; a result other than None replaces `grad_output`."""
+        return self._hook("before_backward", hook)
 
     def register_full_backward_hook(self, hook: Callable[[Module, tuple, tuple], Any]) -> Handle:
         """In backward, call `hook(module, grad_input, grad_output)` once the gradients of its inputs are known.
@@ -367,10 +380,10 @@ class Module:
         """
         return self._hook("backward", hook)
 
-    def _hook(self, kind: str, hook: Callable) -> Handle:
+    def _hook(self, kind: str, hook: Callable, with_kwargs: bool = False) -> Handle:
         if self._hooks is None:
             self._hooks = Hooks()
-        return self._hooks.add(self, kind, hook)
+        return self._hooks.add(self, kind, hook, with_kwargs)
 
     # Text -------------------------------------------------------------------------------------------------------------
 

@@ -117,12 +117,13 @@ class GroupNorm(_Norm):
     Raises ValueError if num_groups does not divide num_channels, or x has another number of channels.
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True):
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+                 *, bias: bool = True):
         check_positive(self, num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: num_groups={num_groups} does not divide num_channels={num_channels}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._make_parameters((num_channels,), affine, affine)
+        self._make_parameters((num_channels,), affine, affine and bias)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.ndim < 2 or x.shape[1] != self.num_channels:
@@ -146,13 +147,13 @@ class _ChannelNorm(_Norm):
     num_batches_tracked: Any
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True):
+                 track_running_stats: bool = True, *, bias: bool = True):
         check_positive(self, num_features=num_features)
         if momentum is not None and not isinstance(momentum, int | float | np.number):
             raise TypeError(f"{type(self).__name__}: momentum must be a number or None, got {momentum!r}")
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.track_running_stats = track_running_stats
-        self._make_parameters((num_features,), affine, affine)
+        self._make_parameters((num_features,), affine, affine and bias)
         self.register_buffer("running_mean", Tensor.zeros(num_features) if track_running_stats else None)
         self.register_buffer("running_var", Tensor.ones(num_features) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", Tensor(0) if track_running_stats else None)
@@ -306,8 +307,8 @@ def activated_sum(norm: Module, activation: Module, x: Tensor, skip: Tensor) -> 
 
 class _InstanceNorm(_ChannelNorm):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
-                 track_running_stats: bool = False):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats)
+                 track_running_stats: bool = False, *, bias: bool = True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         self._check_input(x)

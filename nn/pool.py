@@ -68,10 +68,25 @@ class AvgPool1d(_AvgPool):
     op = staticmethod(ops.avg_pool1d)
 
 
-class AvgPool2d(_AvgPool):
+class _DividedPool(_AvgPool):
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None):
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        self.divisor_override = divisor_override
+
+    def extra_repr(self) -> str:
+        return super().extra_repr().replace(", divisor_override=None", "")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.op(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                       self.divisor_override)
+
+
+class AvgPool2d(_DividedPool):
     """The mean of every window of an image: (batch, channels, height, width) -> (batch, channels, rows, columns).
 
-    Padding counts as zeros, unless count_include_pad=False; see `ops.avg_pool2d`.
+    Padding counts as zeros, unless count_include_pad=False. divisor_override: the sums are divided by this number
+    instead; see `ops.avg_pool2d`.
     """
 
     op = staticmethod(ops.avg_pool2d)
@@ -102,16 +117,29 @@ class AdaptiveAvgPool2d(_Adaptive):
     op = staticmethod(ops.adaptive_avg_pool2d)
 
 
-class AdaptiveMaxPool1d(_Adaptive):
+class _AdaptiveMax(Configured):
+    op: Callable
+
+    def __init__(self, output_size: int | None | tuple[int | None, ...], return_indices: bool = False):
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def extra_repr(self) -> str:
+        return super().extra_repr().replace(", return_indices=False", "")
+
+    def forward(self, x: Tensor) -> Any:
+        return self.op(x, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
     """Maxima over windows that share out a signal: (batch, channels, length) -> (batch, channels, output_size)."""
 
     op = staticmethod(ops.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_Adaptive):
+class AdaptiveMaxPool2d(_AdaptiveMax):
     """Maxima over windows that share out an image: (batch, channels, height, width) -> (batch, channels, *output_size).
 
-    output_size: a number or a pair; None keeps a size.
+    output_size: a number or a pair; None keeps a size. return_indices: the pair of maxima and where they were.
     """
 
     op = staticmethod(ops.adaptive_max_pool2d)

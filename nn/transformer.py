@@ -184,10 +184,12 @@ def _copies(who: str, layer: Module, num_layers: int, norm: Module | None) -> Mo
 class TransformerEncoder(Module):
     """num_layers copies of a layer one after the other, and a norm at the end if one is given.
 
-    As in PyTorch, all copies start with the same parameters.
+    As in PyTorch, all copies start with the same parameters. enable_nested_tensor, mask_check: without effect here;
+    they choose between ways to compute the same.
     """
 
-    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None):
+    def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True):
         self.layers, self.norm = _copies("TransformerEncoder", encoder_layer, num_layers, norm), norm
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,

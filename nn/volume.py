@@ -13,7 +13,7 @@ from .conv import _Conv, _ConvTranspose
 from .dropout import _Dropout
 from .module import Configured
 from .norm import BatchNorm2d, InstanceNorm2d
-from .pool import _AvgPool, _MaxPool, _Pad
+from .pool import _AdaptiveMax, _DividedPool, _MaxPool, _Pad
 
 _VOLUME = {5: "batch, channels, depth, height, width"}
 
@@ -42,7 +42,7 @@ class MaxPool3d(_MaxPool):
     op = staticmethod(ops.max_pool3d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_DividedPool):
     """The mean of every window of a volume, see AvgPool2d."""
 
     op = staticmethod(ops.avg_pool3d)
@@ -55,10 +55,13 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 @named
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
-    """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size)."""
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows that share out a volume: (batch, channels, d, h, w) -> (batch, channels, *output_size).
+
+    return_indices: the pair of maxima and where they were in their volume.
+    """
     if return_indices:
-        raise NotImplementedError("adaptive_max_pool3d: return_indices is not supported; use max_pool3d's")
+        return ops.pool.adaptive_with_indices("adaptive_max_pool3d", input, 3, output_size)
     return _adaptive("adaptive_max_pool3d", ops.adaptive_max_pool2d, ops.adaptive_max_pool1d, input, output_size)
 
 
@@ -88,14 +91,10 @@ class AdaptiveAvgPool3d(Configured):
         return adaptive_avg_pool3d(x, self.output_size)
 
 
-class AdaptiveMaxPool3d(Configured):
+class AdaptiveMaxPool3d(_AdaptiveMax):
     """Maxima over windows that share out a volume; output_size: a number or three; None keeps a size."""
 
-    def __init__(self, output_size: Any):
-        self.output_size = output_size
-
-    def forward(self, x: Tensor) -> Tensor:
-        return adaptive_max_pool3d(x, self.output_size)
+    op = staticmethod(adaptive_max_pool3d)
 
 
 class BatchNorm3d(BatchNorm2d):

@@ -141,7 +141,7 @@ def test_independent():
     (lambda: MultivariateNormal(Tensor.zeros(2), scale_tril=Tensor.ones(3, 3)), ValueError, "needs a matrix of shape"),
     (lambda: MultivariateNormal(Tensor.zeros(2), scale_tril=Tensor.zeros(2, 2)), ValueError, "diagonal .* positive"),
     (lambda: Bernoulli(0.5).rsample(), NotImplementedError, "Bernoulli has no rsample"),
-    (lambda: Categorical(Tensor([1.0])).mean, NotImplementedError, "Categorical has no mean"),
+    (lambda: Categorical(Tensor([1.0])).icdf(0.5), NotImplementedError, "Categorical has no icdf"),
     (lambda: kl_divergence(Normal(0, 1), Uniform(0, 1)), NotImplementedError, "no formula for Normal and Uniform"),
 ])
 def test_errors(call, error, text):

@@ -20,6 +20,9 @@ CASES = {
     "Gumbel": ((A, B), X, (-20, 120)), "LogNormal": ((A / 4, B / 4), X, (0, 400)),
     "Geometric": ((A / 4,), COUNTS, range(400)), "OneHotCategorical": ((SHARES,), np.eye(4)[2], None),
     "Binomial": ((np.full(4, 6.0), A / 4), COUNTS, range(7)),
+    "Chi2": ((A + 2,), X, (0, 80)), "InverseGamma": ((A + 4, B), X, (0, 60)), "Pareto": ((A, B + 4), X + 3, None),
+    "Weibull": ((A, B + 1), X, (0, 40)), "NegativeBinomial": ((np.full(4, 5.0), A / 6), COUNTS, range(300)),
+    "HalfCauchy": ((A,), X, None),
 }
 CASES = {name: pytest.param(name, *case, id=name) for name, case in CASES.items()}
 
@@ -222,3 +225,22 @@ def test_the_gradient_of_a_sample_is_pytorchs():
     drawn = torch.tensor(x.detach().numpy())
     expected = torch._standard_gamma_grad(torch.tensor(c.tolist(), dtype=torch.float64), drawn)
     np.testing.assert_allclose(c.grad.numpy(), expected.numpy(), rtol=1e-3)
+
+
+def test_samples_of_the_relaxed_and_of_counts():
+    manual_seed(0)
+    logits = Tensor([0.5, -1.0, 1.5], requires_grad=True)
+    soft = D.RelaxedOneHotCategorical(0.3, logits=logits).rsample((4000,))
+    np.testing.assert_allclose(soft.sum(-1).numpy(force=True), 1, rtol=1e-5)
+    shares = np.bincount(soft.argmax(-1).numpy(), minlength=3) / 4000
+    np.testing.assert_allclose(shares, logits.softmax(-1).numpy(force=True), atol=0.03)
+    assert np.isfinite(soft[:, 0].sum().gradient(logits)[0].numpy()).all()
+    one = D.RelaxedBernoulli(0.3, logits=logits).rsample((4000,))
+    np.testing.assert_allclose((one > 0.5).numpy().mean(0), logits.sigmoid().numpy(force=True), atol=0.03)
+    counts = D.Multinomial(8, logits=logits).sample((2000,))
+    assert counts.shape == (2000, 3) and (counts.sum(-1).numpy() == 8).all() and not counts.requires_grad
+    np.testing.assert_allclose(counts.numpy().mean(0), 8 * logits.softmax(-1).numpy(force=True), atol=0.15)
+    half = D.HalfCauchy(2.0).sample((4000,)).numpy()
+    assert (half >= 0).all() and abs(np.median(half) - 2) < 0.2
+    with pytest.raises(ValueError, match="Multinomial: total_count"):
+        D.Multinomial(-1, logits=logits)

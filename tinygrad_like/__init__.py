@@ -5,6 +5,7 @@ import importlib as _importlib
 from . import autograd as _autograd
 from . import dtypes, ops
 from . import for_torch as _for_torch  # noqa: F401
+from . import functions_of_torch as _functions_of_torch  # noqa: F401
 from .anomaly import detect_anomaly
 from .autograd import eager, enable_grad, is_grad_enabled, no_grad
 from .capture import capture
@@ -48,7 +49,7 @@ def __getattr__(name: str):
     """Packages such as `nn` and `training`, and the size of the kernels' thread pool: imported when first named."""
     if name in ("nn", "optim"):
         return _importlib.import_module(name)
-    if name in ("data", "distributions", "func", "training", "utils"):
+    if name in ("data", "distributions", "func", "testing", "training", "utils"):
         return _importlib.import_module(f".{name}", __name__)
     if name in ("save", "load"):
         return getattr(_importlib.import_module(".training.saving", __name__), name)

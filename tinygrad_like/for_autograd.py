@@ -14,17 +14,18 @@ from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck
 from .names import grad
-from .tensor import Tensor, joined, wrap
+from .several import joined
+from .tensor import Tensor, wrap
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-             create_graph: bool = False) -> None:
+             create_graph: bool = False, inputs: Any = None) -> None:
     """`Tensor.backward` of several Tensors at once, each with its cotangent, as PyTorch's `torch.autograd.backward`."""
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     given = (grad_tensors,) if grad_tensors is None or isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
     given = given * len(tensors) if given == (None,) else given
     y, g = joined("backward", tensors, given, create_graph)
-    y.backward(g, bool(retain_graph), create_graph)
+    y.backward(g, bool(retain_graph), create_graph, inputs)
 
 
 def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:

@@ -104,9 +104,9 @@ def _stacked(results: list, axis: Any) -> Any:
     return ops.stack(*results, axis=ops.axes.one_axis("vmap", axis, first.ndim + 1))
 
 
-def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function (args) -> (df/dargs[argnums], f), in PyTorch's order; see `value_and_grad`."""
-    both = value_and_grad(func, argnums)
+    both = value_and_grad(func, argnums, has_aux)
     return lambda *args, **options: both(*args, **options)[::-1]
 
 
@@ -144,15 +144,25 @@ def _columns(f: Callable, x: Any) -> Tensor:
 
 
 _rows = _by_argument("jacrev", lambda f, x: transforms.jacobian(f)(x))
+_rows_with_aux = _by_argument("jacrev", lambda f, x: transforms.jacobian(f, True)(x))
 _forward = _by_argument("jacfwd", _columns)
 
 
-def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Callable:
     """The function (args) -> J, (*f.shape, *args[argnums].shape), by one reverse pass for each number of f.
 
-    argnums: the argument, or a tuple of them, for a tuple of matrices.
+    argnums: the argument, or a tuple of them, for a tuple of matrices. has_aux: func gives a pair, of which the first
+    is differentiated, and the function (J, the other).
     """
-    return _rows(func, argnums)
+    if not has_aux:
+        return _rows(func, argnums)
+    both = _rows_with_aux(func, argnums)
+
+    def matrices(*args: Any, **options: Any) -> Any:
+        found = both(*args, **options)
+        return (tuple([j for j, _ in found]), found[0][1]) if isinstance(argnums, tuple) else found
+
+    return matrices
 
 
 def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:

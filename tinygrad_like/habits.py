@@ -42,7 +42,7 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "out": (None,), "memory_format": (None, *MEMORY_FORMATS), "generator": (None,), "sparse": (False,),
     "foreach": (None, True, False),
     "fused": (None, True, False), "capturable": (False,), "differentiable": (False,), "inplace": (True, False),
-    "verbose": (True, False),
+    "verbose": (True, False), "stable": (None, True, False),
 }
 
 
@@ -68,11 +68,20 @@ def renamed(who: str, known: Mapping[str, Any], given: Mapping[str, Any], others
     return options
 
 
+# How many axes a batch has, for ops that take one alone; others see to it themselves.
+_BATCHES = {"conv2d": 4, "conv_transpose2d": 4, "unfold": 4, "fold": 3}
 _signature = lru_cache(None)(inspect.signature)
 
 
 def again(op: Any, inputs: tuple, options: dict) -> Any:
-    """What an op that has failed gives if its options are called by our names; NotImplemented if that was no reason."""
+    """What an op that has failed gives if its options are called by our names, or its input, which has no batch, as a
+    batch of one; NotImplemented if that was no reason."""
+    if op.name == "linear" and getattr(inputs[1] if len(inputs) > 1 else None, "ndim", 0) == 1:  # one output, no axis
+        y = inputs[0] @ inputs[1]
+        return y if len(inputs) < 3 or inputs[2] is None else y + inputs[2]
+    if inputs and getattr(inputs[0], "ndim", -1) + 1 == _BATCHES.get(op.name):
+        y = _anew(op, (inputs[0].reshape((1, *inputs[0].shape)), *inputs[1:]), options)
+        return y.reshape(y.shape[1:])
     known = {**dict.fromkeys(op.inputs), **op.options}
     others = _others(known, options)
     if not others:
@@ -122,6 +131,8 @@ def taught(cls: C) -> C:
     learned = {getattr(cls, name): f for name, f in found.items()}
     for old, f in learned.items():
         f.__qualname__, f.__module__ = old.__qualname__, old.__module__
+        first, *rest = inspect.signature(f).parameters.values()
+        vars(f)["__signature__"] = inspect.Signature([first.replace(default=first.empty), *rest])
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and member in learned:  # under every name that it has
             setattr(cls, name, learned[member])
@@ -135,11 +146,12 @@ def _teach(node: ast.FunctionDef, cls: type) -> bool:
     if node.decorator_list or a.kwarg or _TARGETS.isdisjoint({*options, a.vararg.arg if a.vararg else ""}):
         return False
     none = ast.copy_location(ast.Constant(None), node)
-    a.defaults = [none] * (len(a.args) - 1 - len(a.defaults)) + a.defaults
+    a.defaults = [none] * (len(a.args) - len(a.defaults)) + a.defaults  # self too: it may come as input=
     a.kwarg = ast.copy_location(ast.arg("by_other_names"), node)
     inputs = f"(self, *{a.vararg.arg})" if a.vararg else "(self,)"
     given = "{" + ", ".join(f"{n!r}: {n}" for n in options) + "}"
-    defaults = {n: ast.unparse(value) for n, value in zip(options, [*a.defaults, *a.kw_defaults], strict=True) if value}
+    values = [*a.defaults[1:], *a.kw_defaults]
+    defaults = {n: ast.unparse(value) for n, value in zip(options, values, strict=True) if value}
     often = [(name, next((n for n in OPTIONS[name] if n in options), "")) for name in ("dim", "min", "max")]
     taken = [f" if {name!r} in by_other_names and {target} == {defaults[target]}:\n"
              f"  {target} = by_other_names.pop({name!r})\n"
@@ -155,6 +167,9 @@ _TARGETS = {target for targets in OPTIONS.values() for target in targets} - {"a"
 
 def called(f: Callable, inputs: tuple, given: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
     """What the function or method `f` gives if some of its options come by other names."""
+    if inputs and inputs[0] is None and (first := {"input", "tensors"} & others.keys()):  # torch.sum(input=x)
+        others = dict(others)
+        inputs = (others.pop(first.pop()), *inputs[1:])
     known, starred, targets = _parameters(f)
     options = dict(given)
     for name, value in others.items():

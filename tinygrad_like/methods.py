@@ -53,7 +53,8 @@ class Methods:
     def div(self, other, rounding_mode=None):
         return ops.div(self, other) if rounding_mode is None else ops.divide(self, other, rounding_mode)
     def mod(self, other): return ops.mod(self, other)
-    def pow(self, other): return ops.square(self) if type(other) is int and other == 2 else ops.pow(self, other)
+    def pow(self, exponent):
+        return ops.square(self) if type(exponent) is int and exponent == 2 else ops.pow(self, exponent)
     def matmul(self, other): return ops.matmul(self, other)
     def neg(self): return ops.neg(self)
     def abs(self): return ops.abs(self)
@@ -95,7 +96,9 @@ class Methods:
         return ops.clip(self, min=min_, max=max_)
     clamp = clip
     def where(self, x, y):
-        """x where this boolean Tensor is true, else y."""
+        """x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y."""
+        if self._data.dtype is not BOOL and getattr(x, "dtype", None) is BOOL:  # which can only be PyTorch's order
+            return ops.where(x, self, y)
         return ops.where(self, x, y)
     def masked_fill(self, mask, value): return ops.where(mask, value, self)
     def lerp(self, end, weight): return self + (end - self) * weight
@@ -124,7 +127,11 @@ class Methods:
     def sign(self): return ops.sign(self)
     def floor(self): return ops.floor(self)
     def ceil(self): return ops.ceil(self)
-    def round(self): return ops.round(self)
+    def round(self, decimals=0):
+        if not decimals:
+            return ops.round(self)
+        scale = 10.0 ** abs(decimals)
+        return ops.round(self * scale) / scale if decimals > 0 else ops.round(self / scale) * scale
     def trunc(self): return ops.trunc(self)
     def isnan(self): return ops.isnan(self)
     def isinf(self): return ops.isinf(self)
@@ -153,7 +160,10 @@ class Methods:
         if dtype is None:
             return ops.sum(self, axis=axis, keepdim=keepdim)
         return ops.in_dtype(ops.sum, self, dtype, axis=axis, keepdim=keepdim)
-    def mean(self, axis: Axis = None, keepdim=False): return ops.mean(self, axis=axis, keepdim=keepdim)
+    def mean(self, axis: Axis = None, keepdim=False, dtype=None):
+        if dtype is None:
+            return ops.mean(self, axis=axis, keepdim=keepdim)
+        return ops.in_dtype(ops.mean, self, dtype, axis=axis, keepdim=keepdim)
     def var(self, *place, axis: Axis = None, keepdim=False, correction=1):
         if place:
             axis, keepdim, correction = ops.statistics.placed("var", place, axis, keepdim, correction)
@@ -169,7 +179,9 @@ class Methods:
     def all(self, axis: Axis = None, keepdim=False): return ops.all(self, axis=axis, keepdim=keepdim)
     def argmax(self, axis=None, keepdim=False): return ops.argmax(self, axis=axis, keepdim=keepdim)
     def argmin(self, axis=None, keepdim=False): return ops.argmin(self, axis=axis, keepdim=keepdim)
-    def cumsum(self, axis=0): return ops.cumsum(self, axis=axis)
+    def cumsum(self, axis=0, dtype=None):
+        return ops.cumsum(self, axis=axis) if dtype is None else ops.in_dtype(ops.cumsum, self, dtype, axis=axis)
+    def cumprod(self, axis=0, dtype=None): return ops.in_dtype(ops.cumprod, self, dtype, axis=axis)
 
     # Shape
     @property
@@ -293,14 +305,15 @@ class Methods:
 
 # Methods that are ops as they stand, under the same name or under another one: `name=op`.
 OPS = """
+    gcd lcm
     asinh acosh atanh atan2 hypot logaddexp copysign signbit fmod lshift rshift bitcast isclose allclose celu selu
-    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cumprod cummax cummin logcumsumexp var_mean std_mean
+    softsign mish quick_gelu hardtanh relu6 hardsigmoid hardswish cummax cummin logcumsumexp var_mean std_mean
     normalize layernorm batchnorm multinomial diag trace meshgrid rearrange masked_select nonzero dropout cross_entropy
     nll_loss qr svd det slogdet logdet cholesky cholesky_solve searchsorted
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
     fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
-    isneginf clamp_min clamp_max sgn erfc lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
+    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
     moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
     slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
     bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -19,8 +20,10 @@ from .dtypes import FLOAT32, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .methods import Methods, part_of_tensor, plain_shape
+from .more_names import MoreNames
 from .numpy_functions import norm
 from .random import Generator
+from .several import joined
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -305,17 +308,23 @@ def bernoulli(x: Any, generator: Any = None) -> Tensor:
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False, materialize_grads: bool = False,
-         only_inputs: bool = True) -> tuple:
+         create_graph: bool = False, allow_unused: bool = False, is_grads_batched: bool = False,
+         materialize_grads: bool = False, only_inputs: bool = True) -> tuple:
     """The gradients of `outputs`, a Tensor or several, with respect to `inputs`, as PyTorch's `torch.autograd.grad`.
 
     grad_outputs: the cotangent of each output. allow_unused: None for an input that no output depends on, instead of
-    an error. `Tensor.gradient` is the same for one output.
+    an error. is_grads_batched: the first axis of grad_outputs counts cotangents, and so does that of the gradients,
+    found one after the other. `Tensor.gradient` is the same for one output.
     """
+    if is_grads_batched:
+        given = grad_outputs if isinstance(grad_outputs, list | tuple) else (grad_outputs,)
+        rows = [grad(outputs, inputs, row, True, create_graph, allow_unused, False, materialize_grads)
+                for row in zip(*given, strict=True)]
+        return tuple([None if gs[0] is None else ops.stack(*gs, axis=0) for gs in zip(*rows, strict=True)])
     outputs, inputs = ((x,) if isinstance(x, tensor.Tensor) or not isinstance(x, Iterable) else tuple(x)
                        for x in (outputs, inputs))
     given = tuple(grad_outputs) if isinstance(grad_outputs, list | tuple) else (grad_outputs,) * len(outputs)
-    y, g = tensor.joined("grad", outputs, given, create_graph)
+    y, g = joined("grad", outputs, given, create_graph)
     reached = _reached(y) if allow_unused and not materialize_grads else None
     wanted = [x for x in inputs if reached is None or not x.requires_grad or (x.node or x) in reached]
     found = y.gradient(*wanted, gradient=g, create_graph=create_graph, retain_graph=retain_graph,
@@ -353,13 +362,26 @@ def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
     return ops.order.Found(values, index)
 
 
+class _IsTuple(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, tuple)
+
+
+class Size(tuple, metaclass=_IsTuple):
+    """A shape, as PyTorch's `torch.Size`: a tuple, as a shape is here, that also knows how many elements it has."""
+
+    def numel(self) -> int:
+        """How many elements a Tensor of this shape has."""
+        return math.prod(self)
+
+
 _absent = SimpleNamespace(is_available=lambda: False, is_built=lambda: False, device_count=lambda: 0,
                           manual_seed=lambda seed: None, manual_seed_all=lambda seed: None)
 _NAMES: dict[str, Any] = {
     "float": np.dtype("float32"), "double": np.dtype("float64"), "long": np.dtype("int64"), "int": np.dtype("int32"),
     "short": np.dtype("int16"), "int8": np.dtype("int8"), "int16": np.dtype("int16"), "int32": np.dtype("int32"),
     "half": np.dtype("float16"), "float16": np.dtype("float16"), "bfloat16": bfloat16,
-    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": tuple, "inf": float("inf"),
+    "uint8": np.dtype("uint8"), "bool": np.dtype("bool"), "dtype": np.dtype, "Size": Size, "inf": float("inf"),
     "nan": float("nan"), "pi": np.pi, "e": np.e, "newaxis": None, "finfo": finfo, "iinfo": np.iinfo,
     "device": device, "cuda": _absent, "backends": SimpleNamespace(mps=_absent, cuda=_absent, cudnn=SimpleNamespace()),
     "asarray": as_tensor, "as_tensor": as_tensor, "randint": randint, "normal": normal, "bernoulli": bernoulli,
@@ -391,8 +413,8 @@ def function(name: str) -> Any:
         return getattr(import_module("nn.functional"), name)
     if isinstance(found, str):
         name, found = found, None
-    if found is None and name[0] != "_" and (name in vars(Methods) or name in vars(Names) or
-                                             name in vars(creation.Creation)):
+    if found is None and name[0] != "_" and any([name in vars(part) for part in (
+            Methods, Names, MoreNames, creation.Creation)]):
         found = getattr(tensor.Tensor, name)
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None

@@ -64,11 +64,13 @@ class Rows:
 rows: Rows | None = None  # of the batch in hand; None: all of it. A DataLoader with a shard says so.
 
 
-def manual_seed(seed: int) -> None:
-    """Restart the package's generator: after the same seed, every draw repeats. Shared by all threads."""
+def manual_seed(seed: int) -> Generator:
+    """Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads."""
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"manual_seed: a seed is an integer from 0, got {seed!r}")
     _restart(generator, seed)
+    default_generator._seed = int(now(seed))
+    return default_generator
 
 
 def _restart(numbers: np.random.Generator, seed: int) -> None:
@@ -113,6 +115,10 @@ class Generator:
         """Continue from a state that `get_state` returned. Raises ValueError for one that is none."""
         prepare_rng_state(state, self.numbers)()
         return self
+
+
+default_generator = Generator()
+default_generator.numbers = generator
 
 
 def of(given: Generator | np.random.Generator | None) -> np.random.Generator:

@@ -31,7 +31,7 @@ class Surface(ForNumPy):
     def __imul__(self, other: Value) -> Self: ...
     def __invert__(self) -> Tensor: ...
     def __ior__(self, other: Value) -> Self: ...
-    def __ipow__(self, other: Value) -> Self: ...
+    def __ipow__(self, exponent: Value) -> Self: ...
     def __isub__(self, other: Value) -> Self: ...
     def __itruediv__(self, other: Value) -> Self: ...
     def __ixor__(self, other: Value) -> Self: ...
@@ -44,7 +44,7 @@ class Surface(ForNumPy):
     def __ne__(self, other: Value) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
     def __or__(self, other: Value) -> Tensor: ...
-    def __pow__(self, other: Value) -> Tensor: ...
+    def __pow__(self, exponent: Value) -> Tensor: ...
     def __radd__(self, other: Value) -> Tensor: ...
     def __rand__(self, other: Value) -> Tensor: ...
     def __rfloordiv__(self, other: Value) -> Tensor: ...
@@ -87,6 +87,7 @@ class Surface(ForNumPy):
     def allclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> builtins.bool: r"""Whether all are close, see `isclose`. Example: `Tensor([1.0, 2.0]).allclose(Tensor([1.0, 2.1]))  # (2,), (2,) -> ()`"""
     def amax(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The largest value, or values over `axis`. Example: `Tensor([[1, 5], [4, 2]]).amax(1)  # (2, 2) -> (2,)`"""
     def amin(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The smallest value, or values over `axis`. Example: `Tensor([[1, 5], [4, 2]]).amin(1)  # (2, 2) -> (2,)`"""
+    def aminmax(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Any: r"""The smallest and the largest along an axis, or of all, as the pair (min, max). Example: `Tensor([1.0, 3.0, 2.0]).aminmax()[1]  # (3,) -> ()`"""
     def any(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Whether any value is true (not 0). Example: `Tensor([[0, 0], [0, 1]]).any(axis=1)  # (2, 2) -> (2,)`"""
     @staticmethod
     def arange(start: Number, stop: Number | None = ..., step: Number = ..., dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32. Example: `Tensor.arange(1, 7, 2)`"""
@@ -164,10 +165,10 @@ class Surface(ForNumPy):
     def cross_entropy(self, target: Any, weight: Any = ..., ignore_index: Any = ..., reduction: builtins.str = ..., label_smoothing: Number = ..., **by_other_names: Any) -> Tensor: r"""The cross-entropy between logits and labels: L = -sum_c q_c log softmax(input)_c, with dL/dinput = p - q (003). Example: `Tensor([[0.0, 0.0]]).cross_entropy(Tensor([1]))  # (1, 2), (1,) -> ()`"""
     def cummax(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The largest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([1, 3, 2]).cummax(0)  # (3,) -> (3,), (3,)`"""
     def cummin(self, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices). Example: `Tensor([2, 3, 1]).cummin(0)  # (3,) -> (3,), (3,)`"""
-    def cumprod(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0. Example: `Tensor([1, 2, 3]).cumprod(0)  # (3,) -> (3,)`"""
-    def cumprod_(self, *, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
-    def cumsum(self, axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
-    def cumsum_(self, axis: Axis = ..., **by_other_names: Any) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
+    def cumprod(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0. Example: `Tensor([1, 2, 3]).cumprod(0)  # (3,) -> (3,)`"""
+    def cumprod_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumprod`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumprod_(0)  # (3,) -> (3,)`"""
+    def cumsum(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""Running sums along `axis`: out[i] = x[0] + ... + x[i]. Example: `Tensor([1, 2, 3]).cumsum()  # (3,) -> (3,)`"""
+    def cumsum_(self, axis: Axis = ..., dtype: Any = ..., **by_other_names: Any) -> Self: r"""`cumsum`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1, 2, 3]).cumsum_()  # (3,) -> (3,)`"""
     def deg2rad(self) -> Tensor: r"""x pi / 180: degrees as radians. Example: `Tensor([180.0]).deg2rad()  # (1,) -> (1,)`"""
     def deg2rad_(self) -> Self: r"""`deg2rad`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([180.0]).deg2rad_()  # (1,) -> (1,)`"""
     def det(self) -> Tensor: r"""The determinant of every matrix. Its gradient exists for singular ones too: the cofactors. Example: `Tensor([[1.0, 2.0], [3.0, 5.0]]).det()  # (2, 2) -> ()`"""
@@ -198,10 +199,12 @@ class Surface(ForNumPy):
     @staticmethod
     def empty(*shape: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Zeros of a shape, float32 if no dtype is given, as `zeros`: no Tensor shows memory that nobody wrote. Example: `Tensor.empty(2)`"""
     def eq(self, other: Value, **by_other_names: Any) -> Tensor: r"""a == b. Example: `Tensor([1, 2]).eq(Tensor([1, 3]))  # (2,), (2,) -> (2,)`"""
+    def equal(self, other: Value, **by_other_names: Any) -> builtins.bool: r"""Whether both have the same shape and the same elements, one answer for all. Example: `Tensor([1.0, 2.0]).equal(Tensor([1.0, 2.0]))`"""
     def erf(self) -> Tensor: r"""The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Example: `Tensor([0.0, 1.0]).erf()  # (2,) -> (2,)`"""
     def erf_(self) -> Self: r"""`erf`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).erf_()  # (2,) -> (2,)`"""
     def erfc(self) -> Tensor: r"""1 - erf x; the difference, so that beyond x = 3 it has few digits in float32. Example: `Tensor([0.0, 1.0]).erfc()  # (2,) -> (2,)`"""
     def erfc_(self) -> Self: r"""`erfc`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 1.0]).erfc_()  # (2,) -> (2,)`"""
+    def erfinv(self) -> Tensor: r"""The y with erf y = x: infinite at -1 and 1, NaN beyond. Example: `Tensor([0.0, 0.5]).erfinv()  # (2,) -> (2,)`"""
     def exp(self) -> Tensor: r"""e^x. Example: `Tensor([0.0, 1.0]).exp()  # (2,) -> (2,)`"""
     def exp2(self) -> Tensor: r"""2^x. Example: `Tensor([0.0, 3.0]).exp2()  # (2,) -> (2,)`"""
     def exp2_(self) -> Self: r"""`exp2`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 3.0]).exp2_()  # (2,) -> (2,)`"""
@@ -241,6 +244,7 @@ class Surface(ForNumPy):
     def full(shape: builtins.int | Sequence[builtins.int], fill_value: Any, dtype: Any = ..., requires_grad: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""One value in every place of a shape; its dtype is the value's if none is given. Example: `Tensor.full((2, 2), 7)`"""
     def full_like(self, fill_value: Any, **options: Any) -> Tensor: r"""One value in every place of this Tensor's shape, of its dtype. Example: `Tensor([1.0, 2.0]).full_like(7)  # (2,) -> (2,)`"""
     def gather(self, axis: Axis = ..., index: Any = ..., **by_other_names: Any) -> Tensor: r"""out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis. Example: `Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[1], [0]]))  # (2, 2), (2, 1) -> (2, 1)`"""
+    def gcd(self, b: Any, **by_other_names: Any) -> Tensor: r"""The greatest common divisor of integers. Example: `Tensor([4, 6]).gcd(Tensor([6, 9]))  # (2,) -> (2,)`"""
     def ge(self, other: Value, **by_other_names: Any) -> Tensor: r"""a >= b. Example: `Tensor([1, 2]).ge(2)  # (2,) -> (2,)`"""
     def gelu(self, approximate: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (7.27); with approximate="tanh" the form 003 and GPT-2 use. Example: `Tensor([-1.0, 1.0]).gelu()  # (2,) -> (2,)`"""
     def geometric_(self, *inputs: Any, **options: Any) -> Self: r"""Filled with the number of tries until a success of probability p. Example: `Tensor([1.0, 2.0]).geometric_(0.5).shape`"""
@@ -294,8 +298,9 @@ class Surface(ForNumPy):
     def kron(self, b: Any, **by_other_names: Any) -> Tensor: r"""The Kronecker product: blocks a[i, j] b. Example: `Tensor([1, 2]).kron(Tensor([1, 10]))  # (2,) -> (4,)`"""
     def kthvalue(self, k: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""The k-th smallest value along the axis, counted from 1, and its index: (values, indices). Example: `Tensor([3.0, 1.0, 2.0]).kthvalue(2)  # (3,) -> (), ()`"""
     def layernorm(self, axis: Axis = ..., eps: Number | None = ..., **by_other_names: Any) -> Tensor: r"""x minus its mean over `axis`, divided by the square root of its variance there, plus eps: layer_norm without weights, over any axes. Example: `Tensor([1.0, 3.0]).layernorm()  # (2,) -> (2,)`"""
-    def ldexp(self, exponent: Any, **by_other_names: Any) -> Tensor: r"""x 2^exponent. Example: `Tensor([3.0]).ldexp(Tensor([2]))  # (1,) -> (1,)`"""
-    def ldexp_(self, exponent: Any, **by_other_names: Any) -> Self: r"""`ldexp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([3.0]).ldexp_(Tensor([2]))  # (1,) -> (1,)`"""
+    def lcm(self, b: Any, **by_other_names: Any) -> Tensor: r"""The least common multiple of integers. Example: `Tensor([4, 6]).lcm(Tensor([6, 9]))  # (2,) -> (2,)`"""
+    def ldexp(self, exponent: Value, **by_other_names: Any) -> Tensor: r"""x 2^exponent. Example: `Tensor([3.0]).ldexp(Tensor([2]))  # (1,) -> (1,)`"""
+    def ldexp_(self, exponent: Value, **by_other_names: Any) -> Self: r"""`ldexp`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([3.0]).ldexp_(Tensor([2]))  # (1,) -> (1,)`"""
     def le(self, other: Value, **by_other_names: Any) -> Tensor: r"""a <= b. Example: `Tensor([1, 2]).le(1)  # (2,) -> (2,)`"""
     def leaky_relu(self, negative_slope: Number = ..., **by_other_names: Any) -> Tensor: r"""x if x > 0, else negative_slope * x (7.26). Example: `Tensor([-1.0, 2.0]).leaky_relu(0.1)  # (2,) -> (2,)`"""
     def leaky_relu_(self, negative_slope: Number = ..., **by_other_names: Any) -> Self: r"""`leaky_relu`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 2.0]).leaky_relu_(0.1)  # (2,) -> (2,)`"""
@@ -342,7 +347,7 @@ class Surface(ForNumPy):
     @property
     def mT(self) -> Tensor: r"""The last two axes swapped: the transpose of every matrix in a batch. Example: `Tensor([[[1, 2], [3, 4]]]).mT  # (1, 2, 2) -> (1, 2, 2)`"""
     @staticmethod
-    def manual_seed(seed: builtins.int, **by_other_names: Any) -> None: r"""Restart the package's generator: after the same seed, every draw repeats. Shared by all threads. Example: `Tensor.manual_seed(0)`"""
+    def manual_seed(seed: builtins.int, **by_other_names: Any) -> Any: r"""Restart the package's generator, and return it: after the same seed, all draws repeat. Shared by all threads. Example: `Tensor.manual_seed(0).initial_seed()`"""
     def masked_fill(self, mask: Any, value: Any, **by_other_names: Any) -> Tensor: r"""This Tensor with `value` where the boolean mask is true. Example: `Tensor([1.0, 2.0]).masked_fill(Tensor([True, False]), 9.0)  # (2,), (2,) -> (2,)`"""
     def masked_fill_(self, mask: Any, value: Any, **by_other_names: Any) -> Self: r"""`masked_fill`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0]).masked_fill_(Tensor([True, False]), 9.0)  # (2,), (2,) -> (2,)`"""
     def masked_scatter(self, mask: Any, source: Any, **by_other_names: Any) -> Tensor: r"""x with the numbers of source, one after the other, where the mask, which broadcasts, is true. Example: `Tensor([1.0, 2.0, 3.0]).masked_scatter(Tensor([True, False, True]), Tensor([8.0, 9.0]))  # (3,) -> (3,)`"""
@@ -355,7 +360,7 @@ class Surface(ForNumPy):
     def max_pool2d(self, kernel_size: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., ceil_mode: builtins.bool = ..., return_indices: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The largest element of every window: (batch, channels, height, width) -> (batch, channels, rows, columns). Example: `Tensor.arange(4.0).reshape(1, 1, 2, 2).max_pool2d()`"""
     def max_unpool2d(self, indices: Any = ..., kernel_size: Any = ..., stride: Any = ..., padding: Any = ..., output_size: Any = ..., **by_other_names: Any) -> Tensor: r"""The adjoint of max_pool2d with `return_indices`: each value where it came from, zeros elsewhere. Example: `Tensor([[[[9.0]]]]).max_unpool2d(Tensor([[[[3]]]]))  # (1, 1, 1, 1), (1, 1, 1, 1) -> (1, 1, 2, 2)`"""
     def maximum(self, other: Value, **by_other_names: Any) -> Tensor: r"""The larger of a and b; where they are equal each gets half of the cotangent. Example: `Tensor([1, 5]).maximum(Tensor([3, 2]))  # (2,), (2,) -> (2,)`"""
-    def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it is float32. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(axis=0)  # (2, 2) -> (2,)`"""
+    def mean(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""The mean over `axis` (all axes if None); of integers it is float32. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).mean(axis=0)  # (2, 2) -> (2,)`"""
     def median(self, axis: Axis = ..., keepdim: builtins.bool = ..., **by_other_names: Any) -> Any: r"""The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one. Example: `Tensor([3.0, 1.0, 2.0]).median()  # (3,) -> ()`"""
     def meshgrid(self, *, indexing: builtins.str = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Vectors (or numbers), also in a list, as coordinates of a grid: for each a Tensor of the grid's shape. A tuple. Example: `Tensor([1, 2]).meshgrid(Tensor([3, 4]))  # (2,), (2,) -> (2, 2), (2, 2)`"""
     def min(self, *place: Any, axis: Axis = ..., keepdim: builtins.bool = ..., **others: Any) -> Tensor: r"""The smallest value, or values over `axis`; of two Tensors the smaller of each pair. Example: `Tensor([[1, 5], [4, 2]]).min(axis=1)  # (2, 2) -> (2,)`"""
@@ -416,8 +421,8 @@ class Surface(ForNumPy):
     def pin_memory(self) -> Tensor: r"""The Tensor itself: there is no memory but the CPU's. Example: `Tensor([1.0]).pin_memory()`"""
     def pinverse(self, rcond: Number = ..., **by_other_names: Any) -> Tensor: r"""The pseudo-inverse of every matrix, see `linalg.pinv`. Example: `Tensor([[2.0], [0.0]]).pinverse()  # (2, 1) -> (1, 2)`"""
     def positive(self) -> Tensor: r"""The same numbers. Example: `Tensor([1.0]).positive()  # (1,) -> (1,)`"""
-    def pow(self, other: Value, **by_other_names: Any) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0. Example: `Tensor([1.0, 2.0, 3.0]).pow(2)  # (3,) -> (3,)`"""
-    def pow_(self, other: Value, **by_other_names: Any) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0, 3.0]).pow_(2)  # (3,) -> (3,)`"""
+    def pow(self, exponent: Value, **by_other_names: Any) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0. Example: `Tensor([1.0, 2.0, 3.0]).pow(2)  # (3,) -> (3,)`"""
+    def pow_(self, exponent: Value, **by_other_names: Any) -> Self: r"""`pow`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([1.0, 2.0, 3.0]).pow_(2)  # (3,) -> (3,)`"""
     def prod(self, axis: Axis = ..., keepdim: builtins.bool = ..., dtype: Any = ..., **by_other_names: Any) -> Tensor: r"""The product over `axis` (all axes if None); its gradient is exact where factors are 0. Example: `Tensor([2, 3, 4]).prod()  # (3,) -> ()`"""
     def qr(self) -> tuple[Tensor, ...]: r"""Q with orthonormal columns and R, upper triangular, with Q R = x: (..., m, n) -> (..., m, k), (..., k, n). Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).qr()[1].abs()  # (2, 2) -> (2, 2)`"""
     def quantile(self, q: Any, axis: Axis = ..., keepdim: builtins.bool = ..., interpolation: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""The value below which a share q of the numbers lies, between two of them on a straight line. Example: `Tensor([1.0, 2.0, 3.0]).quantile(0.25)  # (3,) -> ()`"""
@@ -439,6 +444,7 @@ class Surface(ForNumPy):
     def rearrange(self, formula: str, **sizes: Any) -> Tensor: r"""einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged. Example: `Tensor.zeros(2, 3, 4).rearrange("b h w -> b (h w)").shape`"""
     def reciprocal(self) -> Tensor: r"""1 / x. Example: `Tensor([2.0, -4.0]).reciprocal()  # (2,) -> (2,)`"""
     def reciprocal_(self) -> Self: r"""`reciprocal`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([2.0, -4.0]).reciprocal_()  # (2,) -> (2,)`"""
+    def register_post_accumulate_grad_hook(self, hook: Any, **by_other_names: Any) -> Any: r"""Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned. Example: `Tensor([1.0], requires_grad=True).register_post_accumulate_grad_hook(print).remove()`"""
     def relu(self) -> Tensor: r"""max(x, 0) (7.20). The derivative at 0 is taken to be 0. Example: `Tensor([-1.0, 2.0]).relu()  # (2,) -> (2,)`"""
     def relu6(self) -> Tensor: r"""min(max(x, 0), 6); the gradient at 0 and at 6 is 0. Example: `Tensor([-1.0, 8.0]).relu6()  # (2,) -> (2,)`"""
     def relu6_(self) -> Self: r"""`relu6`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-1.0, 8.0]).relu6_()  # (2,) -> (2,)`"""
@@ -453,8 +459,8 @@ class Surface(ForNumPy):
     def reshape_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""The same elements in the shape of another Tensor. Example: `Tensor([1, 2]).reshape_as(Tensor([[5], [6]]))  # (2,), (2, 1) -> (2, 1)`"""
     def roll(self, shifts: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
     def rot90(self, k: Any = ..., axes: Any = ..., **by_other_names: Any) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
-    def round(self) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
-    def round_(self) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5, 1.5, 2.6]).round_()  # (3,) -> (3,)`"""
+    def round(self, decimals: Any = ..., **by_other_names: Any) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""
+    def round_(self, decimals: Any = ..., **by_other_names: Any) -> Self: r"""`round`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.5, 1.5, 2.6]).round_()  # (3,) -> (3,)`"""
     def rshift(self, b: Any, **by_other_names: Any) -> Tensor: r"""floor(a / 2^b), for integers. Example: `Tensor([8, 17]).rshift(3)  # (2,) -> (2,)`"""
     def rsqrt(self) -> Tensor: r"""1 / sqrt(x). Example: `Tensor([4.0, 16.0]).rsqrt()  # (2,) -> (2,)`"""
     def rsqrt_(self) -> Self: r"""`rsqrt`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([4.0, 16.0]).rsqrt_()  # (2,) -> (2,)`"""
@@ -564,7 +570,7 @@ class Surface(ForNumPy):
     def view(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out. Example: `Tensor([1, 2, 3, 4]).reshape(2, -1)  # (4,) -> (2, 2)`"""
     def view_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""The same elements in the shape of another Tensor. Example: `Tensor([1, 2]).view_as(Tensor([[5], [6]]))  # (2,), (2, 1) -> (2, 1)`"""
     def vsplit(self, indices_or_sections: Any, **by_other_names: Any) -> tuple[Tensor, ...]: r"""`tensor_split` along the first axis. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).vsplit(2)  # (2, 2) -> (1, 2), (1, 2)`"""
-    def where(self, x: Any, y: Any, **by_other_names: Any) -> Tensor: r"""x where this boolean Tensor is true, else y. Example: `(Tensor([1, -1]) > 0).where(Tensor([10, 20]), 0)`"""
+    def where(self, x: Any, y: Any, **by_other_names: Any) -> Tensor: r"""x where this boolean Tensor is true, else y; or `a.where(condition, y)`: a where it is true, else y. Example: `(Tensor([1, -1]) > 0).where(Tensor([10, 20]), 0)`"""
     def xlogy(self, y: Any, **by_other_names: Any) -> Tensor: r"""x log y, and 0 where x = 0, unless y is NaN. Example: `Tensor([0.0, 2.0]).xlogy(Tensor([0.0, 1.0]))  # (2,) -> (2,)`"""
     def xlogy_(self, y: Any, **by_other_names: Any) -> Self: r"""`xlogy`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([0.0, 2.0]).xlogy_(Tensor([0.0, 1.0]))  # (2,) -> (2,)`"""
     def zero_(self, *inputs: Any, **options: Any) -> Self: r"""Write zeros. Example: `Tensor([1, 2]).zero_()  # (2,) -> (2,)`"""

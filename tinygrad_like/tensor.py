@@ -21,6 +21,7 @@ from .autograd import Handle, Node, mode, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
 from .errors import named
 from .memory import fills
+from .several import backward_to, call_after
 from .surface import Surface
 from .versions import Version
 
@@ -44,6 +45,7 @@ class Tensor(Surface):
     _apart: object = None  # the same for views of one another; another one is made where one is detached
     _count: int | None = None  # n, if this was made as Tensor(n)
     _hooks: list[Callable] | None = None  # of a leaf; an inner Tensor's hooks are on its node
+    _after: list[Callable] | None = None  # of a leaf: what is called once its .grad is there
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
         if type(data) is int:
@@ -171,7 +173,8 @@ class Tensor(Surface):
         if self.node is not None:
             raise RuntimeError(f"copy: this Tensor was computed by {self.node.op.name}, and a graph cannot be "
                                "copied or pickled; take a leaf, or x.detach()")
-        state = {k: v for k, v in self.__dict__.items() if k not in ("version", "_hooks", "_viewed", "_apart")}
+        left_out = {"version", "_hooks", "_after", "_viewed", "_apart"}
+        state = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return state if self.grad is None else state | {"grad": self.grad.detach()}
 
     def __setstate__(self, state: dict) -> None:
@@ -189,17 +192,21 @@ class Tensor(Surface):
         self.requires_grad = requires_grad
         return self
 
-    def backward(self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None:
+    def backward(self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False,
+                 inputs: Any = None) -> None:
         """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf that requires grad.
 
         gradient: the cotangent of this Tensor, of its shape; may be left out for a single element, where it is 1.
         retain_graph: keep the graph for another backward; otherwise it is freed as the walk passes.
         create_graph: record the gradients themselves, so that they can be differentiated (implies retain_graph).
+        inputs: the Tensors whose `.grad` is to be added to, instead of all leaves'.
 
         Raises ValueError for a missing or mis-shaped `gradient`, RuntimeError if nothing was recorded or it was freed.
         An exception in a rule or a hook leaves the `.grad` of every leaf as it was; only one that comes while the found
         gradients are added, as no memory or Ctrl-C, may leave some with theirs: call zero_grad() before the next try.
         """
+        if inputs is not None:
+            return backward_to(self, inputs, gradient, retain_graph, create_graph)
         g = self._seed("backward", gradient, create_graph)
         before = mode.recording, mode.filling
         mode.recording, mode.filling = create_graph, True
@@ -226,6 +233,8 @@ class Tensor(Surface):
                     if mode.tape is not None:
                         mode.tape.leaf(leaf)
                     leaf.grad = c if leaf.grad is None else _added(leaf.grad, c, leaf in owned)
+            for leaf in [leaf for leaf, _ in found if leaf._after]:
+                call_after(leaf)
         finally:
             mode.recording, mode.filling = before
 
@@ -380,32 +389,6 @@ def wrap(array: np.ndarray) -> Tensor:
     t = Tensor.__new__(Tensor)
     t._data = array
     return t
-
-
-class _Outputs:
-    """The op of what stands for several Tensors: whatever its cotangent, each of them gets the one that was saved."""
-
-    name, fresh, saves = "several outputs", False, True
-
-    def pull(self, node: Node, g: Any, parents: Any) -> Any:
-        return node.saved
-
-
-def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
-    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
-    if not outputs or not all([isinstance(x, Tensor) for x in outputs]):
-        kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
-        raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
-    if len(outputs) != len(cotangents):
-        raise ValueError(f"{who}: {len(cotangents)} cotangents for {len(outputs)} outputs; give one for each, or None")
-    if len(outputs) == 1:
-        return outputs[0], cotangents[0]
-    seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
-    y = wrap(np.zeros((), np.float32)).requires_grad_()
-    y.node = node = Node()
-    node.op, node.parents, node.saved = _Outputs(), [x.node or x for x in outputs], seeds
-    node.order, node.shape, node.dtype, node.extra = tick(), (), FLOAT32, None
-    return y, None
 
 
 @lru_cache(maxsize=16)

@@ -17,22 +17,24 @@ from .dtypes import FLOATS, as_array
 from .tensor import Tensor, wrap
 
 
-def grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
+def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """The function (args) -> df/dargs[argnums], a Tensor, or a tuple of them if argnums is a tuple.
 
-    Of an argument that is a dict of Tensors, or a list or tuple of them, the gradient has the same form. Raises
-    ValueError if f does not give a single number.
+    Of an argument that is a dict of Tensors, or a list or tuple of them, the gradient has the same form. has_aux: f
+    gives a pair, of what is differentiated and of something else, and the function (gradient, that). Raises ValueError
+    if f does not give a single number.
     """
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argnums, has_aux)
 
     def gradient(*args, **options):
-        return both(*args, **options)[1]
+        y, found = both(*args, **options)
+        return (found, y[1]) if has_aux else found
 
     return gradient
 
 
-def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0) -> Callable:
-    """The function (args) -> (f, df/dargs[argnums])."""
+def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+    """The function (args) -> (f, df/dargs[argnums]); has_aux: f gives a pair, of which the first is differentiated."""
     which = argnums if isinstance(argnums, tuple | list) else (argnums,)
     if not all(isinstance(i, int) for i in which):
         raise TypeError(f"grad: argnums must be the number of an argument, or a tuple of them, got {argnums!r}")
@@ -47,27 +49,34 @@ def value_and_grad(f: Callable[..., Tensor], argnums: int | tuple[int, ...] = 0)
         outer: list[bool] = []  # further out one may differentiate by any argument
         _mapped(lambda x: outer.append(isinstance(x, Tensor) and x.requires_grad), given)
         nested = mode.within or any(outer)
-        y = _output("grad", f, args, options)
+        aux: list = []
+        y = _output("grad", _without(f, aux) if has_aux else f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
         gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
         found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
-        return y if nested else y.detach(), found[0] if isinstance(argnums, int) else tuple(found)
+        value = y if nested else y.detach()
+        value = (value, _plain(aux, nested)) if has_aux else value
+        return value, found[0] if isinstance(argnums, int) else tuple(found)
 
     return both
 
 
-def vjp(f: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callable[[Any], tuple[Tensor, ...]]]:
-    """f(primals), and the function v -> v^T J: its cotangents, one for each primal."""
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+    """f(primals), and the function v -> v^T J: its cotangents, one for each primal.
+
+    has_aux: f gives a pair, of which the first is differentiated, and the other is a third result.
+    """
+    aux: list = []
     fresh = [_alias("vjp", x) for x in primals]
     xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
-    y = _output("vjp", f, xs, {})
+    y = _output("vjp", _without(f, aux) if has_aux else f, xs, {})
 
     def pull(v: Any) -> tuple[Tensor, ...]:
         v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, "vjp"))
         return tuple(_pull(y, xs, v, nested or v.requires_grad, retain=True))
 
-    return y if nested else y.detach(), pull
+    return y if nested else y.detach(), pull, *([_plain(aux, nested)] if has_aux else [])
 
 
 def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tensor, Tensor]:
@@ -98,15 +107,19 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
     return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
 
 
-def jacobian(f: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
-    """The function x -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i."""
+def jacobian(f: Callable[[Any], Any], has_aux: bool = False) -> Callable[[Any], Any]:
+    """The function x -> J of shape (*f(x).shape, *x.shape), J[i, j] = df_i / dx_j: one reverse pass for each i.
 
-    def matrix(x: Any) -> Tensor:
-        y, pull = vjp(f, x)
+    has_aux: f gives a pair, of which the first is differentiated, and the function (J, the other).
+    """
+
+    def matrix(x: Any) -> Any:
+        y, pull, *aux = vjp(f, x, has_aux=has_aux)
         basis = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
         rows = [pull(v)[0] for v in basis]
         shape = (*y.shape, *np.shape(x))
-        return ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
+        found = ops.reshape(ops.stack(*rows), shape=shape) if rows else wrap(np.zeros(shape, y.dtype))
+        return (found, *aux) if has_aux else found
 
     return matrix
 
@@ -143,6 +156,23 @@ def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
         return x.detach().requires_grad_(), False
     with enable_grad():
         return ops.identity(x), True
+
+
+def _without(f: Callable, aux: list) -> Callable:
+    """The first of the two that f gives; the other goes into the list."""
+    def first(*args: Any, **options: Any) -> Any:
+        y = f(*args, **options)
+        if not isinstance(y, tuple | list) or len(y) != 2:
+            raise TypeError(f"has_aux: the function must give a pair, got {type(y).__name__}")
+        aux[:] = y[1:]
+        return y[0]
+
+    return first
+
+
+def _plain(aux: list, nested: bool) -> Any:
+    """What was put there, off the graph unless one further out differentiates too."""
+    return _mapped(lambda x: x.detach() if isinstance(x, Tensor) and not nested else x, aux[0])
 
 
 def _output(who: str, f: Callable, args: list, options: dict) -> Tensor:

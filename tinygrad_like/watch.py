@@ -29,7 +29,7 @@ _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before eac
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
 _OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
-_FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _pair".split())  # of a Tensor
+_FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
 
 
 class Watch:
@@ -299,8 +299,10 @@ class Watch:
     def _tensor(self, t: Tensor, name: str) -> None:
         self.tensors.append((t, t._data, name))
         self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
-                         (t, "_hooks", t._hooks, f"the hooks of {name}")]
+                         (t, "_hooks", t._hooks, f"the hooks of {name}"),
+                         (t, "_after", t._after, f"the hooks of {name}")]
         self._follow(t._hooks, f"the hooks of {name}")
+        self._follow(t._after, f"the hooks of {name}")
         self._attributes({k: v for k, v in vars(t).items() if k not in _FIELDS}, name, vars(t))
         if t.requires_grad:
             self.gradients.append((t, t.grad is None))

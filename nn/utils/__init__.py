@@ -14,7 +14,7 @@ from .. import parametrizations
 from ..parametrizations import spectral_norm, weight_norm
 from . import rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "rnn",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "rnn",
            "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 parametrize = parametrizations  # PyTorch has remove_parametrizations there
@@ -23,8 +23,8 @@ for _name in ("parametrizations", "parametrize"):  # for `from nn.utils.parametr
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False) -> Tensor:
-    """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor."""
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+    """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor. foreach: without effect here."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
     if isinstance(norm, Tensor):
@@ -33,8 +33,22 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     return Tensor(norm, dtype=np.float64 if float64 else np.float32)
 
 
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """`optim.clip_grad_value`, of one Tensor too."""
+def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """(sum |x|^norm_type)^(1 / norm_type) over all numbers of the Tensors, or max |x| for norm_type=inf; off the graph.
+
+    foreach: without effect here. Raises FloatingPointError for a norm that is infinite or NaN, if told to.
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norms = [ops.linalg.vector_norm(x.detach(), norm_type) for x in tensors]
+    norm = ops.linalg.vector_norm(ops.stack(*norms), norm_type) if norms else Tensor(0.0)
+    if error_if_nonfinite and not bool(norm.isfinite()):
+        raise FloatingPointError(f"get_total_norm: the norm is {norm.item()}")
+    return norm
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """`optim.clip_grad_value`, of one Tensor too. foreach: without effect here."""
     clip_grad_value([parameters] if isinstance(parameters, Tensor) else parameters, clip_value)
 
 

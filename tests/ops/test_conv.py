@@ -165,7 +165,7 @@ ERRORS = [
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 2, 2), dilation=2, output_padding=1), ValueError,
      r"output_padding \(1, 1\) must be less than stride \(1, 1\)"),
     (lambda: ops.conv_transpose2d(X, Tensor.zeros(3, 4, 1, 1), padding=4), ValueError, r"the output would be 0 x 0"),
-    (lambda: ops.unfold(Tensor.zeros(3, 8, 8), kernel_size=3), ValueError, r"unfold: takes \(batch, channels"),
+    (lambda: ops.unfold(Tensor.zeros(8, 8), kernel_size=3), ValueError, r"unfold: takes \(batch, channels"),
     (lambda: ops.fold(Tensor.zeros(1, 5, 36), output_size=8, kernel_size=3), ValueError, r"fold: takes"),
 ]
 

@@ -405,6 +405,7 @@ CASES["solve_triangular from the right"] = triangle(upper=True, left=False), rea
 CASES["solve_triangular upper, ones"] = triangle(upper=True, unitriangular=True), real(3, 3), real(3, 2)
 for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
+CASES["erfinv"], CASES["erfinv 0-d"] = (ops.erfinv, unit(3, 4)), (ops.erfinv, unit())
 
 
 @pytest.mark.parametrize("case", CASES)

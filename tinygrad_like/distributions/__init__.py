@@ -16,7 +16,14 @@ from .transformed import (
     AffineTransform, ComposeTransform, ExpTransform, LogNormal, MixtureSameFamily, SigmoidTransform, TanhTransform,
     Transform, TransformedDistribution)
 
+from .more import (
+    Chi2, HalfCauchy, InverseGamma, Multinomial, NegativeBinomial, Pareto, RelaxedBernoulli, RelaxedOneHotCategorical,
+    Weibull)
+from . import moments  # noqa: F401
+
 __all__ = [
+    "Chi2", "HalfCauchy", "InverseGamma", "Multinomial", "NegativeBinomial", "Pareto", "RelaxedBernoulli",
+    "RelaxedOneHotCategorical", "Weibull",
     "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "ComposeTransform", "Dirichlet",
     "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent",
     "Laplace", "LogNormal", "MixtureSameFamily", "MultivariateNormal", "Normal", "OneHotCategorical",
@@ -26,5 +33,7 @@ __all__ = [
 # PyTorch has each in a module of its own: `from torch.distributions.normal import Normal`.
 for _name in ("bernoulli beta binomial categorical cauchy dirichlet distribution exponential gamma geometric gumbel "
               "half_normal independent kl laplace log_normal mixture_same_family multivariate_normal normal "
+              "chi2 half_cauchy inverse_gamma multinomial negative_binomial pareto relaxed_bernoulli "
+              "relaxed_categorical weibull "
               "one_hot_categorical poisson studentT transformed_distribution transforms uniform").split():
     sys.modules[f"{__name__}.{_name}"] = globals()[_name] = sys.modules[__name__]

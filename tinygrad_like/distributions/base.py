@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import wraps
@@ -61,6 +62,26 @@ class Distribution:
         """The probability of at most `value`."""
         raise self._without("cdf")
 
+    def icdf(self, value: Any) -> Tensor:
+        """The number below which `value` of the distribution lies."""
+        raise self._without("icdf")
+
+    def expand(self, batch_shape: Any) -> Any:
+        """The same distribution with its parameters expanded to a larger batch shape."""
+        shape, k, new = plain_shape((batch_shape,)), len(self.batch_shape), copy.copy(self)
+        for name, x in vars(self).items():
+            if isinstance(x, Tensor) and x.shape[:k] == self.batch_shape:
+                vars(new)[name] = x.expand(*shape, *x.shape[k:])
+            elif isinstance(x, Distribution) and x.batch_shape[:k] == self.batch_shape:
+                vars(new)[name] = x.expand((*shape, *x.batch_shape[k:]))
+        new.batch_shape = tuple(shape)
+        return new
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        raise self._without("mode")
+
     @property
     def mean(self) -> Tensor:
         raise self._without("mean")
@@ -90,7 +111,9 @@ class Distribution:
 
     def _take(self, **parameters: Any) -> None:
         """Keep parameters that share their axes, expanded to the batch shape."""
-        tensors = {name: x if isinstance(x, Tensor) else Tensor(x) for name, x in parameters.items()}
+        dtype = next((x.dtype for x in parameters.values() if isinstance(x, Tensor) and x.is_floating_point()), None)
+        tensors = {name: x if isinstance(x, Tensor) else Tensor(x, dtype=dtype if isinstance(x, int | float) else None)
+                   for name, x in parameters.items()}
         tensors = {name: x if x.is_floating_point() else x.float() for name, x in tensors.items()}
         try:
             self.batch_shape = np.broadcast_shapes(*(x.shape for x in tensors.values()))

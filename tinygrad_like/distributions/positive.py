@@ -289,6 +289,7 @@ class Binomial(Distribution):
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None):
         one = Bernoulli(probs, logits)
         self._take(total_count=total_count, logits=one.logits)
+        self.total_count = self.total_count.to(self.logits.dtype)
         self.probs = self.logits.sigmoid() if probs is None else one.probs.expand(*self.batch_shape)
 
     total_count: Tensor

@@ -29,7 +29,7 @@ from .activation import (
     quick_gelu, mish, hardtanh, relu6, hardsigmoid, hardswish, glu, swiglu,
 )
 from .functions import (
-    logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, lshift, rshift, bitcast, isclose, allclose,
+    logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, gcd, lcm, lshift, rshift, bitcast, isclose, allclose,
 )
 from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy
@@ -61,7 +61,7 @@ from .recurrent import lstm, gru
 from .ctc import ctc, ctc_loss
 from .elements import (
     fmax, fmin, frac, deg2rad, rad2deg, heaviside, logaddexp2, logit, nan_to_num, remainder, sinc, xlogy, xlog1py, entr,
-    float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, ndtr, ldexp,
+    float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp,
 )
 from .gamma import polygamma, lgamma, digamma
 from .arrange import (

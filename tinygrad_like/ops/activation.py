@@ -152,8 +152,12 @@ def _softplus(x, *, beta=1.0):
 _softplus.vjp(x=lambda g, x, beta: g * sigmoid(beta * x))  # not of the formula: its kinks at 0 cancel only once
 
 
-def softplus(x, beta=1.0):
-    """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x)."""
+def softplus(x, beta=1.0, threshold=20.0):
+    """log(1 + e^(beta x)) / beta (7.28): a smooth relu; its derivative is sigma(beta x).
+
+    threshold: beyond it PyTorch gives x, which rounds to the same; it has no effect here. Raises ValueError for a beta
+    that is not positive.
+    """
     if not beta > 0:
         raise ValueError(f"softplus: beta must be positive, got {beta}")
     return _softplus(x, beta=beta)

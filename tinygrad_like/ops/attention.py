@@ -18,7 +18,7 @@ from .shape import permute, repeat_interleave, reshape, transpose
 from .softmax import softmax
 
 
-def scaled_dot_product_attention(q, k, v, attn_mask=None, *, dropout_p=0.0, is_causal=False, scale=None,
+def scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
     """softmax(scale q k^T + mask) v: for every query a mean of the values, weighed by how well their keys match it.
 

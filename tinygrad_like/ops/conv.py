@@ -161,7 +161,7 @@ def conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
     """out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51).
 
     x (batch, in, height, width), weight (out, in / groups, kh, kw), bias (out) -> (batch, out, height', width') with
-    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004).
+    height' = floor((height + 2 padding - dilation (kh - 1) - 1) / stride) + 1 (004). The batch axis may be missing.
 
     stride, dilation, padding: a number, or one for each axis; padding also "valid" (none) or "same" (for stride 1).
     groups: output channels see only the input channels of their group; groups = in is a depthwise convolution.
@@ -223,6 +223,8 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
     x (batch, in, length), weight (out, in / groups, k), bias (out) -> (batch, out, length'). Otherwise as conv2d.
     """
+    if x.ndim == 2:
+        return of_one(conv1d, x, weight, bias, stride, padding, dilation, groups)
     if x.ndim != 3 or weight.ndim != 3:
         raise ValueError("conv1d: takes x (batch, channels, length) and weight (out, in / groups, k), "
                          f"got shapes {x.shape} and {weight.shape}")
@@ -231,6 +233,12 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     y = conv2d(_row(x), _row(weight), bias, stride=(1, *each("conv1d", "stride", stride, 1, 1)), padding=padding,
                dilation=(1, *each("conv1d", "dilation", dilation, 1, 1)), groups=groups)  # fmt: skip
     return reshape(y, shape=(*y.shape[:2], y.shape[3]))
+
+
+def of_one(op, x, *others):
+    """What an op on batches gives for x alone, which has no batch axis."""
+    y = op(reshape(x, shape=(1, *x.shape)), *others)
+    return reshape(y, shape=y.shape[1:])
 
 
 def _row(x):
@@ -294,6 +302,8 @@ def _(g, x, weight, bias, stride, padding, output_padding, groups, dilation, wan
 
 def conv_transpose1d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """conv_transpose2d of vectors: x (batch, in, length), weight (in, out / groups, k) -> (batch, out, length')."""
+    if x.ndim == 2:
+        return of_one(conv_transpose1d, x, weight, bias, stride, padding, output_padding, groups, dilation)
     if x.ndim != 3 or weight.ndim != 3:
         raise ValueError("conv_transpose1d: takes x (batch, channels, length) and weight (in, out / groups, k), "
                          f"got shapes {x.shape} and {weight.shape}")

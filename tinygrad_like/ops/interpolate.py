@@ -19,7 +19,8 @@ from .pool import check_spatial, each, nearest_by_whole_numbers
 MODES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # and how many axes they are for
 
 
-def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False):
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, recompute_scale_factor=False,
+                antialias=False):
     """x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes.
 
     Give `size`, or `scale_factor`, for size floor(n scale_factor); as one number, or one for each axis. Element i lies
@@ -30,8 +31,11 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=F
     "area" (means, see `adaptive_avg_pool2d`). align_corners: the first and last elements stay where they are.
     recompute_scale_factor: elements lie where they would with the `size` that a scale_factor gives, not by itself.
 
-    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given.
+    Raises ValueError for other axes, sizes or modes, or unless one of size and scale_factor is given;
+    NotImplementedError for antialias=True.
     """
+    if antialias:
+        raise NotImplementedError("interpolate: antialias=True is not supported; mode='area' takes means")
     rank = check_spatial("interpolate", x)
     spatial = x.shape[2:]
     if mode not in ("nearest", "nearest-exact", "area", *MODES) or MODES.get(mode, 1) not in (1, rank):

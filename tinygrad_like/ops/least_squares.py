@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import finfo, wide
-from .compare import cast
+from .compare import cast, ne
 from .elementwise import where
 from .index import varying
-from .linalg import _eye, _matrices, _t, qr, solve, svd, svdvals
+from .linalg import _eye, _matrices, _t, cholesky, inv, matrix_norm, qr, solve, svd, svdvals
 from .matmul import matmul
 from .products import vander as powers
-from .reduce import sum
-from .shape import reshape, tril
+from .reduce import any, sum
+from .shape import reshape, stack, tril
 
 
 def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):
@@ -112,3 +112,49 @@ def matrix_exp(x):
 def vander(x, N=None):
     """The powers 0, 1, ..., N - 1 of a vector as columns; N is by default its length."""
     return powers(x, N, increasing=True)
+
+
+def cond(x, p=None):
+    """The condition number of matrices in a norm, |x| |x^-1|; by default the ratio of the outermost singular values."""
+    if p in (None, 2, -2):
+        values = svdvals(_matrices("cond", x))
+        return values[..., 0] / values[..., -1] if p != -2 else values[..., -1] / values[..., 0]
+    return matrix_norm(x, p) * matrix_norm(inv(x), p)
+
+
+class Checked(NamedTuple):
+    """Matrices, and for each 0, or 1 where there is none."""
+
+    inverse: Any
+    info: Any
+
+
+class CheckedFactor(NamedTuple):
+    """Cholesky factors, and for each 0, or 1 where there is none."""
+
+    L: Any
+    info: Any
+
+
+def inv_ex(x, check_errors=False):
+    """The pair (inverse, info): info is 0, or 1 for a singular matrix, whose inverse is NaN; or an error is raised."""
+    return Checked(*_where_it_exists(inv, x, check_errors))
+
+
+def cholesky_ex(x, upper=False, check_errors=False):
+    """The pair (L, info): info is 0, or 1 for a matrix that is not positive definite, whose L is NaN; or an error is
+    raised."""
+    return CheckedFactor(*_where_it_exists(lambda m: cholesky(m, upper), x, check_errors))
+
+
+def _where_it_exists(f, x, check_errors):
+    info = cast(any(ne(x, x), axis=(-2, -1)), dtype=np.dtype("int32"))
+    try:
+        return f(x), info
+    except ValueError:
+        if check_errors or x.shape[-2] != x.shape[-1]:
+            raise
+    if x.ndim == 2:
+        return x * math.nan, info * 0 + 1
+    parts = [_where_it_exists(f, part, False) for part in x]
+    return stack(*[y for y, _ in parts]), stack(*[info for _, info in parts])

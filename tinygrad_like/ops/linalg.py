@@ -69,12 +69,14 @@ solve_matrices.vjp(a=lambda g, a, out: -matmul(solve_matrices(_t(a), g), _t(out)
                    b=lambda g, a: solve_matrices(_t(a), g))
 
 
-def solve(a, b):
-    """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k).
+def solve(a, b, left=True):
+    """x with a x = b: a (..., n, n), b (n) or (..., n) of the same batch, or (..., n, k); or x a = b, unless left.
 
     Raises ValueError for shapes that do not fit, or a singular matrix.
     """
     _matrices("solve", a, square=True)
+    if not left:
+        return _t(solve(_t(a), _t(b)))
     vector = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]
     if b.ndim == 0 or b.shape[-1 if vector else -2] != a.shape[-1] or b.dtype is not a.dtype:
         raise ValueError(f"solve: a of {a.dtype} {a.shape} and b of {b.dtype} {b.shape} do not fit; b must be a vector "
@@ -439,5 +441,5 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
 
 
 # What is made of all these: the files need the functions above.
-from .least_squares import lstsq, matrix_exp, matrix_rank, pinv, pinverse, vander  # noqa: E402, F401
+from .least_squares import cholesky_ex, cond, inv_ex, lstsq, matrix_exp, matrix_rank, pinv, pinverse, vander  # noqa: E402, F401
 from .products import cross, multi_dot, vecdot  # noqa: E402, F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 
 import numpy as np
@@ -90,13 +91,19 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log v + (input - target)^2 / v) / 2 with v = max(var, eps): the negative log-likelihood of normal numbers.
 
-    full: with its constant, log(2 pi) / 2. The gradient reaches var also where eps was taken.
+    var: a number, or of the shape of the input, or of that without its last axis. full: with its constant, log(2 pi)
+    / 2. The gradient reaches var also where eps was taken.
     """
     check_reduction("gaussian_nll_loss", reduction)
-    if var.shape != input.shape and var.shape == input.shape[:-1]:
-        var = var[..., None]
-    var = var + (clip(var, min=eps) - var).detach()
-    losses = 0.5 * (log(var) + square(input - target) / var)
+    if isinstance(var, int | float):
+        var = builtins.max(var, eps)
+        level = math.log(var)
+    else:
+        if var.shape != input.shape and var.shape == input.shape[:-1]:
+            var = var[..., None]
+        var = var + (clip(var, min=eps) - var).detach()
+        level = log(var)
+    losses = 0.5 * (level + square(input - target) / var)
     return _reduce(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 

@@ -7,6 +7,7 @@ over the taps (a, b) of a window. For one tap, the elements that all windows see
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from ..kernels import accelerated
 from ..primitive import Residuals, primitive
 from .axes import each
 from .elementwise import mul
-from .index import take
+from .index import gather, take
 from .matmul import matmul
 from .reduce import mean
 from .shape import reshape, transpose, unsqueeze
@@ -271,14 +272,45 @@ def _weights(n: int, m: int) -> np.ndarray:
     return weights
 
 
-def adaptive_max_pool2d(x, output_size):
-    """Maxima over the windows of `adaptive_avg_pool2d`; of several that tie, the first gets the cotangent."""
+def adaptive_max_pool2d(x, output_size, return_indices=False):
+    """Maxima over the windows of `adaptive_avg_pool2d`; of several that tie, the first gets the cotangent.
+
+    return_indices: the pair of maxima and where they were, counted in the order of rows.
+    """
+    if return_indices:
+        return adaptive_with_indices("adaptive_max_pool2d", x, 2, output_size)
     return _adaptive_max(x, _output_size("adaptive_max_pool2d", x, 2, output_size))
 
 
-def adaptive_max_pool1d(x, output_size):
+def adaptive_max_pool1d(x, output_size, return_indices=False):
     """`adaptive_max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
+    if return_indices:
+        return adaptive_with_indices("adaptive_max_pool1d", x, 1, output_size)
     return _signal(_adaptive_max(_image(x), (1, *_output_size("adaptive_max_pool1d", x, 1, output_size))))
+
+
+@primitive
+def _adaptive_places(x, *, size):
+    """Where in each row of the spatial axes, all but the first, the largest element of every adaptive window lies."""
+    spatial = x.shape[1:]
+    places, index = np.arange(math.prod(spatial)).reshape(spatial), np.empty((len(x), *size), np.int64)
+    bounds = [_bounds(n, m) for n, m in zip(spatial, size, strict=True)]
+    for cell in np.ndindex(*size):
+        window = tuple([slice(*b[i]) for b, i in zip(bounds, cell, strict=True)])
+        first = x[(slice(None), *window)].reshape(len(x), places[window].size).argmax(1)
+        index[(slice(None), *cell)] = places[window].reshape(-1)[first]
+    return index
+
+
+def adaptive_with_indices(who: str, x, rank: int, output_size):
+    """(maxima, indices) over adaptive windows of the last `rank` axes, one to three."""
+    size = _output_size(who, x, rank, output_size)
+    lead, spatial = x.shape[:-rank], x.shape[-rank:]
+    n = math.prod(lead)
+    index = _adaptive_places(reshape(x, shape=(n, *spatial)), size=size)
+    flat = reshape(index, shape=(n, math.prod(size)))
+    values = gather(reshape(x, shape=(n, math.prod(spatial))), flat, axis=1)
+    return reshape(values, shape=(*lead, *size)), reshape(index, shape=(*lead, *size))
 
 
 def _adaptive_max(x, size: tuple[int, int]):

@@ -17,6 +17,7 @@ from .axes import one_axis
 from .compare import eq
 from .elementwise import exp, mul, where
 from .index import gather, take
+from .order import Found
 from .shape import surround
 
 
@@ -118,7 +119,7 @@ def cummin(x, axis=0):
 def _extreme(who, larger, x, axis):
     axis = one_axis(who, axis, x.ndim, scalar=True)
     index = _places(x, larger=larger, axis=axis)
-    return gather(x, index, axis=axis), index
+    return Found(gather(x, index, axis=axis), index)
 
 
 @primitive

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .conv import conv2d, conv_transpose2d, margins_of
+from .conv import conv2d, conv_transpose2d, margins_of, of_one
 from .index import put, take
 from .movement import tap_index, taps
 from .pool import Axis, each, max_windows, sum_windows, weighted, windows_of
@@ -23,6 +23,8 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     x (batch, in, depth, height, width), weight (out, in / groups, kd, kh, kw) -> (batch, out, depth', height', width').
     Otherwise as conv2d.
     """
+    if x.ndim == 4:
+        return of_one(conv3d, x, weight, bias, stride, padding, dilation, groups)
     _check("conv3d", x, weight)
     (sd, *stride), (dd, *dilation) = (each("conv3d", name, value, 3, 1) for name, value in
                                       (("stride", stride), ("dilation", dilation)))
@@ -47,6 +49,8 @@ def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose3d(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d, plus a bias: volumes grow. weight (in, out / groups, kd, kh, kw); as conv_transpose2d."""
     who = "conv_transpose3d"
+    if x.ndim == 4:
+        return of_one(conv_transpose3d, x, weight, bias, stride, padding, output_padding, groups, dilation)
     _check(who, x, weight)
     (sd, *stride), (dd, *dilation) = each(who, "stride", stride, 3, 1), each(who, "dilation", dilation, 3, 1)
     (front, *padding), (extra, *output_padding) = (each(who, name, value, 3, 0) for name, value in

@@ -1,0 +1,88 @@
+"""Functions that PyTorch has in `torch` and that are made of ops here; `names.function` finds them."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import names, ops, random
+from .creation import Creation
+from .errors import named
+from .tensor import Tensor, wrap
+
+
+def msort(input: Any) -> Any:
+    """The Tensor sorted along its first axis."""
+    return ops.sort(input, 0)[0]
+
+
+def vdot(input: Any, other: Any) -> Any:
+    """The dot product of two vectors. Raises ValueError for others."""
+    if input.ndim != 1 or other.ndim != 1:
+        raise ValueError(f"vdot: takes two vectors, got shapes {input.shape} and {other.shape}")
+    return ops.matmul(input, other)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple:
+    """Where elements that are counted in the order of rows stand in an array of this shape: an index for each axis."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    found, rest = [], indices
+    for n in reversed(shape):
+        found.append(rest % n)
+        rest = rest // n
+    if not bool(((indices >= 0) & (rest == 0)).all()):
+        raise ValueError(f"unravel_index: an index lies outside an array of shape {shape}")
+    return tuple(reversed(found))
+
+
+def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
+    """sin^2(pi i / n) for i = 0, ..., window_length - 1, with n = window_length, or that - 1 unless periodic."""
+    if window_length < 2:
+        return Creation.ones(window_length, **options)
+    n = window_length if periodic else window_length - 1
+    options["dtype"] = options.get("dtype") or np.dtype("float32")
+    names.renamed("hann_window", {"dtype": None, "requires_grad": False}, {}, options)
+    requires_grad = options.get("requires_grad", False)
+    return Tensor(np.sin(np.arange(window_length) * (math.pi / n)) ** 2, requires_grad, options["dtype"])
+
+
+class Histogram(NamedTuple):
+    """What `histogram` gives."""
+
+    hist: Any
+    bin_edges: Any
+
+
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
+    """How many numbers, or how much weight, lie in each bin, of a number of equal ones or between edges; and the edges.
+
+    range: (from, to), by default the smallest and the largest. density: divided by the sum and by the width.
+    """
+    values, dtype = input.detach().numpy(), input.dtype
+    edges = bins if isinstance(bins, int) else bins.detach().numpy()
+    if isinstance(bins, int) and range is None and values.size and values.min() == values.max():
+        range = (float(values.min()) - 0.5, float(values.max()) + 0.5)
+    weights = None if weight is None else weight.detach().numpy().reshape(-1)
+    hist, edges = np.histogram(values.reshape(-1), edges, range, density, weights)
+    return Histogram(wrap(hist.astype(dtype)), wrap(edges.astype(dtype)))
+
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Where a number is one of the others, or, with invert, none of them."""
+    found = ops.isin(elements, test_elements)
+    return ops.logical_not(found) if invert else found
+
+
+def initial_seed() -> int:
+    """The seed that the package's generator was restarted with last."""
+    return random.default_generator.initial_seed()
+
+
+names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, unravel_index, hann_window, histogram, isin)})
+names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
+names._NAMES["backends"].cudnn = SimpleNamespace(
+    benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,
+    version=lambda: None)

@@ -1,0 +1,64 @@
+"""Backward from several Tensors at once, and to some that are named; and what is called once a `.grad` is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
+
+from .autograd import Node, tick
+from .dtypes import FLOAT32
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class _Outputs:
+    """The op of what stands for several Tensors: whatever its cotangent, each of them gets the one that was saved."""
+
+    name, fresh, saves = "several outputs", False, True
+
+    def pull(self, node: Node, g: Any, parents: Any) -> Any:
+        return node.saved
+
+
+def joined(who: str, outputs: tuple, cotangents: tuple, create_graph: bool) -> tuple[Tensor, Any]:
+    """A Tensor, and a cotangent for it, from which backward is that of all `outputs`, each with its cotangent."""
+    if not outputs or not all([isinstance(x, tensor.Tensor) for x in outputs]):
+        kinds = ", ".join([type(x).__name__ for x in outputs]) or "nothing"
+        raise TypeError(f"{who}: takes Tensors that were computed from others, got {kinds}")
+    if len(outputs) != len(cotangents):
+        raise ValueError(f"{who}: {len(cotangents)} cotangents for {len(outputs)} outputs; give one for each, or None")
+    if len(outputs) == 1:
+        return outputs[0], cotangents[0]
+    seeds = [x._seed(who, g, create_graph) for x, g in zip(outputs, cotangents, strict=True)]
+    y = tensor.wrap(np.zeros((), np.float32)).requires_grad_()
+    y.node = node = Node()
+    node.op, node.parents, node.saved = _Outputs(), [x.node or x for x in outputs], seeds
+    node.order, node.shape, node.dtype, node.extra = tick(), (), FLOAT32, None
+    return y, None
+
+
+def backward_to(y: Tensor, inputs: Any, gradient: Any, retain_graph: bool, create_graph: bool) -> None:
+    """`y.backward`, that adds to the `.grad` of the inputs alone: a Tensor, or a list of them.
+
+    Raises ValueError if there is none.
+    """
+    from .names import grad
+
+    wanted = [inputs] if isinstance(inputs, tensor.Tensor) else list(inputs)
+    if not wanted:
+        raise ValueError("backward: inputs is empty; leave it out for all leaves")
+    found = grad(y, wanted, gradient, retain_graph or create_graph, create_graph, allow_unused=True)
+    for x, g in zip(wanted, found, strict=True):
+        if g is not None:
+            x.grad = g if x.grad is None else x.grad + g
+            call_after(x)
+
+
+def call_after(leaf: Tensor) -> None:
+    """Call what `register_post_accumulate_grad_hook` was given."""
+    for hook in tuple(leaf._after or ()):
+        hook(leaf)
