@@ -419,7 +419,7 @@ BAD_CALLS = [
     (lambda: X @ [[1.0]], ValueError,
      "matmul: shapes (2, 3) and (1, 1) do not fit: the last axis of the first is 3 but the second last axis of the"
      " second is 1"),
-    (lambda: ops.linear(X, V), ValueError, "linear: weight must be (out, in), got shape (3,)"),
+    (lambda: ops.linear(X, Tensor.ones(1, 1, 3)), ValueError, "linear: weight must be (out, in), got shape (1, 1, 3)"),
     (lambda: ops.linear(X, Tensor(np.ones((4, 2)), dtype="float32")), ValueError,
      "linear: the last axis of the input, shape (2, 3), must be 2, the second of the weight (out, in) = (4, 2)"),
     (lambda: ops.linear(X, W, V), ValueError,

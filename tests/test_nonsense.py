@@ -246,7 +246,8 @@ def targets():
                 yield f"x.{name}", method, "method"
     for name in nn.__all__:
         value = getattr(nn, name)
-        if isinstance(value, type) and name not in HUGE | {"Module", "Parameter", "MonteCarlo", "KeyValueCache"}:
+        if isinstance(value, type) and name not in HUGE | {"Module", "Parameter", "Buffer", "MonteCarlo",
+                                                           "KeyValueCache"}:
             yield f"nn.{name}", value, "layer"
 
 
