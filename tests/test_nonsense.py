@@ -20,7 +20,7 @@ from tinygrad_like.primitive import declared
 
 CASES = int(os.environ.get("TINYGRAD_LIKE_NONSENSE", 1500))
 GROUP = 250
-ALLOWED = TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, MemoryError
+ALLOWED = (TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, MemoryError, ZeroDivisionError)
 SKIPPED = {"backward", "gradient", "register_hook", "sequential", "from_dlpack", "numpy", "tolist", "assign", "touch",
            "randperm"}
 LARGEST = 1 << 22  # numbers of a result that is worth a backward

@@ -227,7 +227,7 @@ for step in (sign, floor, ceil, round, trunc):
 def divided(who, function, a, b):
     """function(a, b), but of integers by 0, where NumPy gives 0, ZeroDivisionError. Floats have inf and NaN there."""
     if getattr(b, "dtype", INT64).kind in "iub" and getattr(a, "dtype", INT64).kind in "iub" and type(b) is not float:
-        if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else not b:  # faster than np.errstate
+        if np.count_nonzero(b) < b.size if isinstance(b, np.ndarray) else b == 0:  # faster than np.errstate
             if np.size(a) and type(a) is not float:
                 raise ZeroDivisionError(f"{who}: an integer is divided by 0; cast with .float(), where that is "
                                         "infinite or NaN")
