@@ -256,7 +256,7 @@ special: Any
 split_with_sizes = Tensor.split_with_sizes
 stride = Tensor.stride
 subtract = Tensor.subtract
-svd = Tensor.svd
+svd: Any
 swapaxes = Tensor.swapaxes
 swapdims = Tensor.swapdims
 swish = Tensor.swish

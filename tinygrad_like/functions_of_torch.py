@@ -26,6 +26,18 @@ def vdot(input: Any, other: Any) -> Any:
     return ops.matmul(input, other)
 
 
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
+    """U, S and V with U diag(S) V^T = x, as PyTorch's old function; `linalg.svd` gives V^T.
+
+    some: U and V have min(m, n) columns; otherwise they are square. Raises NotImplementedError for compute_uv=False,
+    which is `linalg.svdvals`.
+    """
+    if not compute_uv:
+        raise NotImplementedError("svd: compute_uv=False is not supported; use linalg.svdvals(x)")
+    u, s, vh = ops.linalg.svd(input, full_matrices=not some)
+    return SVD(u, s, ops.transpose(vh, -1, -2))
+
+
 def unravel_index(indices: Any, shape: Any) -> tuple:
     """Where elements that are counted in the order of rows stand in an array of this shape: an index for each axis."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -47,6 +59,14 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> An
     names.renamed("hann_window", {"dtype": None, "requires_grad": False}, {}, options)
     requires_grad = options.get("requires_grad", False)
     return Tensor(np.sin(np.arange(window_length) * (math.pi / n)) ** 2, requires_grad, options["dtype"])
+
+
+class SVD(NamedTuple):
+    """What `svd` gives."""
+
+    U: Any
+    S: Any
+    V: Any
 
 
 class Histogram(NamedTuple):
@@ -81,7 +101,7 @@ def initial_seed() -> int:
     return random.default_generator.initial_seed()
 
 
-names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, unravel_index, hann_window, histogram, isin)})
+names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, unravel_index, hann_window, histogram, isin)})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
 names._NAMES["backends"].cudnn = SimpleNamespace(
     benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,

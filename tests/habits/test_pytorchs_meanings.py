@@ -276,3 +276,13 @@ def test_the_mode_of_booleans():
     for x, value, index in (([True, False, True], True, 2), ([False, True], False, 0)):
         found = tg.mode(Tensor(x))
         assert found.values.item() is value and found.indices.item() == index
+
+
+def test_svd_gives_v():
+    for shape in (2, 2), (4, 5), (5, 4):
+        x = np.random.default_rng(0).standard_normal(shape)
+        u, s, v = tg.svd(tg.Tensor(x))
+        assert np.allclose((u * s).numpy() @ v.numpy().T, x) and v.shape == (shape[1], min(shape))
+    assert tg.svd(tg.Tensor(x.T), some=False).V.shape == (5, 5)
+    with pytest.raises(NotImplementedError, match="use linalg.svdvals"):
+        tg.svd(tg.Tensor(x), compute_uv=False)
