@@ -68,3 +68,8 @@ def test_nothing_but_seed_and_position_decides():
     finally:
         threads.set_num_threads(before)
     assert (dropout.dropout(x, 0.5, SEEDS[1], 2.0) != whole).any()
+
+
+def test_a_probability_that_is_a_string():
+    with pytest.raises(TypeError):
+        dropout.dropout(np.ones(3, np.float32), b"half", 1, 1.0)

@@ -49,7 +49,7 @@ def _dropout(x, seed, spread, threshold, scale, y, task, tasks):
 def dropout(x: np.ndarray, p: float, seed: int, scale: float, spread: int = 0) -> np.ndarray:
     """scale * x, and 0 with probability 0 <= p < 1, to 10 digits; for 0 <= seed < 2^63. spread: see random.spread"""
     y = np.empty(x.shape, np.float32)
-    _dropout(x, seed, spread, min(round(p * 2**32), 2**32 - 1), float(scale), y)
+    _dropout(x, seed, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
     return y
 
 
