@@ -401,3 +401,22 @@ def test_an_index_that_is_the_same_while_it_is_recorded(f):
     captured = capture(f)
     for k in (0, 0, 0, 0, 3):
         assert captured(Tensor.zeros(4), Tensor([k])).tolist() == f(Tensor.zeros(4), Tensor([k])).tolist()
+
+
+@pytest.mark.parametrize("sample", [
+    lambda D, x: D.NegativeBinomial(9, x.sigmoid()).sample(), lambda D, x: D.Multinomial(9, x.sigmoid()).sample((3,))])
+def test_counts_are_drawn_with_the_parameters_of_each_call(sample):
+    from tinygrad_like import distributions
+
+    def make(decorate):
+        f, state = decorate(lambda x: sample(distributions, x * 2)), []
+
+        def call(i):
+            tg.set_rng_state(state[0]) if state else tg.manual_seed(0)
+            y = f(Tensor([0.1 * i, 1.0, -0.5 * i])).tolist()
+            state[:] = [tg.get_rng_state()]
+            return y
+
+        return call
+
+    same_in_each_call(make, 7)

@@ -32,7 +32,7 @@ class Kind:
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """What its program takes in a call with these Tensors; None if it is not the program for this call."""
-        others = self.others(tensors) if self.fixed else tensors
+        others = self.others(tensors)
         if others is None or not self.watch.same() or (given := self.places.given(others)) is None:
             return None
         return None if self.program.writes_to(given) else given

@@ -256,8 +256,8 @@ def proved(tape: Tape, inputs: list[Tensor], result: Any, before: Saved, fuse: b
            graphs: bool) -> Program:
     """The fastest program of a tape that gives what Python gave, from what was there before it; Refused if none does.
 
-    outside: Tensors that were there, which are no new ones when they are returned. graphs: whether
-    those of its results may be walked outside.
+    outside: Tensors that were there, which are no new ones when they are returned. graphs: whether those of its results
+    may be walked outside.
     """
     program = _fastest(partial(Program, tape, inputs, result, outside=outside, graphs=graphs), before, fuse)
     for t in program.ended:

@@ -69,7 +69,7 @@ class Watch:
         self.given = set(map(id, tensors_in(arguments)))
         for value in (*args, *options.values()):
             self._argument(value)
-        while self._ofnames_in():  # a method may name others
+        while self._of_names():  # a method may name others
             pass
         self._not_bound()
         if self.names & _DRAWS:
@@ -383,7 +383,7 @@ class Watch:
                 self._entry(function, name, f"{name} of {function.__name__}")
         self._attributes({k: v for k, v in vars(function).items() if k in names}, function.__name__, vars(function))
 
-    def _ofnames_in(self) -> bool:
+    def _of_names(self) -> bool:
         """Follow what the user's classes and files have under names that code uses; whether there was something new."""
         before = len(self.entries)
         for file in list(self.files):

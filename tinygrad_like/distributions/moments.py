@@ -87,14 +87,14 @@ ENTROPIES: dict[type, Callable] = {
 CDFS: dict[type, Callable] = {
     p.Cauchy: lambda d, x: ((x - d.loc) / d.scale).atan() / math.pi + 0.5,
     p.Gumbel: lambda d, x: (-(-(x - d.loc) / d.scale).exp()).exp(),
-    p.HalfNormal: lambda d, x: 2 * d._normal.cdf(x) - 1, t.LogNormal: lambda d, x: d.base_dist.cdf(x.log()),
+    t.LogNormal: lambda d, x: d.base_dist.cdf(x.log()),
 }
 INVERSES: dict[type, Callable] = {
     b.Normal: lambda d, q: d.loc + d.scale * ops.erfinv(2 * q - 1) * math.sqrt(2),
     b.Uniform: lambda d, q: d.low + q * (d.high - d.low), p.Exponential: lambda d, q: -(-q).log1p() / d.rate,
     p.Laplace: lambda d, q: d.loc - d.scale * (q - 0.5).sign() * (-2 * (q - 0.5).abs()).log1p(),
     p.Cauchy: lambda d, q: d.loc + d.scale * (math.pi * (q - 0.5)).tan(),
-    p.Gumbel: lambda d, q: d.loc - d.scale * (-q.log()).log(), p.HalfNormal: lambda d, q: d._normal.icdf((q + 1) / 2),
+    p.Gumbel: lambda d, q: d.loc - d.scale * (-q.log()).log(),
     t.LogNormal: lambda d, q: d.base_dist.icdf(q).exp(),
 }
 for _name, _table in ("mode", MODES), ("mean", MEANS), ("variance", VARIANCES):

@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import ops, random
 from ..ops.gamma import digamma, lgamma
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from .base import Bernoulli, Categorical, Distribution
-from .positive import Cauchy, Gamma, _uniform, standard_gamma
+from .positive import Cauchy, Gamma, Half, Poisson, _uniform, standard_gamma
 
 
 class Chi2(Gamma):
@@ -137,31 +137,11 @@ class Weibull(Distribution):
         return self.scale**2 * (lgamma(1 + 2 / c).exp() - (2 * lgamma(1 + 1 / c)).exp())
 
 
-class HalfCauchy(Distribution):
+class HalfCauchy(Half):
     """|x| of x with Cauchy(0, scale)."""
 
-    scale: Tensor
-    has_rsample = True
-
     def __init__(self, scale: Any):
-        self._take(scale=scale)
-        self._cauchy = Cauchy(0.0, self.scale)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._cauchy.rsample(sample_shape).abs()
-
-    def log_prob(self, value: Any) -> Tensor:
-        value = value if isinstance(value, Tensor) else Tensor(value)
-        return ops.where(value < 0, -math.inf, self._cauchy.log_prob(value) + math.log(2))
-
-    def cdf(self, value: Any) -> Tensor:
-        return 2 * self._cauchy.cdf(value) - 1
-
-    def icdf(self, value: Any) -> Tensor:
-        return self._cauchy.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self._cauchy.entropy() - math.log(2)
+        super().__init__(scale, Cauchy)
 
     @property
     def mean(self) -> Tensor:
@@ -186,7 +166,7 @@ class NegativeBinomial(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._sizes(sample_shape)
         rate = standard_gamma(self.total_count.detach().expand(*shape)) * self.logits.detach().exp()
-        return wrap(np.asarray(random.drawn(lambda: random.generator.poisson(rate._data)), rate.dtype))
+        return Poisson(rate).sample()
 
     def log_prob(self, value: Any) -> Tensor:
         value = value if isinstance(value, Tensor) else Tensor(value)
@@ -219,10 +199,12 @@ class Multinomial(Distribution):
         self.batch_shape, self.event_shape = self.probs.shape[:-1], self.probs.shape[-1:]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._sizes(sample_shape)[:-1]
-        p = np.asarray(self.probs.data, np.float64)
-        p = np.broadcast_to(p / p.sum(-1, keepdims=True), (*shape, p.shape[-1]))
-        return wrap(random.generator.multinomial(self.total_count, p).astype(self.probs.dtype))
+        def draw(n: tuple[int, ...], probs: np.ndarray) -> np.ndarray:
+            p = np.asarray(probs, np.float64)
+            p = np.broadcast_to(p / p.sum(-1, keepdims=True), n)
+            return random.generator.multinomial(self.total_count, p).astype(probs.dtype)
+
+        return self._sampled(draw, sample_shape, self.probs)
 
     def log_prob(self, value: Any) -> Tensor:
         value = value if isinstance(value, Tensor) else Tensor(value)

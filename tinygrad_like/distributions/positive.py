@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -200,25 +201,38 @@ class StudentT(Distribution):
         return -(half + 0.5) * (y * y / self.df).log1p() - z
 
 
-class HalfNormal(Distribution):
-    """|x| of a normal x of mean 0 and this scale."""
+class Half(Distribution):
+    """|x| of an x of this scale whose distribution, the `whole`, has its centre at 0."""
 
     scale: Tensor
     has_rsample = True
 
-    def __init__(self, scale: Any):
+    def __init__(self, scale: Any, whole: Callable[[Any, Any], Distribution]):
         self._take(scale=scale)
-        self._normal = Normal(0.0, self.scale)
+        self._whole = whole(0.0, self.scale)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._normal.rsample(sample_shape).abs()
+        return self._whole.rsample(sample_shape).abs()
 
     def log_prob(self, value: Any) -> Tensor:
         value = value if isinstance(value, Tensor) else Tensor(value)
-        return ops.where(value < 0, -math.inf, self._normal.log_prob(value) + math.log(2))
+        return ops.where(value < 0, -math.inf, self._whole.log_prob(value) + math.log(2))
+
+    def cdf(self, value: Any) -> Tensor:
+        return 2 * self._whole.cdf(value) - 1
+
+    def icdf(self, value: Any) -> Tensor:
+        return self._whole.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
-        return self._normal.entropy() - math.log(2)
+        return self._whole.entropy() - math.log(2)
+
+
+class HalfNormal(Half):
+    """|x| of a normal x of mean 0 and this scale."""
+
+    def __init__(self, scale: Any):
+        super().__init__(scale, Normal)
 
 
 class Cauchy(Distribution):
@@ -392,7 +406,7 @@ def _poisson(p: Poisson, q: Poisson) -> Tensor:
 
 KL.update({Exponential: _exponential, Laplace: _laplace, Gamma: _gamma, Dirichlet: _dirichlet, Poisson: _poisson,
            Beta: lambda p, q: _dirichlet(p._parts, q._parts),
-           HalfNormal: lambda p, q: kl_divergence(p._normal, q._normal),
+           HalfNormal: lambda p, q: kl_divergence(p._whole, q._whole),
            OneHotCategorical: lambda p, q: kl_divergence(p._categorical, q._categorical)})
 __all__ = ["Beta", "Binomial", "Cauchy", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal",
            "Laplace", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Poisson", "StudentT"]
