@@ -41,8 +41,8 @@ SAME = """
     acos Acos, atan Atan, sinh Sinh, cosh Cosh, asinh Asinh, acosh Acosh, atanh Atanh, tanh Tanh, sigmoid Sigmoid,
     relu Relu, erf Erf, floor Floor, ceil Ceil, round Round, sign Sign, isnan IsNaN, isinf IsInf, logical_not Not,
     add Add, sub Sub, mul Mul, div Div, pow Pow, maximum Max, minimum Min, logical_and And, logical_or Or,
-    logical_xor Xor, batched_matmul MatMul, identity Identity, clone Identity, contiguous Identity, cat Concat,
-    softmax Softmax, log_softmax LogSoftmax, mish Mish, softsign Softsign
+    logical_xor Xor, batched_matmul MatMul, matrix_vector MatMul, identity Identity, clone Identity,
+    contiguous Identity, cat Concat, softmax Softmax, log_softmax LogSoftmax, mish Mish, softsign Softsign
 """
 NODES = dict(pair.split() for pair in SAME.split(","))
 

@@ -69,6 +69,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "linear_vjp": ("gemm", 0),
     "attention": ("attention", 0),
     **dict.fromkeys(("batched_matmul", "batched_matmul_vjp"), ("gemm", 1)),
+    **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
     **dict.fromkeys(("lstm_steps", "gru_steps"), ("recurrent", 0)),
     **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
     "running_sum": ("reduce", 64),

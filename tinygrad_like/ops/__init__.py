@@ -22,7 +22,7 @@ from .shape import (
     split, chunk, unbind, repeat, repeat_interleave, shrink, pad,
 )
 from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum
-from .matmul import batched_matmul, matmul, outer, linear
+from .matmul import batched_matmul, matrix_vector, matmul, outer, linear
 from .einsum import einsum
 from .activation import (
     relu, leaky_relu, binary_step, sigmoid, tanh, silu, gelu, softplus, logsigmoid, elu, celu, selu, softsign,

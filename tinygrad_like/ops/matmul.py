@@ -46,6 +46,32 @@ def batched_matmul_vjp(g, a, b, wanted):
             np.matmul(left.swapaxes(-1, -2), right) if wanted[1] else None]
 
 
+@primitive
+@accelerated
+def matrix_vector(a, b):
+    """Products of the matrices in the last two axes with one vector: a (..., m, k), b (k) -> (..., m)."""
+    if b.ndim != 1 or a.ndim < 2:
+        raise ValueError(f"matrix_vector: takes (..., m, k) and (k), got shapes {a.shape} and {b.shape}; "
+                         "matmul takes any")
+    return np.dot(a, b) if a.ndim == 2 else np.matmul(a, b)
+
+
+@matrix_vector.joint_vjp
+@fresh
+def _(g, a, b, wanted):
+    if isinstance(g, np.ndarray):
+        return matrix_vector_vjp(g, a, b, wanted)
+    return [batched_matmul(reshape(g, shape=(*g.shape, 1)), reshape(b, shape=(1, -1))) if wanted[0] else None,
+            matrix_vector(transpose(_matrix(a), 0, 1), reshape(g, shape=(-1,))) if wanted[1] else None]
+
+
+@accelerated
+def matrix_vector_vjp(g, a, b, wanted):
+    """The same for arrays; np.dot adds up the rows of a, each times its g."""
+    return [np.multiply.outer(g, b) if wanted[0] else None,
+            np.dot(g.reshape(-1), _rows(a)) if wanted[1] else None]
+
+
 def matmul(a, b):
     """The matrix product a @ b, with NumPy's rules for vectors and batches.
 
@@ -67,12 +93,12 @@ def matmul(a, b):
         raise TypeError(f"matmul: {a.dtype} times {b.dtype}; cast one with .float() or .double()")
     if len(left) == len(right) == 1 and a.dtype.kind == "f":
         return sum(mul(a, b))
+    if len(right) == 1 < len(left):
+        return matrix_vector(a, b)
+    if len(left) == 1 < len(right):  # b^T a
+        return matrix_vector(transpose(b, -1, -2), a)
     if len(left) == 1:
-        out = matmul(reshape(a, shape=(1, -1)), b)
-        return reshape(out, shape=out.shape[:-2] + out.shape[-1:] if len(right) > 1 else ())
-    if len(right) == 1:
-        out = matmul(a, reshape(b, shape=(-1, 1)))
-        return reshape(out, shape=out.shape[:-1])
+        return reshape(matrix_vector(reshape(a, shape=(1, -1)), b), shape=())
     if len(left) > 2 < len(right) and left[:-2] != right[:-2]:
         try:
             np.broadcast_shapes(left[:-2], right[:-2])
