@@ -814,3 +814,14 @@ def test_the_message_of_a_composed_op_names_the_composed_op():
     ):
         with pytest.raises(IndexError, match=f"^{name}: axis"):
             call()
+
+
+def test_a_function_that_met_other_names_once_still_looks_at_them():
+    rows = Tensor([[3.0, 4.0], [0.0, 2.0]])
+    for _ in range(3):
+        assert ops.linalg.norm(rows, dim=1).tolist() == [5, 2]
+        with pytest.raises(TypeError, match="dim and axis are the same"):
+            ops.linalg.norm(rows, dim=1, axis=1)
+        with pytest.raises(TypeError, match="norm: .*'dmi'"):
+            ops.linalg.norm(rows, dmi=1)
+        assert ops.linalg.norm(rows, axis=0, keepdim=True).shape == (1, 2)

@@ -484,6 +484,7 @@ EXAMPLES = {
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
     "logsumexp": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
                   ((some(5),), {"axis": 0})],
+    "norm": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}), ((some(3, 4),), {"axis": 1})],
     "var": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
             ((some(5, 3),), {"axis": 0, "correction": 0})],
     "softmax_vjp": [((some(3, 4), distribution(3, 4)), {}), ((some(3, 4, 2), distribution(3, 4, 2)), {"axis": 1})],

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .habits import again_function
+from .habits import again_function, other_names
 
 F = TypeVar("F", bound=Callable)
 
@@ -110,15 +110,19 @@ def _brief(x: Any) -> str:
 def named(function: F, method: str = "") -> F:
     """`function`, whose unforeseen errors come in its name; or, of a method, in the one given and without `self`."""
     who = method or function.__name__
+    learned: dict[str, str] = {}  # what others call options that came by other names: to fail first takes long
 
     @functools.wraps(function)
     def call(*inputs, **options):
         try:
+            if learned and options and len(ours := {learned.get(n, n): v for n, v in options.items()}) == len(options):
+                return function(*inputs, **ours)
             return function(*inputs, **options)
         except Exception as error:
             if options and type(error) is TypeError:
                 y = again_function(function, inputs, options)
                 if y is not NotImplemented:
+                    learned.update(other_names(function, options))
                     return y
             ours = in_the_name_of(who, error, inputs[1:] if method else inputs, options)
             if ours is error:

@@ -106,6 +106,12 @@ def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
     return _anew(called, (f, inputs, given, others), {})
 
 
+def other_names(f: Callable, options: Mapping[str, Any]) -> dict[str, str]:
+    """What f calls those options that came by other names, and are nothing else than what they are in PyTorch."""
+    targets = _parameters(f)[2]
+    return {name: targets[name] for name in options if name in targets}
+
+
 def _others(known: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that other libraries call by these names; none if there is one that nobody uses."""
     others = {name: value for name, value in options.items() if name not in known}

@@ -158,6 +158,10 @@ def _index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
     """The same, and whether it is made of integers, slices, None and Ellipsis alone."""
     if (type(index) is int or type(index) is slice) and shape and mode.tape is None:  # as below, sooner
         return (index,), True
+    array = getattr(index, "_data", None)
+    if type(array) is np.ndarray and shape and mode.tape is None and (
+            array.dtype is INT64 or array.dtype is BOOL and array.ndim and array.shape == shape[: array.ndim]):
+        return (array.copy(),), False
     index = index if isinstance(index, tuple) else (index,)
     if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -74,8 +75,12 @@ def taps(x, axis: int, size: int, step: int, dilation: int):
     return take(x, index=(*[slice(None)] * axis, tap_index(x.shape[axis], size, step, dilation)))
 
 
+@lru_cache(64)
 def tap_index(n: int, size: int, step: int, dilation: int) -> np.ndarray:
-    return np.arange(0, n - dilation * (size - 1), step)[:, None] + dilation * np.arange(size)
+    """Where the windows of an axis of n elements lie: (windows, size)."""
+    found = np.arange(0, n - dilation * (size - 1), step)[:, None] + dilation * np.arange(size)
+    found.flags.writeable = False  # others get it too
+    return found
 
 
 def sliding_windows(x, axis, size, step=1):

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..kernels import accelerated
-from ..primitive import fused, primitive
+from ..primitive import fresh, fused, primitive
 from .axes import axes, one_axis
 from .elementwise import mul, sqrt, square
 from .shape import cat, flip, permute, reshape
@@ -68,6 +69,8 @@ def _count(shape, axis) -> int:
     """How many numbers lie along `axis`, as the user gave it, after it was checked."""
     if axis is None or not shape:
         return math.prod(shape)
+    if type(axis) is tuple and len(axis) == 1:  # as below, sooner
+        return shape[axis[0]]
     return math.prod([shape[a] for a in axis]) if isinstance(axis, tuple | list) else shape[axis]
 
 
@@ -103,10 +106,10 @@ def without_axes(shape, axis) -> tuple[int, ...]:
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
-def _var_count(shape, axis, correction) -> int:
-    n = _count(shape, axes("var", axis, len(shape)))
+def _var_count(shape, given, axis, correction) -> int:
+    n = _count(shape, axis)
     if n <= correction:
-        raise ValueError(f"var: {n} values along axis {axis} of shape {shape} with correction={correction}; "
+        raise ValueError(f"var: {n} values along axis {given} of shape {shape} with correction={correction}; "
                          "it divides by n - correction, so use correction=0 or more values")
     return n
 
@@ -118,14 +121,15 @@ def _centred(x, axis):
 
 
 def var_reference(x, axis=None, keepdim=False, correction=1):
-    n = _var_count(x.shape, axis, correction)
+    n = _var_count(x.shape, axis, axes("var", axis, x.ndim), correction)
     return sum(square(_centred(x, axis)), axis=axis, keepdim=keepdim) / (n - correction)
 
 
 @fused(reference=var_reference)
 def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
-    n, axis = _var_count(x.shape, axis, correction), axes("var", axis, x.ndim)
+    given, axis = axis, axes("var", axis, x.ndim)
+    n = _var_count(x.shape, given, axis, correction)
     d = _distance(x, axis)
     off = sum_over(d, axis, keepdim)  # 0 apart from rounding
     return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)
@@ -143,6 +147,8 @@ def _(g, x, axis, keepdim, correction):
 
 def _distance(x, axis):
     """x minus its rounded mean, a new array."""
+    if x.dtype.kind == "f":
+        return np.asarray(x - mean_over(x, axis, True))
     if x.dtype.kind == "c":
         raise TypeError(f"var: takes real numbers, got {x.dtype}")
     return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
@@ -153,10 +159,25 @@ def std(x, axis=None, keepdim=False, correction=1):
     return sqrt(var(x, axis=axis, keepdim=keepdim, correction=correction))
 
 
-def norm(x, axis=None, keepdim=False):
-    """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
-    axis = axes("norm", axis, x.ndim)
+def norm_reference(x, axis=None, keepdim=False):
     return sqrt(sum(square(x), axis=axis, keepdim=keepdim))
+
+
+@fused(reference=norm_reference)
+def norm(x, *, axis=None, keepdim=False):
+    """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
+    exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64)
+    y = sqrt.forward(sum_over(square.forward(exact), axes("norm", axis, x.ndim), keepdim))
+    return y if exact is x else y.astype(FLOAT32)
+
+
+@norm.joint_vjp
+@fresh
+def _(g, x, out, axis, keepdim):
+    if not keepdim:
+        axis = axes("norm", axis, x.ndim)
+        g, out = np.expand_dims(g, axis), np.expand_dims(out, axis)
+    return [x * np.divide(g, out, out=np.zeros(g.shape, g.dtype), where=out != 0)]
 
 
 # Extremes: the cotangent goes to the largest (smallest) element, in equal parts if several tie ------------------------
@@ -230,13 +251,13 @@ def argmin(x, *, axis=None, keepdim=False):
 @primitive
 def any(x, *, axis=None, keepdim=False):
     """Whether any value is true (not 0)."""
-    return np.any(x, axis=axes("any", axis, x.ndim), keepdims=keepdim)
+    return np.logical_or.reduce(x, axis=axes("any", axis, x.ndim), keepdims=keepdim)
 
 
 @primitive
 def all(x, *, axis=None, keepdim=False):
     """Whether all values are true (not 0)."""
-    return np.all(x, axis=axes("all", axis, x.ndim), keepdims=keepdim)
+    return np.logical_and.reduce(x, axis=axes("all", axis, x.ndim), keepdims=keepdim)
 
 
 # Products and running sums ------------------------------------------------------------------------------------------
