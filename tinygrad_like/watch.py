@@ -8,7 +8,7 @@ import types
 from argparse import Namespace
 from collections import ChainMap, Counter, UserDict, UserList, deque
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,12 @@ _DRAWS = frozenset("random randint randrange uniform choice choices shuffle samp
                    "normal normalvariate standard_normal".split())
 _OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
 _FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
+
+
+@lru_cache(256)
+def _compiled(text: str) -> types.CodeType:
+    """Code that takes long to compile: programs of models of one kind, one after the other, ask the same."""
+    return compile(text, "<watch>", "eval")
 
 
 class Watch:
@@ -205,7 +211,7 @@ class Watch:
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
         asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
-        parts = [eval(f"lambda: {' and '.join(asked[i:i + 300])}", names) for i in range(0, len(asked), 300)]
+        parts = [eval(_compiled(f"lambda: {' and '.join(asked[i:i + 300])}"), names) for i in range(0, len(asked), 300)]
         return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes much to compile
 
     def all_tensors(self) -> list[Tensor]:
