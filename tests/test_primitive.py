@@ -484,6 +484,7 @@ EXAMPLES = {
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
     "logsumexp": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
                   ((some(5),), {"axis": 0})],
+    "cross_product": [((some(4, 3), some(4, 3)), {}), ((some(3, 2), some(5, 3, 1)), {"axis": -2})],
     "norm": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}), ((some(3, 4),), {"axis": 1})],
     "var": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
             ((some(5, 3),), {"axis": 0, "correction": 0})],

@@ -407,6 +407,7 @@ for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
 CASES["erfinv"], CASES["erfinv 0-d"] = (ops.erfinv, unit(3, 4)), (ops.erfinv, unit())
 CASES["norm over axes"] = lambda x: ops.norm(x, axis=(0, 2), keepdim=True), real(2, 3, 4)
+CASES["cross"], CASES["cross, broadcast"] = (ops.cross, real(4, 3), real(4, 3)), (ops.cross, real(3, 2), real(5, 3, 1))
 CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
