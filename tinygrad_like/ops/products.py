@@ -58,10 +58,9 @@ def kron(a, b):
 
 
 def cross_reference(a, b, axis=-1):
-    def turned(x, order):
-        return getitem(x, (..., list(order), *(slice(None),) * (-1 - axis)))
-
-    return turned(a, (1, 2, 0)) * turned(b, (2, 0, 1)) - turned(a, (2, 0, 1)) * turned(b, (1, 2, 0))
+    rest = (slice(None),) * (-1 - axis)
+    (a1, a2, a3), (b1, b2, b3) = ([getitem(x, (..., n, *rest)) for n in range(3)] for x in (a, b))
+    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=axis)
 
 
 @fused(reference=cross_reference)
@@ -69,9 +68,9 @@ def cross_product(a, b, *, axis=-1):
     """The cross product along an axis of 3 elements, counted from the last: out_i = a_j b_k - a_k b_j."""
     shape = a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
     out, rest = np.empty(shape, np.result_type(a, b)), (slice(None),) * (-1 - axis)
-    i, j, k = [(..., n, *rest) for n in range(3)]
-    for i, j, k in ((i, j, k), (j, k, i), (k, i, j)):
-        out[i] = a[j] * b[k] - a[k] * b[j]
+    of = [(..., n, *rest) for n in range(3)]
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[of[i]] = a[of[j]] * b[of[k]] - a[of[k]] * b[of[j]]
     return out
 
 
