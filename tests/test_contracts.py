@@ -100,6 +100,7 @@ OPS |= {
     "matmul": (ops.matmul, (X, SQUARE)),
     "matmul, batched": (ops.matmul, (BATCH, positive(2, 4, 2))),
     "matmul, one matrix for all": (ops.matmul, (BATCH, SQUARE)),
+    "cross_product": (ops.cross, (X[:, :3], X[:, 1:])),
     "matrix @ vector": (ops.matmul, (X, ROW)),
     "vector @ vector": (ops.matmul, (ROW, ROW + 1)),
     "outer": (ops.outer, (ROW, ROW)),

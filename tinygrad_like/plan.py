@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from .kernels.loops import Loop, Value
+from .kernels.loops import Loop, Value, place
 from .kernels.program import Call, Copy
 from .kernels.table import Table
 from .kernels.views import address
@@ -225,7 +225,7 @@ def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
 
 
 def _view(x: np.ndarray) -> tuple:
-    return address(x), x.shape, x.strides, x.dtype
+    return *place(x), x.dtype
 
 
 def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:

@@ -215,11 +215,13 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
     b.ret(ir.Constant(I32, 0))
 
 
+def place(x: np.ndarray) -> tuple:
+    """Where the numbers of an array lie: the same of all that show them, for of an axis of one any stride will do."""
+    return address(x), x.shape, tuple([0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)])
+
+
 def _in_place(loop: Loop) -> list[tuple[int, int]]:
     """Numbers of operands, and of the stores to the same places."""
-    def place(x: np.ndarray) -> tuple:
-        return address(x), x.shape, x.strides
-
     stores = {place(x): j for j, x in enumerate(loop.writes())}
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
 

@@ -10,7 +10,7 @@ from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..kernels import accelerated
 from ..primitive import fresh, fused, primitive
 from .axes import axes, one_axis
-from .elementwise import mul, sqrt, square
+from .elementwise import mul, sqrt, square, where
 from .shape import cat, flip, permute, reshape
 
 # Sums ---------------------------------------------------------------------------------------------------------------
@@ -178,6 +178,14 @@ def _(g, x, out, axis, keepdim):
         axis = axes("norm", axis, x.ndim)
         g, out = np.expand_dims(g, axis), np.expand_dims(out, axis)
     return [x * np.divide(g, out, out=np.zeros(g.shape, g.dtype), where=out != 0)]
+
+
+@norm.joint_vjp_in_ops
+def _(g, x, out, axis, keepdim):
+    if not keepdim:
+        g, out = (reshape(v, shape=with_axes(x.shape, axis)) for v in (g, out))
+    zero = out == 0  # replaced in the divisor too: there NaN would come out in the next derivative
+    return [x * where(zero, 0.0, g / where(zero, 1.0, out))]
 
 
 # Extremes: the cotangent goes to the largest (smallest) element, in equal parts if several tie ------------------------
