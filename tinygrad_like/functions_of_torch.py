@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import names, ops, random
-from .creation import Creation
 from .errors import named
-from .tensor import Tensor, wrap
+from .tensor import wrap
 
 
 def msort(input: Any) -> Any:
@@ -48,17 +46,6 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     if not bool(((indices >= 0) & (rest == 0)).all()):
         raise ValueError(f"unravel_index: an index lies outside an array of shape {shape}")
     return tuple(reversed(found))
-
-
-def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
-    """sin^2(pi i / n) for i = 0, ..., window_length - 1, with n = window_length, or that - 1 unless periodic."""
-    if window_length < 2:
-        return Creation.ones(window_length, **options)
-    n = window_length if periodic else window_length - 1
-    options["dtype"] = options.get("dtype") or np.dtype("float32")
-    names.renamed("hann_window", {"dtype": None, "requires_grad": False}, {}, options)
-    requires_grad = options.get("requires_grad", False)
-    return Tensor(np.sin(np.arange(window_length) * (math.pi / n)) ** 2, requires_grad, options["dtype"])
 
 
 class SVD(NamedTuple):
@@ -101,7 +88,7 @@ def initial_seed() -> int:
     return random.default_generator.initial_seed()
 
 
-names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, unravel_index, hann_window, histogram, isin)})
+names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, unravel_index, histogram, isin)})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
 names._NAMES["backends"].cudnn = SimpleNamespace(
     benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,
