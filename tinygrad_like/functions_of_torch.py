@@ -63,7 +63,8 @@ class Histogram(NamedTuple):
     bin_edges: Any
 
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None,
+              density: bool = False) -> Histogram:
     """How many numbers, or how much weight, lie in each bin, of a number of equal ones or between edges; and the edges.
 
     range: (from, to), by default the smallest and the largest. density: divided by the sum and by the width.
