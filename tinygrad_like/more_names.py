@@ -75,11 +75,14 @@ class MoreNames:
 
         reduce: "prod", "mean", "amax" or "amin". source: of this shape, but along the axis as long as the index.
         """
-        axis = ops.axes.one_axis("index_reduce", axis, self.ndim, scalar=True)
+        if not self.ndim:
+            row = ops.reshape(self, shape=(1,)).index_reduce(axis, index, source.reshape(-1), reduce, include_self)
+            return ops.reshape(row, shape=())
+        axis = ops.axes.one_axis("index_reduce", axis, self.ndim)
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise ValueError(f"index_reduce: reduce must be one of prod, mean, amax, amin, got {reduce!r}")
         fits = (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
-        if index.ndim != 1 or not self.ndim or index.dtype.kind not in "iu" or source.shape != fits:
+        if index.ndim != 1 or index.dtype.kind not in "iu" or source.shape != fits:
             raise ValueError(f"index_reduce: along axis {axis} of shape {self.shape}, an index of integers of one axis "
                              f"takes a source of its length there, got {index.dtype} {index.shape} and {source.shape}")
         index = ops.expand(ops.reshape(index, shape=(-1, *[1] * (self.ndim - axis - 1))), shape=fits)
