@@ -36,6 +36,11 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
     return SVD(u, s, ops.transpose(vh, -1, -2))
 
 
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """`linalg.lu_solve`, with b first."""
+    return ops.linalg.lu_solve(LU_data, LU_pivots, b)
+
+
 def unravel_index(indices: Any, shape: Any) -> tuple:
     """Where elements that are counted in the order of rows stand in an array of this shape: an index for each axis."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -89,7 +94,8 @@ def initial_seed() -> int:
     return random.default_generator.initial_seed()
 
 
-names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, unravel_index, histogram, isin)})
+names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, lu_solve, unravel_index, histogram, isin)})
+names._NAMES.update({"lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
 names._NAMES["backends"].cudnn = SimpleNamespace(
     benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,
