@@ -174,7 +174,6 @@ REFUSED = [
     ("gather", "needs as many axes", "an index with other axes than x"),
     ("index_select|index_add|unfold", "a 0-d Tensor has none|for the 0 axes", "a number has no axis to be taken apart"),
     ("svd", "full_matrices=True completes", "as of linalg.svd"),
-    ("nn.functional.grid_sample", "mode is bilinear or nearest|takes an input .batch", "bicubic, and volumes"),
     ("cat", "axis 1 is out of range", "an empty vector among matrices"),
 ]
 SIGNS = {"svd", "linalg.svd", "linalg.eigh"}  # of vectors are arbitrary: the sample says what does not depend on them
