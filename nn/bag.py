@@ -10,6 +10,7 @@ from tinygrad_like import Tensor, ops
 from tinygrad_like.errors import named
 
 from . import init
+from .embedding import embedding, limit_rows, limits_of
 from .module import Module, Parameter, check_positive
 
 _MODES = ("sum", "mean", "max")
@@ -25,6 +26,8 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
     input: (bags, length), or all indices one after the other, with the place in it where each bag begins as offsets;
     with include_last_offset, their last is the end. per_sample_weights: a factor for each index, of a sum.
     padding_idx: an index that does not count. An empty bag gives 0.
+    max_norm, norm_type, scale_grad_by_freq: as of `embedding`, the last not with mode="max". PyTorch's own
+    bags divide by the count of another row where one before it is named more than once.
 
     Raises ValueError for offsets that do not begin with 0, fall or go too far, and for weights of another shape.
     """
@@ -32,13 +35,15 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
     index = input if isinstance(input, Tensor) else Tensor(input)
     if mode not in _MODES:
         raise ValueError(f"{who}: mode={mode!r} must be one of {', '.join(_MODES)}")
-    if max_norm is not None or scale_grad_by_freq:
-        raise ValueError(f"{who}: max_norm and scale_grad_by_freq are not supported; leave them out, and limit the "
-                         "rows of the table after a step, under no_grad()")
+    if scale_grad_by_freq and mode == "max":
+        raise ValueError(f"{who}: scale_grad_by_freq is for mode='sum' and 'mean'; leave it out")
     if per_sample_weights is not None and (mode != "sum" or per_sample_weights.shape != index.shape):
         raise ValueError(f"{who}: per_sample_weights are for mode='sum', with the shape of the input, {index.shape}")
+    if max_norm is not None:
+        limit_rows(index, weight, max_norm, norm_type)
     if index.ndim == 2 and offsets is None and padding_idx is None and mode != "max" and index.shape[1]:
-        taken = ops.embedding(index, weight)  # whatever the indices are, so this can be captured
+        # Whatever the indices are, so this can be captured.
+        taken = embedding(index, weight, scale_grad_by_freq=scale_grad_by_freq)
         if per_sample_weights is not None:
             taken = taken * per_sample_weights.unsqueeze(2)
         return taken.sum(axis=1) if mode == "sum" else taken.mean(axis=1)
@@ -51,7 +56,7 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
     if not counted.all():
         flat, bag = flat[counted], bag[counted]
         factors = None if factors is None else factors[np.flatnonzero(counted)]
-    taken = ops.embedding(Tensor(flat), weight)
+    taken = embedding(Tensor(flat), weight, scale_grad_by_freq=scale_grad_by_freq)
     if mode == "max":
         return _largest(taken, bag, n)
     if factors is not None:
@@ -108,11 +113,10 @@ class EmbeddingBag(Module):
         check_positive(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if mode not in _MODES:
             raise ValueError(f"EmbeddingBag: mode={mode!r} must be one of {', '.join(_MODES)}")
-        if max_norm is not None or scale_grad_by_freq:
-            raise ValueError("EmbeddingBag: max_norm and scale_grad_by_freq are not supported; leave them out")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(f"EmbeddingBag: padding_idx={padding_idx} is out of range for {num_embeddings} rows")
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.include_last_offset = include_last_offset
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         self.weight = Parameter(Tensor.empty(num_embeddings, embedding_dim) if _weight is None else _weight)
@@ -134,9 +138,10 @@ class EmbeddingBag(Module):
             self.weight.data[self.padding_idx] = 0
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        return embedding_bag(input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+        return embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                             self.mode, per_sample_weights=per_sample_weights,
                              include_last_offset=self.include_last_offset, padding_idx=self.padding_idx)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{padding}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{limits_of(self)}, mode={self.mode!r}{padding}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like import Tensor, ops
 from tinygrad_like.dtypes import finfo
 from tinygrad_like.errors import named
 from tinygrad_like.ops import (
@@ -28,6 +28,7 @@ from tinygrad_like.ops import (
 
 from .activation import prelu
 from .bag import embedding_bag
+from .embedding import embedding
 from .distance import bilinear, cosine_similarity, pairwise_distance, pdist, triplet_margin_with_distance_loss
 from .norm import moments, move_statistics
 from .pool import pixel_shuffle, pixel_unshuffle
@@ -117,23 +118,6 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     if running_mean is not None and running_var is not None:
         move_statistics(running_mean, running_var, stats[0], stats[1], input.size // input.shape[1], momentum)
     return y
-
-
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """The rows of a table that an index names, see `ops.embedding`.
-
-    max_norm: rows that are named and longer, by their norm_type-norm, are first scaled to that length, in place.
-    sparse: without effect here. Raises NotImplementedError for scale_grad_by_freq=True.
-    """
-    if scale_grad_by_freq:
-        raise NotImplementedError("embedding: scale_grad_by_freq is not supported; leave it out")
-    if max_norm is not None:
-        with no_grad():
-            named_rows = np.unique(input.numpy())
-            rows = weight.detach()[named_rows]
-            weight[named_rows] = ops.renorm(rows, norm_type, 0, max_norm)
-    return ops.embedding(input, weight, padding_idx=padding_idx)
 
 
 def _max_pool(pool: Any, rank: int) -> Any:

@@ -1,21 +1,14 @@
-"""Parameters that are computed from others: PyTorch's `nn.utils.parametrizations`, with its `state_dict` keys.
-
-The module's class gets a property in place of the parameter. So whoever reads `module.weight` gets what is computed,
-on the graph, and training changes what it is computed from, in `module.parametrizations.weight`.
-"""
+"""Parameters that are computed: PyTorch's `nn.utils.parametrizations`, with its `state_dict` keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import partial
-
 from tinygrad_like import Tensor, no_grad
 
-from .containers import ModuleDict
 from .conv import ConvTranspose1d, ConvTranspose2d
-from .module import Module, Parameter
+from .module import Module
+from .parametrize import parameter_of, parametrized
 
-__all__ = ["is_parametrized", "remove_parametrizations", "spectral_norm", "weight_norm"]
+__all__ = ["spectral_norm", "weight_norm"]
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -24,7 +17,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     dim: the axis along which there are several vectors, each with its own length; None for a single one.
     `parametrizations.weight` has g as original0 and v as original1. Raises ValueError if there is no such parameter.
     """
-    return _parametrized("weight_norm", module, name, lambda weight: _WeightNorm(weight, dim))
+    return parametrized("weight_norm", module, name, _WeightNorm(dim), unsafe=True)
 
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
@@ -36,91 +29,33 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     """
     if dim is None:
         dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
-    return _parametrized("spectral_norm", module, name,
-                         lambda weight: _OfOne(weight, _SpectralNorm(weight, n_power_iterations, eps, dim)))
-
-
-def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module computes a parameter, or this one."""
-    found: Collection = module.__dict__.get("parametrizations", ())
-    return len(found) > 0 if tensor_name is None else tensor_name in found
-
-
-def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parameter of what is computed now; or of what it was computed from, if there is one such Tensor."""
-    if not is_parametrized(module, tensor_name):
-        raise ValueError(f"remove_parametrizations: {tensor_name!r} of {type(module).__name__} is not computed")
-    computed: ModuleDict = module.__dict__["parametrizations"]
-    made = computed[tensor_name]
-    with no_grad():
-        value = getattr(module, tensor_name) if leave_parametrized else getattr(made, "original", None)
-    if value is None:
-        raise ValueError("remove_parametrizations: there are several originals; leave_parametrized must be True")
-    del computed[tensor_name]
-    _computes(module, list(computed))
-    if not len(computed):
-        delattr(module, "parametrizations")
-    setattr(module, tensor_name, Parameter(value.detach()))
-    return module
-
-
-def _parametrized(who: str, module: Module, name: str, make: Callable[[Parameter], Module]) -> Module:
-    weight = module.__dict__.get(name)
-    if not isinstance(weight, Parameter):
-        raise ValueError(f"{who}: {type(module).__name__} has no parameter {name!r}, only "
-                         f"{[n for n, _ in module.named_parameters(recurse=False)]}")
-    made = make(weight)
-    delattr(module, name)
-    if "parametrizations" not in module.__dict__:
-        module.register_module("parametrizations", ModuleDict())
-    module.__dict__["parametrizations"][name] = made
-    _computes(module, list(module.__dict__["parametrizations"]))
-    return module
-
-
-def _computes(module: Module, names: Collection[str]) -> None:
-    """Give the module a class of its own, with a property of each name; or the one it had, if there is none."""
-    plain = vars(type(module)).get("_plain", type(module))
-    properties = {name: property(partial(_computed, name=name)) for name in names}
-    module.__class__ = type(f"Parametrized{plain.__name__}", (plain,), {
-        "_plain": plain, "__module__": plain.__module__, **properties}) if names else plain
-
-
-def _computed(module: Module, name: str) -> Tensor:
-    return module.__dict__["parametrizations"][name]()
+    weight = parameter_of("spectral_norm", module, name)
+    return parametrized("spectral_norm", module, name, _SpectralNorm(weight, n_power_iterations, eps, dim), unsafe=True)
 
 
 class _WeightNorm(Module):
-    def __init__(self, weight: Parameter, dim: int | None):
-        axes = range(weight.ndim)
-        self.axis = tuple(axes) if dim is None else tuple([a for a in axes if a != dim % weight.ndim])
-        self.original0 = Parameter(_length(weight.detach(), self.axis, dim is not None).numpy())
-        self.original1 = Parameter(weight.detach().numpy())
+    def __init__(self, dim: int | None):
+        self.dim = dim
 
-    def forward(self) -> Tensor:
-        return self.original1 * (self.original0 / _length(self.original1, self.axis, self.original0.ndim > 0))
+    def _axes(self, ndim: int) -> tuple[int, ...]:
+        return tuple([a for a in range(ndim) if self.dim is None or a != self.dim % ndim])
+
+    def forward(self, length: Tensor, direction: Tensor) -> Tensor:
+        return direction * (length / _length(direction, self._axes(direction.ndim), length.ndim > 0))
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return _length(weight, self._axes(weight.ndim), self.dim is not None), weight
 
 
 def _length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
     return (v * v).sum(axis=axis, keepdim=keepdim).sqrt() if axis else v.abs()
 
 
-class _OfOne(Module):
-    """A parameter computed from one Tensor, by a module that PyTorch calls "0"."""
-
-    def __init__(self, weight: Parameter, computation: Module):
-        self.original = Parameter(weight.detach().numpy())
-        self.register_module("0", computation)
-
-    def forward(self) -> Tensor:
-        return self.__dict__["0"](self.original)
-
-
 class _SpectralNorm(Module):
     _u: Tensor
     _v: Tensor
 
-    def __init__(self, weight: Parameter, iterations: int, eps: float, dim: int):
+    def __init__(self, weight: Tensor, iterations: int, eps: float, dim: int):
         if iterations < 1:
             raise ValueError(f"spectral_norm: n_power_iterations={iterations} must be at least 1")
         self.iterations, self.eps, self.dim = iterations, eps, dim % weight.ndim

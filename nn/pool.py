@@ -20,6 +20,8 @@ class _MaxPool(Configured):
                  return_indices: bool = False, ceil_mode: bool = False):
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
+        if not isinstance(return_indices, int):
+            raise TypeError(f"{type(self).__name__}: return_indices={return_indices!r} must be True or False")
         self.return_indices = return_indices
 
     def extra_repr(self) -> str:

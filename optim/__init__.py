@@ -6,6 +6,7 @@ from typing import Any as _Any
 from tinygrad_like.errors import named
 
 from . import lr_scheduler, schedule
+from .adafactor import Adafactor
 from .adagrad import Adadelta, Adagrad
 from .adam import Adam, AdamW
 from .adam_kin import Adamax, NAdam, RAdam
@@ -13,6 +14,7 @@ from .averaged import ASGD, Rprop
 from .clip import clip_grad_norm, clip_grad_value
 from .ema import EMA
 from .lbfgs import LBFGS
+from .muon import Muon
 from .optimizer import Optimizer
 from .penalty import decay_groups, elastic_penalty, group_penalty, l1_penalty, l2_penalty
 from .rmsprop import RMSProp
@@ -21,14 +23,15 @@ from .sgd import SGD, SGDW
 RMSprop = RMSProp  # PyTorch's spelling
 
 __all__ = [
-    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "NAdam", "Optimizer", "RAdam", "RMSProp",
-    "RMSprop", "Rprop", "SGD", "SGDW",
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "EMA", "LBFGS", "Muon", "NAdam", "Optimizer",
+    "RAdam", "RMSProp", "RMSprop", "Rprop", "SGD", "SGDW",
     "clip_grad_norm", "clip_grad_value", "decay_groups", "elastic_penalty", "group_penalty", "l1_penalty", "l2_penalty",
     "lr_scheduler", "schedule",
 ]
 
 # What has no effect, as fused=, is taken.
-for _class in (ASGD, Adadelta, Adagrad, Adam, AdamW, Adamax, LBFGS, NAdam, RAdam, RMSProp, Rprop, SGD, SGDW):
+for _class in (ASGD, Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, LBFGS, Muon, NAdam, RAdam, RMSProp, Rprop, SGD,
+               SGDW):
     _class.__init__ = named(_class.__init__, _class.__name__)  # type: ignore[method-assign]
 
 

@@ -95,6 +95,10 @@ class Optimizer:
     def check(self, group: dict) -> None:
         """Raise ValueError for options out of range."""
 
+    def state_shape(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the array `name` in the State of a parameter of this shape."""
+        return shape
+
     @property
     def _steps_itself(self) -> bool:
         """Whether this is a subclass with a `step` of its own, as those written for PyTorch: its state may be any."""
@@ -213,7 +217,7 @@ class Optimizer:
                              "be equal")
         for name in (*self.state_names, MASTER):
             a = state.get(name)
-            if a is not None and (not isinstance(a, np.ndarray) or a.shape != x.shape):
+            if a is not None and (not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape)):
                 has = f"shape {a.shape}" if isinstance(a, np.ndarray) else f"type {type(a).__name__}"
                 raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if its data was replaced "
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
@@ -294,18 +298,17 @@ class Optimizer:
         if "lr" in group or not self._steps_itself:
             self._check_lr(group.get("lr"))
         for name, option in () if self._steps_itself else inspect.signature(type(self).__init__).parameters.items():
-            usual = option.default
             if name == "lr" or name not in group:
                 continue
-            value = group[name]
+            usual, value = option.default, group[name]
             if isinstance(usual, bool):
                 self.require(isinstance(value, int | np.bool_), name, value, "True or False")
             elif isinstance(usual, int | float):
                 self.require(_is_number(value), name, value, "a number")
             elif isinstance(usual, tuple):
                 self.require(isinstance(value, tuple | list) and len(value) == len(usual)
-                             and all(_is_number(v) for v in value), name, value,
-                             f"{'two' if len(usual) == 2 else len(usual)} numbers")
+                             and all(_is_number(v) or v is u is None for v, u in zip(value, usual, strict=True)),
+                             name, value, f"{'two' if len(usual) == 2 else len(usual)} numbers")
         self.check(group)
 
     def require(self, condition: Any, name: str, value: Any, rule: str) -> None:
@@ -397,8 +400,8 @@ class Optimizer:
         if name not in (*self.state_names, MASTER):
             raise ValueError(f"{what} is not part of {self.name}'s state, which has {', '.join(self.state_names)}")
         array = np.asarray(value)
-        if array.shape != p.shape:
-            raise ValueError(f"{what} has shape {array.shape}, but the parameter has shape {p.shape}")
+        if array.shape != (shape := self.state_shape(name, p.shape)):
+            raise ValueError(f"{what} has shape {array.shape}, but that of a parameter of shape {p.shape} is {shape}")
         if not np.can_cast(array.dtype, p.dtype, "same_kind"):
             raise ValueError(f"{what} is {array.dtype}, but the parameter is {p.dtype}")
         return array.astype(wide(p.dtype), order="C")

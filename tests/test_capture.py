@@ -63,6 +63,8 @@ def assert_close(a, b):
     elif isinstance(a, list | tuple):
         for x, y in zip(a, b, strict=True):
             assert_close(x, y)
+    elif a is None or isinstance(a, str):
+        assert a == b
     else:
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-3, atol=1e-4)
 
@@ -106,9 +108,12 @@ def plain(optimizer=lambda p: optim.SGD(p, lr=0.1, momentum=0.9), extra=tuple, a
     plain(lambda p: optim.Adam(p, lr=optim.schedule.cosine(0.1, 12))), plain(extra=lambda: [nn.Dropout(0.5)]),
     plain(after=lambda m: optim.clip_grad_norm(m.parameters(), 0.1)),
     plain(after=lambda m: optim.clip_grad_value(m.parameters(), 0.01)),
+    plain(lambda p: optim.Adafactor(p, lr=lambda n: 0.5 / (1 + n))),
+    plain(lambda p: optim.Muon([p for p in p if p.ndim == 2], lr=0.05)),
     plain(criterion=nn.CrossEntropyLoss(label_smoothing=0.1)),
     plain(extra=lambda: [nn.LayerNorm(16), nn.GELU(), nn.Tanh()])],
-    ids=["sgd", "adamw", "rmsprop", "schedule", "dropout", "clip_norm", "clip_value", "smoothing", "layer_norm"])
+    ids=["sgd", "adamw", "rmsprop", "schedule", "dropout", "clip_norm", "clip_value", "adafactor", "muon", "smoothing",
+         "layer_norm"])
 def test_training_is_the_same_to_the_bit(make):
     check(make)
 

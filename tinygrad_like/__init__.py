@@ -6,6 +6,7 @@ from . import autograd as _autograd
 from . import dtypes, ops
 from . import for_torch as _for_torch  # noqa: F401
 from . import functions_of_torch as _functions_of_torch  # noqa: F401
+from . import windows as _windows  # noqa: F401
 from .anomaly import detect_anomaly
 from .autograd import eager, enable_grad, is_grad_enabled, no_grad
 from .capture import capture

@@ -9,11 +9,12 @@ from typing import Any
 
 from . import transforms
 from .anomaly import detect_anomaly, set_detect_anomaly
-from .autograd import no_grad, set_grad_enabled
+from .autograd import Node, no_grad, set_grad_enabled
 from .func import jacrev
 from .function import Function, once_differentiable
 from .gradcheck import gradcheck, gradgradcheck
 from .names import grad
+from .saved_tensors import save_on_cpu, saved_tensors_hooks
 from .several import joined
 from .tensor import Tensor, wrap
 
@@ -90,7 +91,8 @@ FOR_AUTOGRAD = {
     "set_detect_anomaly": set_detect_anomaly,
 }
 for _name, _parts in (("function", (Function, once_differentiable)),
-                      ("functional", (jacobian, hessian, vjp, jvp, hvp))):
+                      ("functional", (jacobian, hessian, vjp, jvp, hvp)),
+                      ("graph", (saved_tensors_hooks, save_on_cpu, Node))):
     _module = FOR_AUTOGRAD[_name] = sys.modules[f"{__package__}.autograd.{_name}"] = ModuleType(
         f"{__package__}.autograd.{_name}", f"PyTorch's `torch.autograd.{_name}`.")
     vars(_module).update((part.__name__, part) for part in _parts)

@@ -186,10 +186,10 @@ def polygamma(n: int, input: Any) -> Any:
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Any:
     """The rows of a table, the first argument, that the indices name; no gradient reaches row padding_idx, if >= 0."""
-    if scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding: gradients are dense and as they are; leave out scale_grad_by_freq and "
-                                  "sparse")
-    return ops.embedding(indices, weight, padding_idx=None if padding_idx < 0 else padding_idx)
+    if sparse:
+        raise NotImplementedError("embedding: gradients are dense; leave out sparse")
+    return import_module("nn.functional").embedding(indices, weight, None if padding_idx < 0 else padding_idx,
+                                                    scale_grad_by_freq=scale_grad_by_freq)
 
 
 def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool = False,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import names, ops, random
-from .creation import Creation
 from .errors import named
-from .tensor import Tensor, wrap
+from .tensor import wrap
 
 
 def msort(input: Any) -> Any:
@@ -38,6 +36,11 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> SVD:
     return SVD(u, s, ops.transpose(vh, -1, -2))
 
 
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """`linalg.lu_solve`, with b first."""
+    return ops.linalg.lu_solve(LU_data, LU_pivots, b)
+
+
 def unravel_index(indices: Any, shape: Any) -> tuple:
     """Where elements that are counted in the order of rows stand in an array of this shape: an index for each axis."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -48,17 +51,6 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     if not bool(((indices >= 0) & (rest == 0)).all()):
         raise ValueError(f"unravel_index: an index lies outside an array of shape {shape}")
     return tuple(reversed(found))
-
-
-def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
-    """sin^2(pi i / n) for i = 0, ..., window_length - 1, with n = window_length, or that - 1 unless periodic."""
-    if window_length < 2:
-        return Creation.ones(window_length, **options)
-    n = window_length if periodic else window_length - 1
-    options["dtype"] = options.get("dtype") or np.dtype("float32")
-    names.renamed("hann_window", {"dtype": None, "requires_grad": False}, {}, options)
-    requires_grad = options.get("requires_grad", False)
-    return Tensor(np.sin(np.arange(window_length) * (math.pi / n)) ** 2, requires_grad, options["dtype"])
 
 
 class SVD(NamedTuple):
@@ -76,7 +68,8 @@ class Histogram(NamedTuple):
     bin_edges: Any
 
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Histogram:
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None,
+              density: bool = False) -> Histogram:
     """How many numbers, or how much weight, lie in each bin, of a number of equal ones or between edges; and the edges.
 
     range: (from, to), by default the smallest and the largest. density: divided by the sum and by the width.
@@ -101,7 +94,8 @@ def initial_seed() -> int:
     return random.default_generator.initial_seed()
 
 
-names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, unravel_index, hann_window, histogram, isin)})
+names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, lu_solve, unravel_index, histogram, isin)})
+names._NAMES.update({"lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
 names._NAMES["backends"].cudnn = SimpleNamespace(
     benchmark=False, deterministic=False, enabled=False, allow_tf32=False, is_available=lambda: False,

@@ -31,8 +31,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "max_": ("max",), "unbiased": ("correction",), "ddof": ("correction",), "end": ("stop",), "pad": ("padding",),
     "ord": ("p",), "approximation": ("approximate",), "N": ("n",), "M": ("m",), "num": ("steps",),
     "query": ("q",), "key": ("k",), "value": ("v",), "repeat": ("repeats",), "reps": ("repeats",), "shift": ("shifts",),
-    "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b",), "mat2": ("b",), "exponent": ("b",),
-    "train": ("training",),
+    "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b", "exponent", "y"), "mat2": ("b",),
+    "exponent": ("b",), "train": ("training",),
 }
 _CONVERTED: dict[str, Callable] = {"unbiased": int}
 MEMORY_FORMATS = "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"  # ours are NumPy's

@@ -16,6 +16,7 @@ from .array import Array
 from .autograd import mode
 from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_array
 from .errors import named
+from .methods import plain_shape
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -92,6 +93,38 @@ def _filled(name: str, values: Callable) -> Callable:
 
     change.__name__ = change.__qualname__ = name
     return named(change, name)
+
+
+def _of_shape(name: str) -> Callable:
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        who = f"{name}_"
+        before = _as_before(self, who)
+        y = getattr(before, name)(*inputs, **options)
+        if before.node is not None and y.node is None:
+            raise RuntimeError(f"{who}: this Tensor was computed by {before.node.op.name}, and here no ops are "
+                               f"recorded; write x = x.{name}(...)")
+        aliases.show(self, y)
+        return self
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"`{name}` of this Tensor itself, which has another shape from then on; its memory stays."
+    return named(change, f"{name}_")
+
+
+def _as_before(x: Tensor, who: str) -> Tensor:
+    """What shows the memory of x and has its graph, for a change of the shape of x.
+
+    Raises RuntimeError for a leaf that requires grad while ops are recorded, and in a captured function.
+    """
+    if x.requires_grad and x.node is None and mode.recording:
+        raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
+                           f"in a block of no_grad(), or write y = x.{who.rstrip('_')}(...)")
+    if mode.tape is not None:
+        mode.tape.refuse(f"{who}, a change of the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)", looks=True)
+    version = x.shared_version()
+    before = tensor.wrap(x._data)
+    before.node, before.requires_grad, before.version = x.node, x.requires_grad, version
+    return before
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
@@ -264,6 +297,36 @@ class InPlace:
         x, generator, "integers", *((low, high) if high is not None else (0, low or 1 << 24))))
     fill_diagonal_ = _filled("fill_diagonal_", lambda x, value, wrap=False: ops.where(
         np.eye(*x.shape, dtype=bool), value, x))
+    squeeze_, unsqueeze_, transpose_, t_ = map(_of_shape, ("squeeze", "unsqueeze", "transpose", "t"))
+    swapaxes_, swapdims_ = map(_of_shape, ("swapaxes", "swapdims"))
+
+    def resize_(self: Any, *size: Any, memory_format: Any = None) -> Tensor:
+        """Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow.
+
+        Raises RuntimeError if it requires grad, or would grow while others show its memory, ValueError if its numbers
+        do not lie one after the other.
+        """
+        size = plain_shape(size)
+        if self.requires_grad:
+            raise RuntimeError("resize_: a Tensor that requires grad cannot be resized; use reshape, or pad")
+        if not all([isinstance(n, int | np.integer) and n >= 0 for n in size]):
+            raise ValueError(f"resize_: sizes are integers from 0, got {tuple(size)}")
+        self._as_row()
+        before, count = _as_before(self, "resize_"), math.prod(size)
+        if not self._data.flags.c_contiguous:
+            raise ValueError(f"resize_: the numbers of this Tensor of shape {self.shape} do not lie one after the "
+                             "other; take its contiguous()")
+        if count > self._data.size and aliases.sharing(self, before) != []:
+            raise RuntimeError(f"resize_: other Tensors show the memory of this one, so it cannot grow from "
+                               f"{self._data.size} numbers to {count}; resize a clone()")
+        new = self._data.reshape(-1)[:count]
+        if count > new.size:
+            new = np.concatenate([new, np.zeros(count - new.size, new.dtype)])
+        aliases.show(self, tensor.wrap(new.reshape(size)))
+        return self
+
+    resize_ = named(resize_)
+
     def detach_(self):
         """Leave the graph: from here on a leaf that does not require grad."""
         self.__dict__.pop("node", None)
@@ -278,7 +341,8 @@ for _name in """
     logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
     baddbmm clamp_max clamp_min deg2rad divide erfc fix floor_divide frac heaviside index_copy index_fill
     index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
-    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t
-    tan tanh transpose tril triu trunc unsqueeze
+    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract tan tanh tril triu
+    trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor digamma
+    erfinv gcd index_reduce lcm lgamma
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import ops
+from . import aliases, ops
 from .autograd import Handle
 from .errors import named
 from .habits import taught
+from .memory import fills
 from .methods import part_of_tensor
 
 
@@ -33,6 +34,7 @@ class MoreNames:
         requires_grad: bool
         node: Any
         _after: list[Callable] | None
+        _data: np.ndarray
 
     def equal(self, other):
         """Whether both have the same shape and the same elements, one answer for all."""
@@ -41,6 +43,50 @@ class MoreNames:
     def aminmax(self, axis=None, keepdim=False):
         """The smallest and the largest along an axis, or of all, as the pair (min, max)."""
         return MinMax(ops.min(self, axis=axis, keepdim=keepdim), ops.max(self, axis=axis, keepdim=keepdim))
+
+    def as_strided(self, size, stride, storage_offset=None):
+        """A copy of the numbers that stand `stride` apart in memory along each axis: out[i, j] is number
+        storage_offset + i stride[0] + j stride[1] of the memory of this Tensor. Of a Tensor that shows a part of other
+        memory, which must be one piece, they are counted from its first.
+
+        Raises ValueError for numbers that this Tensor does not have.
+        """
+        size, stride, offset, data = tuple(size), tuple(stride), storage_offset or 0, self._data
+        root, axes = data, aliases._axes(data)
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        if len(size) != len(stride) or min((*size, *stride, offset), default=0) < 0:
+            raise ValueError(f"as_strided: size {size} and stride {stride} must be as many numbers >= 0 for each, and "
+                             f"storage_offset={offset} one")
+        if not data.transpose(axes).flags.c_contiguous:
+            raise ValueError(f"as_strided: the numbers of this Tensor of shape {self.shape} do not lie one after the "
+                             "other; take its contiguous()")
+        if storage_offset is not None and not fills(data) and aliases._position(data, root):
+            raise ValueError("as_strided: this Tensor shows a part of other memory, where PyTorch would count "
+                             "storage_offset from the beginning of that; leave it out, or take its clone()")
+        last = offset + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
+        if 0 not in size and last >= data.size:
+            raise ValueError(f"as_strided: size {size}, stride {stride} and storage_offset={offset} reach number "
+                             f"{last}, but this Tensor has {data.size}")
+        return ops.take(aliases._row(self, axes), index=(aliases._numbers(offset, 1, size, stride),))
+
+    def index_reduce(self, axis, index, source, reduce, include_self=True):
+        """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.
+
+        reduce: "prod", "mean", "amax" or "amin". source: of this shape, but along the axis as long as the index.
+        """
+        if not self.ndim:
+            row = ops.reshape(self, shape=(1,)).index_reduce(axis, index, source.reshape(-1), reduce, include_self)
+            return ops.reshape(row, shape=())
+        axis = ops.axes.one_axis("index_reduce", axis, self.ndim)
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise ValueError(f"index_reduce: reduce must be one of prod, mean, amax, amin, got {reduce!r}")
+        fits = (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
+        if index.ndim != 1 or index.dtype.kind not in "iu" or source.shape != fits:
+            raise ValueError(f"index_reduce: along axis {axis} of shape {self.shape}, an index of integers of one axis "
+                             f"takes a source of its length there, got {index.dtype} {index.shape} and {source.shape}")
+        index = ops.expand(ops.reshape(index, shape=(-1, *[1] * (self.ndim - axis - 1))), shape=fits)
+        return ops.scatter_reduce(self, index, source, axis=axis, reduce=reduce, include_self=include_self)
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call `hook(x)` whenever backward has added to the `.grad` of this leaf; a handle, to remove it, is returned.
@@ -55,5 +101,5 @@ class MoreNames:
         return Handle(hooks, hook)
 
 
-for _name in ("equal", "aminmax"):
+for _name in ("equal", "aminmax", "as_strided", "index_reduce"):
     setattr(MoreNames, _name, named(vars(MoreNames)[_name], _name))

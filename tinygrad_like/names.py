@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from .autograd import no_grad, set_grad_enabled
 from .dtypes import FLOAT32, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
+from .in_place import InPlace
 from .methods import Methods, part_of_tensor, plain_shape
 from .more_names import MoreNames
 from .numpy_functions import norm
@@ -109,7 +110,9 @@ class Names:
     def logical_xor(self, other):
         """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
         return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
-    mm = bmm = mv = Methods.matmul
+    def mm(self, mat2): return ops.matmul(self, mat2)
+    bmm = mm
+    def mv(self, vec): return ops.matmul(self, vec)
     def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
     def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))
     subtract = sub
@@ -230,6 +233,8 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
     """Values, which are the pair too where the axis is given by position, an `Extremum`; of two Tensors one."""
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
+    if set(others) == {"other"}:
+        return of_two(x, others["other"])
     if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
         return pair_of(op, x, others["dim"], keepdim)
     if others:
@@ -296,15 +301,16 @@ def where(condition: Any, *ab: Any, **named_ab: Any) -> Any:
     return ops.where(condition, *ab, **named_ab) if ab or named_ab else tensor.Tensor.nonzero(condition, as_tuple=True)
 
 
-def empty_like(x: Any, **options: Any) -> Tensor:
-    """A Tensor of x's shape and dtype that holds any numbers."""
-    return creation.Creation.empty(x.shape, **{"dtype": x.dtype, **options})
+def empty_like(input: Any, **options: Any) -> Tensor:
+    """A Tensor of the input's shape and dtype that holds any numbers."""
+    return creation.Creation.empty(input.shape, **{"dtype": input.dtype, **options})
 
 
-def bernoulli(x: Any, generator: Any = None) -> Tensor:
-    """1 with probability x, else 0, element by element."""
+def bernoulli(input: Any, generator: Any = None) -> Tensor:
+    """1 with the probability that the input says, else 0, element by element."""
     with no_grad():
-        return (creation.Creation.rand(*x.shape, dtype=x.dtype, generator=generator) < x).cast(x.dtype)
+        drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
+        return (drawn < input).cast(input.dtype)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -402,6 +408,22 @@ _NO_FUNCTIONS = {
 }
 
 
+def of_input(method: Any) -> Any:
+    """A method as PyTorch's function, whose first argument can be given as `input=`; a call takes no longer."""
+    code = getattr(method, "__code__", None)
+    if code is not None and code.co_varnames[0] == "inputs" and hasattr(method, "__wrapped__"):
+        return named(of_input(method.__wrapped__), method.__name__)
+    if code is None or code.co_argcount + code.co_kwonlyargcount == 0 or code.co_varnames[0] != "self":
+        return method
+    code = code.replace(**{kind: tuple(["input" if name == "self" else name for name in getattr(code, kind)])
+                           for kind in ("co_varnames", "co_cellvars")})
+    f = FunctionType(code, method.__globals__, method.__name__, method.__defaults__, method.__closure__)
+    vars(f).update(vars(method))
+    f.__kwdefaults__, f.__doc__, f.__qualname__ = method.__kwdefaults__, method.__doc__, method.__qualname__
+    f.__module__ = method.__module__
+    return f
+
+
 def function(name: str) -> Any:
     """What the package has under a name of PyTorch's or NumPy's besides what it exports. Raises AttributeError."""
     if name in MEMORY_FORMATS or name == "strided":
@@ -414,8 +436,8 @@ def function(name: str) -> Any:
     if isinstance(found, str):
         name, found = found, None
     if found is None and name[0] != "_" and any([name in vars(part) for part in (
-            Methods, Names, MoreNames, creation.Creation)]):
-        found = getattr(tensor.Tensor, name)
+            Methods, Names, MoreNames, InPlace, creation.Creation)]):
+        found = of_input(getattr(tensor.Tensor, name))
     if found is None or isinstance(found, property):
         found = getattr(ops, name, None) if not isinstance(getattr(ops, name, None), type(ops)) else None
     if found is None:

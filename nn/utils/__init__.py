@@ -10,16 +10,16 @@ import numpy as np
 from optim.clip import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor, ops
 
-from .. import parametrizations
+from .. import parametrizations, parametrize
 from ..parametrizations import spectral_norm, weight_norm
 from . import rnn
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "rnn",
            "spectral_norm", "vector_to_parameters", "weight_norm"]
 
-parametrize = parametrizations  # PyTorch has remove_parametrizations there
-for _name in ("parametrizations", "parametrize"):  # for `from nn.utils.parametrizations import weight_norm`
-    sys.modules[f"{__name__}.{_name}"] = parametrizations
+# For `from nn.utils.parametrizations import weight_norm`.
+sys.modules[f"{__name__}.parametrizations"] = parametrizations
+sys.modules[f"{__name__}.parametrize"] = parametrize
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

@@ -157,7 +157,7 @@ def test_every_change_in_place_is_that_of_a_method():
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal"), name
+                "geometric", "random", "fill_diagonal", "resize"), name
 
 
 def test_booleans_and_integers():
@@ -597,3 +597,83 @@ def test_a_number_of_a_vector_is_a_view_on_a_graph_too():
     u[1:].fill_(1.0)
     (u.sum() + first * first).backward()
     assert u.tolist() == [6, 1, 1] and first.item() == 6 and x.grad.tolist() == [78, 0, 26]
+
+
+def test_changes_of_the_shape():
+    u = tg.arange(6.0).reshape(2, 3)
+    row = u[0]
+    assert u.t_() is u and u.shape == (3, 2)
+    row.add_(10)
+    assert u.tolist() == [[10, 3], [11, 4], [12, 5]]
+    row.unsqueeze_(0)
+    with no_grad():
+        u[0] = 7.0
+    assert row.tolist() == [[7, 11, 12]]
+    w = leaf(1, 2, 3)
+    with pytest.raises(RuntimeError, match="unsqueeze_: a leaf that requires grad"):
+        w.unsqueeze_(0)
+    with no_grad():
+        w.unsqueeze_(0)
+    assert w.shape == (1, 3) and w.is_leaf and w.requires_grad
+    y = w * 2
+    with no_grad(), pytest.raises(RuntimeError, match="squeeze_: this Tensor was computed by mul, and here"):
+        y.squeeze_()
+    z = y * y  # saves y
+    y.squeeze_()
+    with pytest.raises(RuntimeError, match="changed in place after mul saved it"):
+        z.sum().backward()
+    with pytest.raises(IndexError, match="transpose: axis 2"):
+        tg.zeros(2, 3).transpose_(0, 2)
+
+    def change(x):
+        u = x * 2
+        part = u[1:]
+        u.transpose_(0, 1).unsqueeze_(0)
+        part.mul_(x[0])  # which is no longer u[1:]
+        return u * u
+
+    x = np.random.default_rng(0).standard_normal((3, 2))
+    assert gradcheck(change, x) and gradgradcheck(change, x)
+    with pytest.raises(RuntimeError, match=r"t_, a change of the shape of a Tensor .* write x = x.t\("):
+        tg.capture(lambda x: (x * 2).t_())(Tensor(x))
+    captured = tg.capture(lambda x: (x * 2).t_(), strict=False)
+    assert [captured(Tensor(x)).shape for _ in range(4)] == [(2, 3)] * 4 and captured.gave_up
+
+
+def test_resize():
+    u = tg.arange(6.0)
+    assert u.resize_(2, 2).tolist() == [[0, 1], [2, 3]] and u.resize_((3, 2)).tolist() == [[0, 1], [2, 3], [0, 0]]
+    view = u[0]
+    with pytest.raises(RuntimeError, match="resize_: other Tensors show the memory .* grow from 6 numbers to 8"):
+        u.resize_(8)
+    view[0] = 5.0
+    assert u.resize_(1, 3).tolist() == [[5, 1, 2]] and tg.Tensor(5).resize_(2, 3).shape == (2, 3)
+    for bad, error, message in (((2, -1), ValueError, "sizes are integers from 0"),
+                                ((2.5,), ValueError, "sizes are integers from 0")):
+        with pytest.raises(error, match=message):
+            u.resize_(*bad)
+    with pytest.raises(ValueError, match="do not lie one after the other"):
+        tg.ones(2, 3).t().resize_(6)
+    with pytest.raises(RuntimeError, match="resize_: a Tensor that requires grad"):
+        leaf(1, 2).resize_(1)
+
+
+def test_as_strided_and_index_reduce_refuse():
+    x, i = tg.arange(6.0), Tensor([0, 1])
+    for call, message in (
+            (lambda: x.as_strided((2, 2), (4, 2)), "reach number 6, but this Tensor has 6"),
+            (lambda: x.as_strided((2, 2), (1,)), "as many numbers >= 0 for each"),
+            (lambda: x.as_strided((2,), (-1,)), "as many numbers >= 0 for each"),
+            (lambda: x[2:].as_strided((2,), (1,), 0), "shows a part of other memory"),
+            (lambda: x[::2].as_strided((2,), (1,)), "do not lie one after the other"),
+            (lambda: x.index_reduce(0, i, x, "mean"), "takes a source of its length there"),
+            (lambda: x.index_reduce(0, i, x[:2], "sum"), "must be one of prod, mean, amax, amin"),
+            (lambda: x.index_reduce(0, i.float(), x[:2], "prod"), "an index of integers")):
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert x.as_strided((0, 2), (9, 9)).shape == (0, 2)
+
+
+def test_functions_in_place():
+    x = tg.ones(2)
+    assert tg.exp_(x) is x and tg.log_(input=x) is x and tg.zero_(x) is x and x.tolist() == [0, 0]

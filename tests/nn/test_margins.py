@@ -258,12 +258,67 @@ def test_reading_at_no_place(padding):
         np.testing.assert_array_equal(found, [[[[expected, 1]]]])
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize(("shape", "mode"), [((2, 3, 5, 7), "bicubic"), ((2, 3, 1, 2), "bicubic"),
+                                             ((2, 3, 4, 5, 3), "bilinear"), ((2, 2, 4, 1, 3), "nearest")])
+def test_cubics_and_volumes_are_pytorchs(shape, mode, padding, corners):
+    import torch
+
+    d, results = len(shape) - 2, []
+    image, theta = real(*shape), np.eye(d, d + 1) * 1.3 + 0.2 * real(2, d, d + 1)
+    for library, make in ((F, lambda x: Tensor(x, requires_grad=True)),
+                          (torch.nn.functional, lambda x: torch.tensor(x, requires_grad=True))):
+        x, t = make(image), make(theta)
+        grid = library.affine_grid(t, (2, 3, 4, 6, 3)[:d + 2], align_corners=corners)
+        y = library.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=corners)
+        (y * y).sum().backward()
+        slope = np.zeros(theta.shape) if t.grad is None else t.grad.numpy()
+        results.append([grid.detach().numpy(), y.detach().numpy(), x.grad.numpy(), slope])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_a_volume_of_equal_planes_is_read_as_its_plane(mode, padding):
+    image, grid = real(2, 3, 4, 5), rng.uniform(-1.3, 1.3, (2, 3, 2, 2, 3))
+    volume = np.repeat(image[:, :, None], 6, axis=2)
+    grid[..., 2] *= 0.5  # within the planes
+    found = F.grid_sample(Tensor(volume), Tensor(grid), mode=mode, padding_mode=padding).numpy()
+    for k in range(3):
+        expected = F.grid_sample(Tensor(image), Tensor(grid[:, k, ..., :2]), mode=mode, padding_mode=padding).numpy()
+        np.testing.assert_allclose(found[:, :, k], expected, atol=1e-12)
+
+
+def test_cubics_go_through_pixels_and_follow_a_plane():
+    image = Tensor(np.add.outer(2.0 * np.arange(6), np.arange(8))[None, None])
+    middles = F.affine_grid(Tensor(np.eye(3)[None, :2]), (1, 1, 6, 8))
+    np.testing.assert_allclose(F.grid_sample(image, middles, mode="bicubic").numpy(), image.numpy(), atol=1e-12)
+    inner = F.grid_sample(image, middles * 0.5 + 0.05, mode="bicubic").numpy()
+    np.testing.assert_allclose(inner, F.grid_sample(image, middles * 0.5 + 0.05).numpy(), atol=0.4)
+    symmetric = Tensor([[[[0.0, 1.0, 1.0, 0.0]]]])
+    assert F.grid_sample(symmetric, Tensor(np.zeros((1, 1, 1, 2))), mode="bicubic", padding_mode="border").item() == (
+        pytest.approx(1.1875))  # (1 + 1) 19/32, and nothing of the two zeros, of -3/32 each
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_gradients_of_cubics_and_volumes(padding):
+    grid, places = rng.uniform(-1.3, 1.3, (2, 2, 2, 2)), rng.uniform(-1.3, 1.3, (1, 2, 1, 2, 3))
+    for f, x, at in ((lambda x, g: F.grid_sample(x, g, mode="bicubic", padding_mode=padding), real(2, 2, 3, 4), grid),
+                     (lambda x, g: F.grid_sample(x, g, padding_mode=padding), real(1, 2, 2, 3, 2), places)):
+        assert gradcheck(f, x, at) and gradgradcheck(f, x, at)
+
+
 def test_what_reading_refuses():
+    with pytest.raises(ValueError, match="mode='bicubic' is for images; this is a volume"):
+        F.grid_sample(Tensor(real(1, 1, 2, 2, 2)), Tensor(np.zeros((1, 1, 1, 1, 3))), mode="bicubic")
     x = Tensor(real(2, 3, 5, 7))
-    with pytest.raises(ValueError, match="a grid \\(batch, h, w, 2\\), got shapes"):
+    with pytest.raises(ValueError, match="a grid \\(batch, h, w, 2\\), or an input .* got shapes"):
         F.grid_sample(x, Tensor(real(2, 4, 4, 3)))
-    with pytest.raises(ValueError, match="mode is bilinear or nearest"):
-        F.grid_sample(x, Tensor(real(2, 4, 4, 2)), mode="bicubic")
+    with pytest.raises(ValueError, match="mode is bilinear, nearest or bicubic"):
+        F.grid_sample(x, Tensor(real(2, 4, 4, 2)), mode="cubic")
     with pytest.raises(ValueError, match="an image of shape \\(2, 3, 0, 7\\) has no pixels"):
         F.grid_sample(x[:, :, :0], Tensor(real(2, 4, 4, 2)))
     with pytest.raises(ValueError, match="theta is \\(batch, 2, 3\\)"):

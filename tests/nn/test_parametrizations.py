@@ -7,6 +7,7 @@ import pytest
 
 import nn
 import optim
+import tinygrad_like as tg
 from tinygrad_like import Tensor, capture, manual_seed
 from tinygrad_like.training import load_weights, save_weights
 
@@ -128,3 +129,117 @@ def test_one_of_several_can_be_removed():
     assert layer.weight.grad is not None and layer.parametrizations.bias.original1.grad is not None
     nn.utils.parametrize.remove_parametrizations(layer, "bias")
     assert type(layer) is nn.Linear and sorted(layer.state_dict()) == ["bias", "weight"]
+
+
+def modules_of(lib):
+    """The same parametrizations in a library: of symmetric, skew and orthogonal matrices, and of a product."""
+    class Symmetric(lib.nn.Module):
+        def forward(self, x):
+            return x.triu() + x.triu(1).transpose(-1, -2)
+
+        def right_inverse(self, x):
+            return x.triu()
+
+    class Skew(lib.nn.Module):
+        def forward(self, x):
+            return x.triu(1) - x.triu(1).transpose(-1, -2)
+
+    class Exponential(lib.nn.Module):
+        def forward(self, x):
+            return lib.linalg.matrix_exp(x)
+
+    class Product(lib.nn.Module):
+        def forward(self, a, b):
+            return a * b
+
+        def right_inverse(self, x):
+            return x * 2, lib.ones_like(x) / 2
+
+    class Scale(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = lib.nn.Parameter(lib.ones(3, 1))
+
+        def forward(self, x):
+            return x * self.factor
+
+    return {"symmetric": [Symmetric()], "orthogonal": [Skew(), Exponential()], "product": [Product()],
+            "scaled product": [Product(), Scale()]}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", modules_of(tg))
+def test_any_computation_as_pytorchs(name):
+    torch = pytest.importorskip("torch")
+    weight, x = np.random.default_rng(0).standard_normal((2, 3, 3)).astype(np.float32)
+    found = []
+    for lib, tensor in (tg, Tensor), (torch, torch.tensor):
+        layer = lib.nn.Linear(3, 3, bias=False)
+        with lib.no_grad():
+            layer.weight.copy_(tensor(weight))
+        for module in modules_of(lib)[name]:
+            lib.nn.utils.parametrize.register_parametrization(layer, "weight", module)
+        optimizer = lib.optim.SGD(layer.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            layer(tensor(x)).square().sum().backward()
+            optimizer.step()
+        state = {k: v.numpy().copy() for k, v in layer.state_dict().items()}
+        computed = layer.weight.detach().numpy().copy()
+        lib.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+        assert type(layer) is lib.nn.Linear and isinstance(layer.weight, lib.nn.Parameter)
+        found.append((state, computed, layer.weight.detach().numpy()))
+    (ours, *arrays), (theirs, *expected) = found
+    assert list(ours) == list(theirs)
+    for a, b in zip([*ours.values(), *arrays], [*theirs.values(), *expected], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_a_computed_parameter_can_be_set_and_read_once():
+    layer, reads = nn.Linear(3, 3), []
+    weight, parametrize = layer.weight, nn.utils.parametrize
+    symmetric = modules_of(tg)["symmetric"][0]
+    symmetric.register_forward_hook(lambda *of: reads.append(1))
+    parametrize.register_parametrization(layer, "weight", symmetric)
+    assert layer.parametrizations.weight.original is weight and type(layer).__name__ == "ParametrizedLinear"
+    assert parametrize.type_before_parametrizations(layer) is nn.Linear
+    reads.clear()
+    with parametrize.cached():
+        with parametrize.cached():
+            assert layer.weight is layer.weight
+        assert layer.weight is layer.weight
+    assert len(reads) == 1 and layer.weight is not layer.weight
+    value = Tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0]])
+    layer.weight = value
+    assert layer.weight.tolist() == value.tolist() and weight.tolist() == [[1, 2, 3], [0, 4, 5], [0, 0, 6]]
+    parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
+    assert layer.weight is weight and weight.tolist() == [[1, 2, 3], [0, 4, 5], [0, 0, 6]]
+
+
+def test_buffers_and_other_shapes():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return nn.functional.pad(x, (0, 1))
+
+    norm, parametrize = nn.BatchNorm1d(3), nn.utils.parametrize
+    with pytest.raises(ValueError, match=r"float32 \(4,\) is computed in place of float32 \(3,\)"):
+        parametrize.register_parametrization(norm, "running_mean", Twice())
+    assert norm.running_mean.shape == (3,) and not parametrize.is_parametrized(norm)
+    parametrize.register_parametrization(norm, "running_mean", Twice(), unsafe=True)
+    assert norm.running_mean.shape == (4,) and "parametrizations.running_mean.original" in norm.state_dict()
+    parametrize.remove_parametrizations(norm, "running_mean")
+    assert "running_mean" in dict(norm.named_buffers()) and norm.running_mean.shape == (4,)
+
+
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda layer, p: p.register_parametrization(layer, "weights", nn.Identity()), ValueError,
+     "register_parametrization: Linear has no parameter 'weights', only"),
+    (lambda layer, p: p.register_parametrization(layer, "weight", abs), TypeError, "takes an nn.Module that computes"),
+    (lambda layer, p: setattr(p.register_parametrization(layer, "weight", nn.Tanh()), "weight", layer.weight),
+     RuntimeError, "that Tanh computes, which has no right_inverse"),
+    (lambda layer, p: setattr(p.register_parametrization(layer, "weight", nn.Tanh()), "weight", 3), TypeError,
+     "ParametrizedLinear.weight is computed and takes a Tensor, got int"),
+])
+def test_what_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call(nn.Linear(2, 2), nn.utils.parametrize)

@@ -244,8 +244,7 @@ def test_embeddings_from_elsewhere():
     assert not frozen.weight.requires_grad and frozen(Tensor([2])).tolist() == [[4, 5]]
     assert nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0).weight.requires_grad
     assert nn.Embedding(3, 2, sparse=True, _weight=table).weight.tolist() == table.tolist()
-    for make in (lambda: nn.Embedding(3, 2, max_norm=1.0), lambda: nn.Embedding(3, 3, _weight=table),
-                 lambda: nn.Embedding.from_pretrained(table[0]), lambda: nn.EmbeddingBag(3, 2, max_norm=1.0)):
+    for make in (lambda: nn.Embedding(3, 3, _weight=table), lambda: nn.Embedding.from_pretrained(table[0])):
         with pytest.raises(ValueError, match="Embedding"):
             make()
 
@@ -266,7 +265,6 @@ X, W = Tensor(np.ones((2, 3), np.float32)), Tensor(np.ones((4, 2), np.float32))
     (lambda: F.embedding_bag(Tensor([0]), W), ValueError, "or of one axis with offsets"),
     (lambda: F.embedding_bag(Tensor([0, 1]), W, Tensor([1])), ValueError, "begin with 0"),
     (lambda: F.embedding_bag(Tensor([0]), W, Tensor([0]), per_sample_weights=X[0, :1]), ValueError, "for mode='sum'"),
-    (lambda: F.embedding_bag(Tensor([0]), W, Tensor([0]), max_norm=1.0), ValueError, "not supported"),
     (lambda: F.embedding_bag(Tensor([[9]]), W), IndexError, "embedding"),
     (lambda: nn.EmbeddingBag(3, 2, mode="min"), ValueError, "must be one of"),
     (lambda: nn.EmbeddingBag(3, 2, padding_idx=3), ValueError, "out of range"),

@@ -345,6 +345,12 @@ CASES = {
     "lgamma below 0": (ops.lgamma, np.array([-0.4, -1.6, -3.3])),
     "set_at": (lambda x, v: ops.shape.set_at(v, x, index=(slice(1, 3), ..., 0)), real(3, 2, 2), real(2)),
     "set_at, a mask": (lambda x, v: ops.shape.set_at(v, x, index=(MASK,)), real(3, 4), real()),
+    "lu": (lambda x: linalg.lu(x)[1:], real(2, 4, 4)),
+    "lu of wide matrices": (lambda x: linalg.lu(x)[1:], real(3, 5)),
+    "lu of tall matrices": (lambda x: linalg.lu(x)[1:], real(5, 3)),
+    "lu_solve": (lambda x, b: linalg.lu_solve(*linalg.lu_factor(x), b), real(2, 3, 3), real(3, 2)),
+    "lu_solve, from the right, of the transpose": (lambda x, b: linalg.lu_solve(
+        *linalg.lu_factor(x), b, left=False, adjoint=True), real(3, 3), real(2, 3)),
 }
 CASES |= {
     # pooling

@@ -287,3 +287,65 @@ def test_what_depends_on_values_does_so_when_captured_too(f, why):
     with pytest.warns(UserWarning, match=why):
         for x in (np.eye(2), np.eye(2) * 9, np.ones((2, 2)), np.eye(2)):
             np.testing.assert_allclose(captured(Tensor(x)).numpy(), f(Tensor(x)).numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 5), (2, 5, 3), (70, 70), (40, 90), (90, 40), (0, 0),
+                                   (2, 0, 3), (0, 3, 3)])
+def test_lu(shape):
+    x = np.random.default_rng(0).standard_normal(shape)
+    p, lower, upper = (y.numpy() for y in linalg.lu(Tensor(x)))
+    np.testing.assert_allclose(p @ lower @ upper, x, atol=1e-12)
+    m, n, k = *shape[-2:], min(shape[-2:])
+    assert p.shape == (*shape[:-2], m, m) and lower.shape == (*shape[:-1], k) and upper.shape == (*shape[:-2], k, n)
+    np.testing.assert_array_equal(lower, np.tril(lower, -1) + np.eye(m, k))
+    np.testing.assert_array_equal(upper, np.triu(upper))
+    assert np.abs(lower).max(initial=0) <= 1
+    factors, pivots = linalg.lu_factor(Tensor(x))
+    assert pivots.shape == (*shape[:-2], k) and pivots.dtype == np.int32 and factors.shape == shape
+    only_data = linalg.lu_unpack(factors, pivots, unpack_pivots=False)
+    assert only_data.P is None and linalg.lu_unpack(factors, pivots, unpack_data=False).L is None
+    np.testing.assert_array_equal(only_data.L.numpy(), lower)
+
+
+def test_lu_of_singular_matrices():
+    p, lower, upper = (y.numpy() for y in linalg.lu(Tensor([[0.0, 1.0], [0.0, 2.0]])))
+    assert (p @ lower @ upper).tolist() == [[0, 1], [0, 2]] and lower.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_lu_solve(left, adjoint):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((3, 4, 4)), rng.standard_normal((4, 2) if left else (2, 4))
+    x = linalg.lu_solve(*linalg.lu_factor(Tensor(a)), Tensor(b), left=left, adjoint=adjoint).numpy()
+    system = np.swapaxes(a, -1, -2) if adjoint else a
+    np.testing.assert_allclose(system @ x if left else x @ system, np.broadcast_to(b, x.shape), atol=1e-12)
+
+
+def test_lu_is_captured():
+    def step(x):
+        p, lower, upper = linalg.lu(x)
+        loss = (lower * lower).sum() + upper.sum()
+        return loss.gradient(x)[0], p
+
+    captured, rng = capture(lambda x: step(x.detach().requires_grad_())), np.random.default_rng(0)
+    for _ in range(5):
+        x = rng.standard_normal((3, 3))
+        for found, expected in zip(captured(Tensor(x)), step(Tensor(x, requires_grad=True)), strict=True):
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-12)
+
+
+def test_lu_refuses():
+    x, b = Tensor(np.eye(3)), Tensor(np.ones((3, 1)))
+    factors, pivots = linalg.lu_factor(x)
+    for call, error, message in (
+            (lambda: linalg.lu(x[0]), ValueError, "lu_factor: takes matrices"),
+            (lambda: linalg.lu(x.int()), TypeError, "lu_factor: takes floating point"),
+            (lambda: linalg.lu_factor(x, pivot=False), NotImplementedError, "lu_factor: pivot=False"),
+            (lambda: linalg.lu_solve(factors, pivots, b[:2]), ValueError, "b must have 3 rows"),
+            (lambda: linalg.lu_solve(factors, pivots, b, left=False), ValueError, "b must have 3 columns"),
+            (lambda: linalg.lu_solve(factors, pivots[:2], b), ValueError, "do not fit"),
+            (lambda: linalg.lu_solve(factors, pivots - 1, b), ValueError, "pivots are integers from 1 to 3"),
+            (lambda: linalg.lu_solve(factors * 0.0, pivots, b), ValueError, "zero on the diagonal")):
+        with pytest.raises(error, match=message):
+            call()

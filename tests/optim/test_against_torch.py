@@ -14,7 +14,7 @@ SHAPES = [(5, 3), (7,), (), (2, 1, 4), (1500,)]
 THEIRS = {optim.SGD: torch.optim.SGD, optim.Adam: torch.optim.Adam, optim.AdamW: torch.optim.AdamW,
           optim.RMSProp: torch.optim.RMSprop, optim.Adagrad: torch.optim.Adagrad, optim.Adadelta: torch.optim.Adadelta,
           optim.Adamax: torch.optim.Adamax, optim.NAdam: torch.optim.NAdam, optim.RAdam: torch.optim.RAdam,
-          optim.Rprop: torch.optim.Rprop, optim.ASGD: torch.optim.ASGD}
+          optim.Rprop: torch.optim.Rprop, optim.ASGD: torch.optim.ASGD, optim.Adafactor: torch.optim.Adafactor}
 CASES = [
     (optim.SGD, dict(lr=0.1)),
     (optim.SGD, dict(lr=0.1, weight_decay=0.1, maximize=True)),
@@ -46,6 +46,8 @@ CASES = [
     (optim.Rprop, dict(lr=0.1, etas=(0.3, 2.0), step_sizes=(1e-3, 0.5), maximize=True)),
     (optim.ASGD, dict()),
     (optim.ASGD, dict(lr=0.1, lambd=0.1, alpha=0.5, t0=5, weight_decay=0.1, maximize=True)),
+    (optim.Adafactor, dict()),
+    (optim.Adafactor, dict(lr=0.3, beta2_decay=-0.5, eps=(1e-2, 0.1), d=1.5, weight_decay=0.1, maximize=True)),
 ]
 
 
@@ -119,6 +121,30 @@ def test_a_checkpoint_goes_both_ways(cls, options):
     theirs.load_state_dict({"state": saved, "param_groups": theirs.state_dict()["param_groups"]})
     steps(resumed, theirs, first=12, count=6)
     assert_equal(resumed, theirs, 1e-12)
+
+
+MUON = [dict(), dict(lr=0.1, nesterov=False, weight_decay=0.0, ns_steps=3, ns_coefficients=(3.0, -4.0, 2.0)),
+        dict(lr=0.1, momentum=0.5, weight_decay=0.3, adjust_lr_fn="match_rms_adamw")]
+
+
+@pytest.mark.parametrize("options", MUON)
+def test_muon(options, monkeypatch):
+    """Theirs rounds products to bfloat16; without that they are the same, and with it nearly."""
+    values = [np.random.default_rng(i).standard_normal(shape) for i, shape in enumerate([(5, 3), (4, 9), (6, 6)])]
+    for atol in (0.05, 1e-12):
+        p, q = [Tensor(v, requires_grad=True) for v in values], [torch.tensor(v, requires_grad=True) for v in values]
+        ours, theirs = optim.Muon(p, **options), torch.optim.Muon(q, **options)
+        steps(ours, theirs, count=8)
+        for a, b in zip(p, q, strict=True):
+            np.testing.assert_allclose(a.data, b.detach().numpy(), rtol=0, atol=atol * 8 * theirs.defaults["lr"])
+        monkeypatch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
+    assert ours.state_dict()["state"][1].keys() == theirs.state_dict()["state"][1].keys()
+    resumed = optim.Muon(p, lr=99.0)
+    resumed.load_state_dict(theirs.state_dict())
+    steps(resumed, theirs, first=8, count=4)
+    assert_equal(resumed, theirs, 1e-12)
+    group = optim.Muon(p).param_groups[0]
+    assert {k: v for k, v in group.items() if k != "params"} == torch.optim.Muon(q).defaults
 
 
 def torch_rates(make, lr, count):

@@ -101,6 +101,47 @@ def test_asgd():
     assert a == pytest.approx(np.mean(xs[4:]))  # the mean of those from the step after t0 on
 
 
+def test_adafactor_of_a_vector():
+    x, v, found = np.array([2.0, -3.0]), 0.0, []
+    for t, g in enumerate(G, 1):
+        g = np.array([g, 1.0])
+        v = v + t**-0.5 * (g * g - v)
+        alpha = max(0.1, math.sqrt((x * x).mean())) * min(0.4, 1 / math.sqrt(t))
+        x = x * (1 - 0.4 * 0.1)
+        u = g / np.maximum(np.sqrt(v), 0.3)
+        x = x - alpha * u / max(1, math.sqrt((u * u).mean()) / 1.1)
+        found.append(x[0])
+    assert walked(optim.Adafactor, lr=0.4, beta2_decay=-0.5, eps=(0.3, 0.1), d=1.1, weight_decay=0.1
+                  ) == pytest.approx(found)
+
+
+def test_adafactor_remembers_rows_and_columns_of_a_matrix():
+    x, g = Tensor(np.ones((2, 3)), requires_grad=True), np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
+    optimizer = optim.Adafactor([x], lr=0.1)
+    for _ in range(3):  # of the same gradient the means are those of its squares
+        x.grad = Tensor(g)
+        optimizer.step()
+    state = optimizer.state[x]
+    np.testing.assert_allclose(state["row_var"], (g * g).mean(1, keepdims=True))
+    np.testing.assert_allclose(state["col_var"], (g * g).mean(0, keepdims=True))
+    tree = optimizer.state_dict()
+    tree["state"][0]["row_var"] = np.ones((2, 3))
+    with pytest.raises(ValueError, match=r"row_var of parameter 0 has shape \(2, 3\), but that of a param"):
+        optimizer.load_state_dict(tree)
+
+
+def test_muon_makes_the_step_orthogonal():
+    """With the coefficients of a Newton-Schulz iteration that converges."""
+    rng = np.random.default_rng(0)
+    for shape in ((3, 5), (5, 3)):
+        x, g = Tensor(np.zeros(shape), requires_grad=True), rng.standard_normal(shape)
+        x.grad = Tensor(g)
+        optim.Muon([x], lr=0.5, weight_decay=0.0, ns_steps=30, ns_coefficients=(1.5, -0.5, 0.0)).step()
+        u, _, vt = np.linalg.svd(g, full_matrices=False)
+        r = math.sqrt(max(1, shape[0] / shape[1]))
+        np.testing.assert_allclose(x.detach().numpy(), -0.5 * r * u @ vt, atol=1e-12)
+
+
 # Schedules ------------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +202,12 @@ def test_polynomial():
     (lambda o: optim.Rprop(o.param_groups[0]["params"], etas=(1.1, 1.2)), "etas=.* must be a factor in"),
     (lambda o: optim.Rprop(o.param_groups[0]["params"], step_sizes=(2, 1)), "step_sizes=.* must be the least and the"),
     (lambda o: optim.ASGD(o.param_groups[0]["params"], lambd=-1.0), "lambd=-1.0 must be >= 0"),
+    (lambda o: optim.Adafactor(o.param_groups[0]["params"], eps=(None, None)), "eps=.* must be two numbers"),
+    (lambda o: optim.Adafactor(o.param_groups[0]["params"], d=0.5), "d=0.5 must be >= 1"),
+    (lambda o: optim.Adafactor(o.param_groups[0]["params"], beta2_decay=0.5), "beta2_decay=0.5 must be <= 0"),
+    (lambda o: optim.Muon(o.param_groups[0]["params"]), r"Muon: a parameter of shape \(1,\) is no matrix; give those"),
+    (lambda o: optim.Muon([Tensor([[1.0]], requires_grad=True)], adjust_lr_fn="rms"), "adjust_lr_fn='rms' must be 'or"),
+    (lambda o: optim.Muon([Tensor([[1.0]], requires_grad=True)], ns_steps=100), "ns_steps=100 must be an integer from"),
     (lambda o: lr_scheduler.PolynomialLR(o, power=-1), "PolynomialLR: power=-1 must be a number >= 0"),
     (lambda o: lr_scheduler.ExponentialLR(o, gamma=float("nan")).step(), "ExponentialLR: the rate would be nan"),
     (lambda o: lr_scheduler.LambdaLR(o, lambda epoch: -1.0), "LambdaLR: the rate would be -0.5"),

@@ -37,6 +37,7 @@ from . import scan as scan
 from . import shape as shape
 from . import statistics as statistics
 from . import table as table
+from . import triangles as triangles
 from . import trigonometry as trigonometry
 from . import ufunc as ufunc
 from . import unpool as unpool

@@ -1,0 +1,72 @@
+"""Adafactor: Adam's division with the squares of a matrix remembered by row and by column only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from .optimizer import Optimizer
+
+
+class Adafactor(Optimizer):
+    """The gradient divided by the root of its mean square, of which a matrix keeps only the rows' and columns' means.
+
+        rho   = min(lr, 1 / sqrt(t));    alpha = max(eps[1], RMS(x)) rho;    b = t^beta2_decay       at the t-th step
+        x <- x - lr weight_decay x
+        R <- R + b (mean over the columns of g^2 - R);    C <- C + b (mean over the rows of g^2 - C)
+        V  = R C / max(mean of R, eps[0])                 (of vectors and numbers: V <- V + b (g^2 - V))
+        u  = g / max(sqrt(V), eps[0])
+        x <- x - alpha u / max(1, RMS(u) / d)
+
+    The last two axes are a matrix's. eps[0]=None is the smallest distance of numbers at 1, in the dtype of x.
+    maximize: climb instead, g <- -g. Source: Shazeer and Stern 2018, in PyTorch's form.
+    """
+
+    state_names = ("row_var", "col_var", "variance")
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
+                 maximize: bool = False):
+        super().__init__(params, lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay,
+                         maximize=maximize)
+
+    def check(self, group):
+        self.require(group["beta2_decay"] <= 0, "beta2_decay", group["beta2_decay"], "<= 0")
+        self.require(all(e is None or e >= 0 for e in group["eps"]), "eps", group["eps"], "two numbers >= 0")
+        self.require(group["d"] >= 1, "d", group["d"], ">= 1")
+        self.require(group["weight_decay"] >= 0, "weight_decay", group["weight_decay"], ">= 0")
+
+    def state_shape(self, name, shape):
+        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:])}.get(name, shape)
+
+    def update(self, x, g, state, lr, group):
+        tiny, floor = group["eps"]
+        tiny = float(np.finfo(x.dtype).eps) if tiny is None else tiny
+        g = -g if group["maximize"] else g
+        state["step"] += 1
+        b = float(state["step"]) ** group["beta2_decay"]
+        alpha = max(floor, _rms(x)) * min(lr, 1 / math.sqrt(state["step"]))
+        if group["weight_decay"]:
+            x *= 1 - lr * group["weight_decay"]
+
+        def towards(name, value):
+            if name not in state:
+                state[name] = np.zeros_like(value)
+            state[name] += b * (value - state[name])
+            return state[name]
+
+        square = g * g
+        if x.ndim > 1:
+            row, column = (towards(name, square.mean(axis, keepdims=True))
+                           for name, axis in (("row_var", -1), ("col_var", -2)))
+            v = row @ column / np.maximum(row.mean(-2, keepdims=True), tiny)
+        else:
+            v = towards("variance", square)
+        u = g / np.sqrt(np.maximum(v, tiny * tiny))
+        x -= alpha / max(1.0, _rms(u) / group["d"]) * u
+
+
+def _rms(x: np.ndarray) -> float:
+    return float(np.linalg.norm(x)) / math.sqrt(max(x.size, 1))

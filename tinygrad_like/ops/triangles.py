@@ -1,0 +1,175 @@
+"""Matrices as products of a lower and an upper triangle, with rows exchanged, and systems solved with these."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..primitive import primitive
+from .axes import one_axis
+from .index import take, take_along, values_of
+from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, solve_triangular
+from .matmul import matmul
+from .shape import cat, expand, reshape, tril, triu
+
+_BLOCK = 32  # columns, after which what they change is changed by a product of matrices
+
+
+class LU(NamedTuple):
+    """What `lu` gives."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+class Factors(NamedTuple):
+    """What `lu_factor` gives."""
+
+    LU: Any
+    pivots: Any
+
+
+def _eliminated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both triangles of every matrix in one, and with which row each was exchanged, the one with the largest number."""
+    m, n = x.shape[-2:]
+    lu, k = np.array(x, order="C").reshape(math.prod(x.shape[:-2]), m, n), min(m, n)
+    pivots, every = np.zeros((len(lu), k), np.int32), np.arange(len(lu))
+    for begin in range(0, k, _BLOCK):
+        end = min(begin + _BLOCK, k)
+        for j in range(begin, end):
+            p = pivots[:, j] = j + np.abs(lu[:, j:, j]).argmax(axis=1)
+            rows = lu[every, p]
+            lu[every, p], lu[:, j] = lu[:, j], rows
+            pivot = lu[:, j, j, None]
+            column = lu[:, j + 1:, j]
+            np.divide(column, pivot, out=column, where=pivot != 0)
+            lu[:, j + 1:, j + 1:end] -= column[:, :, None] * lu[:, j, None, j + 1:end]
+        if end < n:
+            corner = np.tril(lu[:, begin:end, begin:end], -1) + np.eye(end - begin, dtype=lu.dtype)
+            lu[:, begin:end, end:] = np.linalg.solve(corner, lu[:, begin:end, end:])
+            lu[:, end:, end:] -= lu[:, end:, begin:end] @ lu[:, begin:end, end:]
+    return lu.reshape(x.shape), pivots.reshape(*x.shape[:-2], k)
+
+
+@primitive
+def _pivots(x):
+    return _eliminated(x)[1]
+
+
+@primitive
+def _order(pivots, *, rows):
+    """In which order the rows stand after these exchanges."""
+    found = np.tile(np.arange(rows), (math.prod(pivots.shape[:-1]), 1))
+    flat, every = pivots.reshape(len(found), pivots.shape[-1]), np.arange(len(found))
+    for j in range(flat.shape[1]):
+        p = flat[:, j]
+        there = found[every, p]
+        found[every, p], found[:, j] = found[:, j], there
+    return found.reshape(*pivots.shape[:-1], rows)
+
+
+@primitive
+def _backwards(order):
+    return np.argsort(order, axis=-1)
+
+
+@primitive
+def _lu(x):
+    """L and U with L U = x in one matrix, of square matrices whose rows need no exchange."""
+    return _eliminated(x)[0]
+
+
+def _lu_vjp(g, out):
+    lower = tril(out, diagonal=-1) + _eye(out)
+    s = tril(matmul(_t(lower), tril(g, diagonal=-1)), diagonal=-1) + triu(matmul(triu(g), _t(triu(out))))
+    return _t(_upper_solved(out, _t(_solve_triangular(_t(lower), s, upper=True, unit=True))))
+
+
+_lu.vjp(x=_lu_vjp)
+
+
+def _rows(x, order):
+    """The rows of every matrix in this order; the batches broadcast."""
+    batch = np.broadcast_shapes(x.shape[:-2], order.shape[:-1])
+    x = x if x.shape[:-2] == batch else expand(x, shape=(*batch, *x.shape[-2:]))
+    index = expand(reshape(order, shape=(*order.shape, 1)), shape=x.shape)
+    return take_along(x, index, axis=one_axis("lu", -2, x.ndim))
+
+
+def _factored(x):
+    """Both triangles of every matrix in one, whose rows stand in the right order."""
+    m, n = x.shape[-2:]
+    if m == n:
+        return _lu(x)
+    k = min(m, n)
+    corner = _lu(take(x, index=(..., slice(0, k), slice(0, k))))
+    if m < n:
+        return cat(corner, _solve_triangular(corner, take(x, index=(..., slice(k, None))), upper=False, unit=True),
+                   axis=-1)
+    below = take(x, index=(..., slice(k, None), slice(None)))
+    return cat(corner, _t(_solve_triangular(_t(corner), _t(below), upper=False, unit=False)), axis=-2)
+
+
+def lu_factor(x, *, pivot=True):
+    """L and U of `lu` in one matrix (..., m, n), whose diagonal is that of U, and the exchanges (..., min(m, n)).
+
+    pivots: row i was exchanged with row pivots[i], counted from 1; this has no gradient. The pair is what `lu_solve`
+    takes. Raises NotImplementedError for pivot=False.
+    """
+    _matrices("lu_factor", x)
+    if not pivot:
+        raise NotImplementedError("lu_factor: pivot=False is not supported, as in PyTorch on a CPU; leave it out")
+    pivots = _pivots(x)
+    return Factors(_factored(_rows(x, _order(pivots, rows=x.shape[-2]))), pivots + 1)
+
+
+def lu(x, *, pivot=True):
+    """P, L and U with P L U = x, for matrices (..., m, n): (..., m, m), (..., m, k), (..., k, n), k = min(m, n).
+
+    P: a permutation, without a gradient; L: a lower triangle with ones on its diagonal; U: an upper one. There is a
+    gradient where the first k columns are independent. Raises NotImplementedError for pivot=False.
+    """
+    return lu_unpack(*lu_factor(x, pivot=pivot))
+
+
+def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
+    """P, L and U of `lu` from what `lu_factor` gives; None for what is not asked for."""
+    m, n = _matrices("lu_unpack", factors).shape[-2:]
+    k = min(m, n)
+    p = lower = upper = None
+    if unpack_pivots:
+        order = _order(pivots - 1, rows=m)
+        p = _rows(np.eye(m, dtype=factors.dtype), _backwards(order))
+    if unpack_data:
+        lower = tril(take(factors, index=(..., slice(0, k))), diagonal=-1) + np.eye(m, k, dtype=factors.dtype)
+        upper = triu(take(factors, index=(..., slice(0, k), slice(None))))
+    return LU(p, lower, upper)
+
+
+def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
+    """X with a X = b, given `lu_factor(a)`: factors (..., n, n), b (..., n, k); the batches broadcast.
+
+    left=False: X a = b, with b (..., k, n). adjoint: of a^T. Raises ValueError for shapes that do not fit, or a
+    singular matrix.
+    """
+    n = _matrices("lu_solve", factors, square=True).shape[-1]
+    _matrices("lu_solve", b)
+    if b.shape[-2 if left else -1] != n or pivots.shape != factors.shape[:-1] or b.dtype is not factors.dtype:
+        raise ValueError(f"lu_solve: factors of {factors.dtype} {factors.shape}, pivots of {pivots.shape} and b of "
+                         f"{b.dtype} {b.shape} do not fit; b must have {n} {'rows' if left else 'columns'}, and the "
+                         f"same dtype")
+    if not left:
+        return _t(lu_solve(factors, pivots, _t(b), adjoint=not adjoint))
+    values = values_of("lu_solve", pivots, "compares pivots with the number of rows")
+    if values.dtype.kind not in "iu" or values.size and not (values.min() >= 1 and values.max() <= n):
+        raise ValueError(f"lu_solve: pivots are integers from 1 to {n}, as lu_factor gives them")
+    order = _order(pivots - 1, rows=n)
+    if adjoint:
+        y = solve_triangular(_t(factors), b, upper=False)
+        y = solve_triangular(_t(factors), y, upper=True, unitriangular=True)
+        return _rows(y, _backwards(order))
+    y = solve_triangular(factors, _rows(b, order), upper=False, unitriangular=True)
+    return solve_triangular(factors, y, upper=True)
