@@ -546,3 +546,34 @@ def test_a_kind_of_call_that_cannot_be_captured_leaves_the_others():
     rng = np.random.default_rng(0)
     x, y = Tensor(rng.standard_normal((6, 4)).astype("f")), Tensor(rng.integers(0, 3, 6))
     assert list(calls(1)) == [F.cross_entropy(layer(x), y).item()] != first[:1]
+
+
+def test_objects_of_a_file_that_python_does_not_list():
+    """Such as one that `importlib.util.module_from_spec` made, or a text that was executed."""
+    source = """
+class Warmup:
+    def __init__(self, optimizer):
+        self.optimizer, self.count = optimizer, 0
+    def step(self):
+        self.count += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = 0.01 * self.count
+        self.optimizer.step()
+"""
+    made = {"__name__": "a_file_that_is_not_listed"}
+    exec(source, made)
+    results = []
+    for kind in (lambda f: capture(f, fuse=False), lambda f: f):
+        w = nn.Parameter(np.ones(3, np.float32))
+        warmup = made["Warmup"](optim.SGD([w], lr=0.1))
+
+        def step(x):
+            warmup.optimizer.zero_grad()  # noqa: B023
+            loss = (w * x).square().sum()  # noqa: B023
+            loss.backward()
+            warmup.step()  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        results.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert results[0] == results[1] and len(set(results[0])) == 8

@@ -35,8 +35,8 @@ def ours(thing: Any) -> bool:
     """Whether a function or a module is not of the user's program: ours, Python's or an installed package's."""
     code = getattr(thing, "__code__", None)
     file = code.co_filename if code else getattr(thing, "__file__", None)
-    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand
-        return thing is None or thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
+    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand, or unknown
+        return thing is not None and thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
     return os.path.abspath(file).startswith(_others())
 
 
