@@ -69,6 +69,25 @@ def in_place(name: str, symbol: str = "") -> Callable:
     return named(change, who)
 
 
+def _other_shape(name: str) -> Callable:
+    def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
+        who = f"{name}_"
+        if self.requires_grad and self.node is None and mode.recording:
+            self._become(who, lambda x: x)  # which says what to do
+        y = getattr(self, name)(*inputs, **options)
+        if y is not self:
+            self._data, self._viewed = y._data, None
+            if y.node is not None:
+                self.node, self.requires_grad = y.node, True
+            if (version := y.shared_version()) is not self.version:
+                version.show(self)
+        return self
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"`{name}`, which this Tensor has from then on, in the same memory; others that show it stay."
+    return named(change, f"{name}_")
+
+
 def _filled(name: str, values: Callable) -> Callable:
     def of_row(*inputs: Any) -> bool:
         return name == "fill_" and type(inputs[0]) is float or name not in ("zero_", "fill_", "copy_", "fill_diagonal_")
@@ -278,7 +297,9 @@ for _name in """
     logical_and logical_not logical_or logical_xor masked_fill mod multiply neg reciprocal relu relu6 round rsqrt
     baddbmm clamp_max clamp_min deg2rad divide erfc fix floor_divide frac heaviside index_copy index_fill
     index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
-    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square squeeze subtract swapaxes t
-    tan tanh transpose tril triu trunc unsqueeze
+    scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract tan tanh
+    tril triu trunc
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))
+for _name in "squeeze swapaxes t transpose unsqueeze".split():
+    setattr(InPlace, f"{_name}_", _other_shape(_name))
