@@ -137,28 +137,30 @@ TWICE = {
     "adam": lambda p: optim.Adam(p, lr=0.01),
     "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
     "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
+    "without a kernel": lambda p: optim.NAdam(p, lr=0.01),
     "schedule without a kernel": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
     "sgd": lambda p: optim.SGD(p, lr=lambda t: 0.01 / (1 + t), momentum=0.9),
 }
 
 
 @pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", TWICE)
-def test_two_steps_in_one_call(name, scheduled):
+def test_two_steps_in_one_call(name, dtype, scheduled):
     """The second one counts from where the first one, or a step of a scheduler between them, has left off."""
     def make_step():
-        model = nn.MLP([6, 8, 3])
+        model = nn.MLP([6, 8, 3]).to(dtype)
         opt = TWICE[name](list(model.parameters()))
         rates = [] if callable(opt.param_groups[0]["lr"]) or not scheduled else [optim.lr_scheduler.StepLR(opt, 3, 0.5)]
 
         def step(x, y):
-            for _ in range(2 if opt.kernel else 1):
+            for _ in range(2):
                 for scheduler in rates:
                     scheduler.step()
-                loss = F.cross_entropy(model(x), y)
-                opt.zero_grad()
+                loss = F.cross_entropy(model(x.to(dtype)), y)
                 loss.backward()
                 opt.step()
+                opt.zero_grad()
             return loss
 
         return step, model, opt, *rates
@@ -788,6 +790,24 @@ def test_data_may_be_set_to_what_was_computed_of_it():
         for p, q in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(p.detach().numpy(), q.detach().numpy())
     assert len(captured.programs) == 1
+
+
+def test_vectors_of_parameters_and_sizes_of_data():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer = nn.Linear(3, 2)
+
+        def step(x):
+            loss = (layer(x) ** 2).sum() / x.data.size(0)  # noqa: B023
+            gradient = tg.cat([g.reshape(-1) for g in tg.autograd.grad(loss, layer.parameters())])  # noqa: B023
+            vector = nn.utils.parameters_to_vector(layer.parameters())  # noqa: B023
+            nn.utils.vector_to_parameters(vector - 0.1 * gradient, layer.parameters())  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], layer.weight.tolist()])
+    assert found[0] == found[1] and step.programs
 
 
 def named(p):

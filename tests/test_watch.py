@@ -327,7 +327,16 @@ def test_what_it_changes_itself_is_said(make, why):
     assert any(part in step.gave_up for part in why.split("|")), step.gave_up
 
 
+class Annealed:
+    temperature = 1.0
+
+    def __call__(self):
+        self.temperature = np.maximum(self.temperature * np.exp(-0.1), 0.5)  # of NumPy's type from the first call on
+        return self.temperature
+
+
 FOLLOWED = {
+    "a number of NumPy's": counted(Annealed, 0.7),
     "class attribute": counted(lambda: type("Mine", (Counter,), {"total": 0})()),
     "attribute of a function": counted(function_counter),
     "function": counting_function,
