@@ -947,7 +947,7 @@ def test_a_generator_is_put_back_where_nothing_is_captured():
 
 @pytest.mark.parametrize("use", [
     lambda x, q: x[:, :q], lambda x, q: x.reshape(q, -1), lambda x, q: x[None].expand(q, 4, 6), lambda x, q: x.flip(q),
-    lambda x, q: x.permute(q, 1 - q), lambda x, q: tg.tensor(q) * x, lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
+    lambda x, q: x.permute(q, 1 - q), lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
     lambda x, q: x.narrow(1, 0, q), lambda x, q: x.select(1, q) if q else x, lambda x, q: x.repeat(q, 1),
     lambda x, q: x.triu(q), lambda x, q: x.topk(int(q), 1)[0], lambda x, q: tg.full((2,), q),
 ])
@@ -956,6 +956,43 @@ def test_a_tensor_as_a_size_or_a_place_is_refused(use):
     use(x, q)
     with pytest.raises(Refused, match="capture: .* inside a captured function"):
         capture(use)(x, q)
+
+
+@pytest.mark.parametrize("make", [tg.tensor, lambda q: tg.tensor(q, dtype=tg.float64), nn.Parameter,
+                                  lambda q: Tensor(q, requires_grad=True)])
+def test_a_tensor_made_of_another_one(make):
+    def function(x, q):
+        y = make(q * 2)
+        z = y * x
+        return z.detach(), y.grad if not y.requires_grad else z.sum().gradient(y)[0]
+
+    captured = capture(function, fuse=False)
+    for i in range(6):
+        x, q = Tensor([1.0 + i, 2.0]), Tensor([3.0, 0.5 * i], requires_grad=True)
+        for a, b in zip(captured(x, q), function(x, q), strict=True):
+            assert (a is b) or a.tolist() == b.tolist() and a.dtype is b.dtype
+    assert captured.programs
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_a_parameter_that_is_made_anew_in_each_call():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer, other = nn.Linear(3, 2), nn.Linear(3, 2)
+        opt = optim.SGD(layer.parameters(), lr=0.1)
+
+        def step(x):
+            loss = (layer(x) - other(x)).square().mean()  # noqa: B023
+            loss.backward()
+            opt.step()  # noqa: B023
+            opt.zero_grad()  # noqa: B023
+            other.weight = nn.Parameter(other.weight * 0.9 + layer.weight * 0.1)  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], other.weight.tolist()])
+    assert found[0] == found[1]
 
 
 def test_shares_of_a_quantile_are_not_taken_for_constants():
