@@ -586,3 +586,65 @@ class Warmup:
         step = kind(step)
         results.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
     assert results[0] == results[1] and len(set(results[0])) == 8
+
+
+PACKAGE = """
+from tinygrad_like import Tensor, capture
+import nn, optim
+
+class Trainer:
+    def __init__(self, fuse):
+        self.w, self.count = nn.Parameter(Tensor.ones(3).numpy()), 0
+        self.optimizer = optim.SGD([self.w], lr=0.1)
+        self.step = capture(self.plain, fuse=False) if fuse else self.plain
+
+    def plain(self, x):
+        self.count += 1
+        self.optimizer.zero_grad()
+        loss = (self.w * x).square().sum() * 0.9**self.count
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+"""
+
+
+def test_a_program_that_is_an_installed_package(tmp_path, monkeypatch):
+    from tinygrad_like import users
+
+    own, installed, pythons = users._places()
+    monkeypatch.setattr(users, "_places", lambda: (own, (f"{tmp_path}/", *installed), pythons))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "a_users_package.py").write_text(PACKAGE)
+    (tmp_path / "another_package.py").write_text("import math\n\ndef f(): pass\n")
+    import a_users_package
+    import another_package
+
+    results = []
+    for captured in False, True:
+        trainer = a_users_package.Trainer(captured)
+        results.append([trainer.step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert results[0] == results[1] and trainer.step.programs
+    assert not users.ours(a_users_package) and users.ours(another_package) and users.ours(another_package.f)
+    assert users.ours(nn.Linear.forward) and users.ours(random) and users.ours(np.linalg) and users.ours(pytest.fixture)
+
+
+def test_a_captured_method_that_is_an_attribute_of_its_object():
+    class Trainer:
+        def __init__(self, kind):
+            self.w, self.count = nn.Parameter(np.ones(3, np.float32)), 0
+            self.step, self.others = kind(self.plain), [kind]
+
+        def plain(self, x):
+            self.count += 1
+            loss = (self.w * x).square().sum() * 0.9**self.count
+            loss.backward()
+            with tg.no_grad():
+                self.w -= 0.1 * self.w.grad
+            self.w.grad = None
+            return loss.detach()
+
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        trainer = Trainer(kind)
+        found.append([trainer.step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert found[0] == found[1] and trainer.step.programs

@@ -61,6 +61,8 @@ class capture:
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
+    keeps_numbers = True  # in its programs, see `counted.settled`
+
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
