@@ -4,6 +4,7 @@ import itertools
 import random
 import types
 import warnings
+import weakref
 from argparse import Namespace
 from collections import deque
 
@@ -648,3 +649,25 @@ def test_a_captured_method_that_is_an_attribute_of_its_object():
         trainer = Trainer(kind)
         found.append([trainer.step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
     assert found[0] == found[1] and trainer.step.programs
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_an_optimizer_that_is_not_found():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = nn.Parameter(np.ones(3, np.float32))
+        optimizer = optim.SGD([w], lr=0.1)
+        find = weakref.ref(optimizer)
+
+        def step(x):
+            opt = find()  # noqa: B023
+            opt.param_groups[0]["lr"] *= 0.9
+            loss = (w * x).square().sum()  # noqa: B023
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+            return loss.detach()
+
+        step = kind(step)
+        found.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert found[0] == found[1] and "SGD is reached through" in step.gave_up

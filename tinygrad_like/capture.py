@@ -152,6 +152,8 @@ class capture:
         if tape.trouble or arguments.trouble:
             return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
+        if not watch.knows([update.optimizer for update in tape.updates]):
+            return self._stop(watch.what, out, kind)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
         self.ends.add(out, bool(tape.leaves))
