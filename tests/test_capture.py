@@ -171,6 +171,32 @@ def test_two_steps_in_one_call(name, dtype, scheduled):
     assert_same(states_captured, states)
 
 
+@pytest.mark.filterwarnings("ignore:capture")
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1), lambda p: optim.Adam(p, lr=0.1)])
+def test_an_optimizer_that_is_made_in_the_call(make):
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer = nn.Linear(6, 2)
+
+        def step(x):
+            opt = make(layer.parameters())  # noqa: B023
+            for _ in range(2):
+                loss = trained(layer(x), opt)  # noqa: B023
+            return loss
+
+        step = kind(step)
+        found.append([step(Tensor(X[i:i + 4])).item() for i in range(8)])
+    assert found[0] == found[1]
+
+
+def test_a_step_that_looks_at_losses_is_refused_by_name():
+    layer = nn.Linear(6, 2)
+    opt = optim.LBFGS(layer.parameters())
+    with pytest.raises(Refused, match="LBFGS.step, which looks at losses, inside a captured function"):
+        capture(lambda x: opt.step(lambda: layer(x).square().mean()))(Tensor(X))
+
+
 def frozen_for_a_while(wrap, a, b, opt):
     step = wrap(lambda x: trained(a(x) + b(x), opt))
     for i in range(14):

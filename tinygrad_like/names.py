@@ -109,7 +109,7 @@ class Names:
     def logical_xor(self, other):
         """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
         return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
-    mm = bmm = mv = Methods.matmul
+    mm = bmm = mv = spmm = Methods.matmul
     def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
     def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))
     subtract = sub
