@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -200,8 +201,10 @@ class ParameterDict(Module):
         self.update(values)
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Set several parameters, from a mapping or pairs."""
-        for name, value in dict(values).items():
+        """Set several parameters, from a mapping or pairs; those of a plain mapping in the order of their names."""
+        named = dict(values)
+        for name, value in (sorted if isinstance(values, Mapping) and not isinstance(values, OrderedDict) else list)(
+                named.items()):
             self[name] = value
 
     def __getitem__(self, name: str) -> Parameter:

@@ -421,7 +421,7 @@ def _count(what: str, value: Any) -> int:
 
 def _check_memory(who: str, params: Iterable[Tensor]) -> None:
     """Raise ValueError for parameters that overlap: the threads of a step would write to the same numbers."""
-    arrays = sorted((p.data for p in params if p.size), key=byte_bounds)
+    arrays = sorted((p._data for p in params if p.size), key=byte_bounds)
     for i, a in enumerate(arrays):
         for b in arrays[i + 1:]:
             if byte_bounds(b)[0] >= byte_bounds(a)[1]:

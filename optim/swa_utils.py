@@ -22,6 +22,7 @@ import numpy as np
 
 import nn
 from tinygrad_like import Tensor, no_grad
+from tinygrad_like.autograd import mode
 from tinygrad_like.dtypes import FLOATS
 
 from .optimizer import Optimizer
@@ -93,17 +94,22 @@ class AveragedModel(nn.Module):
         pairs = self._pairs(model.parameters(), self.module.parameters())
         buffers = self._pairs(model.buffers(), self.module.buffers())
         averaged = [(x, a) for x, a in pairs + (buffers if self.use_buffers else []) if a.dtype.kind in FLOATS]
-        n = int(self.n_averaged.item())
-        if n == 0:
+        n = self.n_averaged.clone()
+        if mode.tape is None and n == 0:
             for x, a in pairs + buffers:
                 a.copy_(x.detach())
-        elif self.multi_avg_fn is not None:
-            self.multi_avg_fn([a.detach() for _, a in averaged], [x.detach() for x, _ in averaged], n)
-            for _, a in averaged:
-                a.touch()
         else:
-            for x, a in averaged:
-                a.copy_(self.avg_fn(a.detach(), x.detach(), n))
+            found, current = [a.detach() for _, a in averaged], [x.detach() for x, _ in averaged]
+            if self.multi_avg_fn is not None:
+                found = [a.clone() for a in found]
+                self.multi_avg_fn(found, current, n)
+            else:
+                found = [self.avg_fn(a, x, n) for a, x in zip(found, current, strict=True)]
+            for (_, a), new in zip(averaged, found, strict=True):
+                a.copy_(new)
+        if mode.tape is not None:  # which has the numbers of a later call
+            for x, a in pairs + buffers:
+                a.copy_((n == 0).where(x.detach(), a.detach()))
         for x, a in [] if self.use_buffers else buffers:
             a.copy_(x.detach())
         self.n_averaged.add_(1)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tinygrad_like import Tensor
 from tinygrad_like.autograd import tick
 
@@ -43,7 +45,8 @@ class Update:
         for x, new in formulas:
             x[...] = new
         if formulas or not calls:
-            tape.note_python(self.optimizer.name, self.formulas, changes=[x for x, _ in formulas])
+            gradients = [p.grad._data for p, _, _ in self.by_formula]  # type: ignore[union-attr]
+            tape.note_python(self.optimizer.name, self.formulas, *gradients, changes=[x for x, _ in formulas])
         self.end()
         self.optimizer.steps += 1
 
@@ -79,13 +82,13 @@ class Update:
                         for p, state, group in [params[0] for params in self.by_kernel]]
         self._count(1)
 
-    def formulas(self) -> None:
-        """What kernels do not take."""
+    def formulas(self, *gradients: np.ndarray) -> None:
+        """What kernels do not take. gradients: of another step of the same call, parameters may have others by now."""
         if self.counts is None:
             self.begin()
-        for (p, state, group), lr in zip(self.by_formula, self.rates, strict=True):
-            g, x = self.optimizer._checked(p, state), self.optimizer._weights(p, state)
-            self.optimizer.update(x, g, state, lr, group)
+        for (p, state, group), lr, given in zip(self.by_formula, self.rates, gradients, strict=True):
+            x = self.optimizer._weights(p, state)
+            self.optimizer.update(x, np.asarray(given, x.dtype, order="C"), state, lr, group)
             if x is not p._data:
                 p._data[...] = x
 

@@ -142,28 +142,30 @@ TWICE = {
     "adam": lambda p: optim.Adam(p, lr=0.01),
     "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
     "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
+    "without a kernel": lambda p: optim.NAdam(p, lr=0.01),
     "schedule without a kernel": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
     "sgd": lambda p: optim.SGD(p, lr=lambda t: 0.01 / (1 + t), momentum=0.9),
 }
 
 
 @pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", TWICE)
-def test_two_steps_in_one_call(name, scheduled):
+def test_two_steps_in_one_call(name, dtype, scheduled):
     """The second one counts from where the first one, or a step of a scheduler between them, has left off."""
     def make_step():
-        model = nn.MLP([6, 8, 3])
+        model = nn.MLP([6, 8, 3]).to(dtype)
         opt = TWICE[name](list(model.parameters()))
         rates = [] if callable(opt.param_groups[0]["lr"]) or not scheduled else [optim.lr_scheduler.StepLR(opt, 3, 0.5)]
 
         def step(x, y):
-            for _ in range(2 if opt.kernel else 1):
+            for _ in range(2):
                 for scheduler in rates:
                     scheduler.step()
-                loss = F.cross_entropy(model(x), y)
-                opt.zero_grad()
+                loss = F.cross_entropy(model(x.to(dtype)), y)
                 loss.backward()
                 opt.step()
+                opt.zero_grad()
             return loss
 
         return step, model, opt, *rates
@@ -172,6 +174,32 @@ def test_two_steps_in_one_call(name, scheduled):
     captured, states_captured, step = training(make_step, lambda f: capture(f, fuse=False))
     assert captured == losses and step.programs
     assert_same(states_captured, states)
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1), lambda p: optim.Adam(p, lr=0.1)])
+def test_an_optimizer_that_is_made_in_the_call(make):
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer = nn.Linear(6, 2)
+
+        def step(x):
+            opt = make(layer.parameters())  # noqa: B023
+            for _ in range(2):
+                loss = trained(layer(x), opt)  # noqa: B023
+            return loss
+
+        step = kind(step)
+        found.append([step(Tensor(X[i:i + 4])).item() for i in range(8)])
+    assert found[0] == found[1]
+
+
+def test_a_step_that_looks_at_losses_is_refused_by_name():
+    layer = nn.Linear(6, 2)
+    opt = optim.LBFGS(layer.parameters())
+    with pytest.raises(Refused, match="LBFGS.step, which looks at losses, inside a captured function"):
+        capture(lambda x: opt.step(lambda: layer(x).square().mean()))(Tensor(X))
 
 
 def frozen_for_a_while(wrap, a, b, opt):
@@ -795,6 +823,24 @@ def test_data_may_be_set_to_what_was_computed_of_it():
     assert len(captured.programs) == 1
 
 
+def test_vectors_of_parameters_and_sizes_of_data():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer = nn.Linear(3, 2)
+
+        def step(x):
+            loss = (layer(x) ** 2).sum() / x.data.size(0)  # noqa: B023
+            gradient = tg.cat([g.reshape(-1) for g in tg.autograd.grad(loss, layer.parameters())])  # noqa: B023
+            vector = nn.utils.parameters_to_vector(layer.parameters())  # noqa: B023
+            nn.utils.vector_to_parameters(vector - 0.1 * gradient, layer.parameters())  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], layer.weight.tolist()])
+    assert found[0] == found[1] and step.programs
+
+
 def named(p):
     v = p.detach() * 2
     p.data = v
@@ -932,7 +978,7 @@ def test_a_generator_is_put_back_where_nothing_is_captured():
 
 @pytest.mark.parametrize("use", [
     lambda x, q: x[:, :q], lambda x, q: x.reshape(q, -1), lambda x, q: x[None].expand(q, 4, 6), lambda x, q: x.flip(q),
-    lambda x, q: x.permute(q, 1 - q), lambda x, q: tg.tensor(q) * x, lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
+    lambda x, q: x.permute(q, 1 - q), lambda x, q: x.roll(q, 0), lambda x, q: x.sum(q),
     lambda x, q: x.narrow(1, 0, q), lambda x, q: x.select(1, q) if q else x, lambda x, q: x.repeat(q, 1),
     lambda x, q: x.triu(q), lambda x, q: x.topk(int(q), 1)[0], lambda x, q: tg.full((2,), q),
 ])
@@ -941,6 +987,43 @@ def test_a_tensor_as_a_size_or_a_place_is_refused(use):
     use(x, q)
     with pytest.raises(Refused, match="capture: .* inside a captured function"):
         capture(use)(x, q)
+
+
+@pytest.mark.parametrize("make", [tg.tensor, lambda q: tg.tensor(q, dtype=tg.float64), nn.Parameter,
+                                  lambda q: Tensor(q, requires_grad=True)])
+def test_a_tensor_made_of_another_one(make):
+    def function(x, q):
+        y = make(q * 2)
+        z = y * x
+        return z.detach(), y.grad if not y.requires_grad else z.sum().gradient(y)[0]
+
+    captured = capture(function, fuse=False)
+    for i in range(6):
+        x, q = Tensor([1.0 + i, 2.0]), Tensor([3.0, 0.5 * i], requires_grad=True)
+        for a, b in zip(captured(x, q), function(x, q), strict=True):
+            assert (a is b) or a.tolist() == b.tolist() and a.dtype is b.dtype
+    assert captured.programs
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_a_parameter_that_is_made_anew_in_each_call():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        tg.manual_seed(0)
+        layer, other = nn.Linear(3, 2), nn.Linear(3, 2)
+        opt = optim.SGD(layer.parameters(), lr=0.1)
+
+        def step(x):
+            loss = (layer(x) - other(x)).square().mean()  # noqa: B023
+            loss.backward()
+            opt.step()  # noqa: B023
+            opt.zero_grad()  # noqa: B023
+            other.weight = nn.Parameter(other.weight * 0.9 + layer.weight * 0.1)  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], other.weight.tolist()])
+    assert found[0] == found[1]
 
 
 def test_shares_of_a_quantile_are_not_taken_for_constants():

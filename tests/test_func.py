@@ -159,3 +159,35 @@ def test_what_has_no_meaning_here():
     assert tg.special.expit(Tensor([0.0])).item() == 0.5
     with np.printoptions():
         tg.set_printoptions(precision=2, sci_mode=False)
+
+
+BY_WEIGHTS = {
+    "grad": lambda f, net, x: f.grad(lambda a: net(a).sum())(x),
+    "value": lambda f, net, x: f.grad_and_value(lambda a: net(a).sum())(x)[1],
+    "jacrev": lambda f, net, x: f.jacrev(net)(x),
+    "jacfwd": lambda f, net, x: f.jacfwd(net)(x),
+    "hessian": lambda f, net, x: f.hessian(lambda a: net(a).sum())(x),
+    "vjp": lambda f, net, x: f.vjp(net, x)[1](net(x).detach())[0],
+    "jvp": lambda f, net, x: f.jvp(net, (x,), (x * x,))[1],
+    "vmap of grad": lambda f, net, x: f.vmap(f.grad(lambda a: net(a).sum()))(x),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", BY_WEIGHTS)
+def test_what_comes_out_can_be_differentiated_by_weights_that_the_function_finds(name):
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib, layers, functions in (tg, nn, func), (torch, torch.nn, torch.func):
+        net = layers.Sequential(layers.Linear(3, 4), layers.Tanh(), layers.Linear(4, 2)).double()
+        with lib.no_grad():
+            for i, p in enumerate(net.parameters()):
+                p.copy_(lib.tensor(np.random.default_rng(i).standard_normal(tuple(p.shape))))
+        x = lib.tensor(A[:2])
+        y = BY_WEIGHTS[name](functions, net, x)
+        (y * y).sum().backward()
+        found.append([0.0 if p.grad is None else p.grad.numpy() for p in net.parameters()])
+        with lib.no_grad():
+            assert not BY_WEIGHTS[name](functions, net, x).requires_grad
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)

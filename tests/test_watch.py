@@ -4,6 +4,7 @@ import itertools
 import random
 import types
 import warnings
+import weakref
 from argparse import Namespace
 from collections import deque
 
@@ -327,7 +328,16 @@ def test_what_it_changes_itself_is_said(make, why):
     assert any(part in step.gave_up for part in why.split("|")), step.gave_up
 
 
+class Annealed:
+    temperature = 1.0
+
+    def __call__(self):
+        self.temperature = np.maximum(self.temperature * np.exp(-0.1), 0.5)  # of NumPy's type from the first call on
+        return self.temperature
+
+
 FOLLOWED = {
+    "a number of NumPy's": counted(Annealed, 0.7),
     "class attribute": counted(lambda: type("Mine", (Counter,), {"total": 0})()),
     "attribute of a function": counted(function_counter),
     "function": counting_function,
@@ -546,3 +556,118 @@ def test_a_kind_of_call_that_cannot_be_captured_leaves_the_others():
     rng = np.random.default_rng(0)
     x, y = Tensor(rng.standard_normal((6, 4)).astype("f")), Tensor(rng.integers(0, 3, 6))
     assert list(calls(1)) == [F.cross_entropy(layer(x), y).item()] != first[:1]
+
+
+def test_objects_of_a_file_that_python_does_not_list():
+    """Such as one that `importlib.util.module_from_spec` made, or a text that was executed."""
+    source = """
+class Warmup:
+    def __init__(self, optimizer):
+        self.optimizer, self.count = optimizer, 0
+    def step(self):
+        self.count += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = 0.01 * self.count
+        self.optimizer.step()
+"""
+    made = {"__name__": "a_file_that_is_not_listed"}
+    exec(source, made)
+    results = []
+    for kind in (lambda f: capture(f, fuse=False), lambda f: f):
+        w = nn.Parameter(np.ones(3, np.float32))
+        warmup = made["Warmup"](optim.SGD([w], lr=0.1))
+
+        def step(x):
+            warmup.optimizer.zero_grad()  # noqa: B023
+            loss = (w * x).square().sum()  # noqa: B023
+            loss.backward()
+            warmup.step()  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        results.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert results[0] == results[1] and len(set(results[0])) == 8
+
+
+PACKAGE = """
+from tinygrad_like import Tensor, capture
+import nn, optim
+
+class Trainer:
+    def __init__(self, fuse):
+        self.w, self.count = nn.Parameter(Tensor.ones(3).numpy()), 0
+        self.optimizer = optim.SGD([self.w], lr=0.1)
+        self.step = capture(self.plain, fuse=False) if fuse else self.plain
+
+    def plain(self, x):
+        self.count += 1
+        self.optimizer.zero_grad()
+        loss = (self.w * x).square().sum() * 0.9**self.count
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+"""
+
+
+def test_a_program_that_is_an_installed_package(tmp_path, monkeypatch):
+    from tinygrad_like import users
+
+    own, installed, pythons = users._places()
+    monkeypatch.setattr(users, "_places", lambda: (own, (f"{tmp_path}/", *installed), pythons))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "a_users_package.py").write_text(PACKAGE)
+    (tmp_path / "another_package.py").write_text("import math\n\ndef f(): pass\n")
+    import a_users_package
+    import another_package
+
+    results = []
+    for captured in False, True:
+        trainer = a_users_package.Trainer(captured)
+        results.append([trainer.step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert results[0] == results[1] and trainer.step.programs
+    assert not users.ours(a_users_package) and users.ours(another_package) and users.ours(another_package.f)
+    assert users.ours(nn.Linear.forward) and users.ours(random) and users.ours(np.linalg) and users.ours(pytest.fixture)
+
+
+def test_a_captured_method_that_is_an_attribute_of_its_object():
+    class Trainer:
+        def __init__(self, kind):
+            self.w, self.count = nn.Parameter(np.ones(3, np.float32)), 0
+            self.step, self.others = kind(self.plain), [kind]
+
+        def plain(self, x):
+            self.count += 1
+            loss = (self.w * x).square().sum() * 0.9**self.count
+            loss.backward()
+            with tg.no_grad():
+                self.w -= 0.1 * self.w.grad
+            self.w.grad = None
+            return loss.detach()
+
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        trainer = Trainer(kind)
+        found.append([trainer.step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert found[0] == found[1] and trainer.step.programs
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_an_optimizer_that_is_not_found():
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = nn.Parameter(np.ones(3, np.float32))
+        optimizer = optim.SGD([w], lr=0.1)
+        find = weakref.ref(optimizer)
+
+        def step(x):
+            opt = find()  # noqa: B023
+            opt.param_groups[0]["lr"] *= 0.9
+            loss = (w * x).square().sum()  # noqa: B023
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+            return loss.detach()
+
+        step = kind(step)
+        found.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
+    assert found[0] == found[1] and "SGD is reached through" in step.gave_up

@@ -61,6 +61,8 @@ class capture:
     Raises Refused for what needs a Tensor's value in Python; warns where it gives up, and why.
     """
 
+    keeps_numbers = True  # in its programs, see `counted.settled`
+
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
@@ -150,6 +152,8 @@ class capture:
         if tape.trouble or arguments.trouble:
             return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
+        if not watch.knows([update.optimizer for update in tape.updates]):
+            return self._stop(watch.what, out, kind)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
         self.ends.add(out, bool(tape.leaves))

@@ -200,6 +200,8 @@ def settled(value: Any, seen: set[int]) -> Any:
         return value.value
     if isinstance(value, tuple):
         return each(value, lambda x: settled(x, seen))
+    if getattr(type(value), "keeps_numbers", False):  # a captured function, as an attribute of what it is called on
+        return value
     holder = value if isinstance(value, dict | list | deque) else getattr(value, "__dict__", None)
     if isinstance(holder, dict | list | deque) and not isinstance(value, ModuleType) and id(value) not in seen:
         seen.add(id(value))

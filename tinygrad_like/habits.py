@@ -30,7 +30,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "min": ("min_",), "max": ("max_",), "a_min": ("min_", "min"), "a_max": ("max_", "max"), "min_": ("min",),
     "max_": ("max",), "unbiased": ("correction",), "ddof": ("correction",), "end": ("stop",), "pad": ("padding",),
     "ord": ("p",), "approximation": ("approximate",), "N": ("n",), "M": ("m",), "num": ("steps",),
-    "query": ("q",), "key": ("k",), "value": ("v",), "repeat": ("repeats",), "reps": ("repeats",), "shift": ("shifts",),
+    "query": ("q",), "key": ("k",), "value": ("v", "src"), "repeat": ("repeats",), "reps": ("repeats",),
+    "shift": ("shifts",),
     "input": ("x", "a", "index"), "self": ("x", "a"), "other": ("b", "exponent", "y"), "mat2": ("b",),
     "exponent": ("b",), "train": ("training",),
 }

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-NUMBERS = frozenset((int, float))
+import numpy as np
+
+NUMBERS = frozenset((int, float, np.float64))
 
 
 class Mark:

@@ -111,7 +111,7 @@ class Names:
         """Where one of them is 0, or false; x ^ y is bit by bit for integers."""
         return ops.logical_xor(ops.compare.truth(self), ops.compare.truth(other))
     def mm(self, mat2): return ops.matmul(self, mat2)
-    bmm = mm
+    bmm = spmm = mm
     def mv(self, vec): return ops.matmul(self, vec)
     def add(self, other, alpha=1): return ops.add(self, _times(other, alpha, self))
     def sub(self, other, alpha=1): return ops.sub(self, _times(other, alpha, self))

@@ -117,7 +117,7 @@ def _refused(name: str) -> Any:
     return method if name.startswith("__") else property(attribute)
 
 
-_ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes"))
+_ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes", "size"))
 _ARITHMETIC = frozenset(("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv",
                          "itruediv", "pow", "matmul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne"))
 _OTHER_OPERATORS = ("floordiv rfloordiv ifloordiv mod rmod imod rpow ipow rmatmul imatmul and rand iand or ror ior xor "

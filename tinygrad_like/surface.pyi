@@ -529,6 +529,7 @@ class Surface(ForNumPy):
     def sparse_categorical_crossentropy(self, target: Any, ignore_index: Any = ..., label_smoothing: Number = ..., reduction: builtins.str = ..., **by_other_names: Any) -> Tensor: r"""The cross-entropy of labels for logits whose classes are the last axis. Example: `Tensor([[0.0, 0.0]]).sparse_categorical_crossentropy(Tensor([1]))  # (1, 2), (1,) -> ()`"""
     def split(self, sizes: Any = ..., axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Parts of the given sizes along `axis`; an int gives parts of that size, the last may be smaller. A tuple. Example: `Tensor([1, 2, 3]).split(2)  # (3,) -> (2,), (1,)`"""
     def split_with_sizes(self, sizes: Any, axis: Axis = ..., **by_other_names: Any) -> tuple[Tensor, ...]: r"""Parts of these sizes along an axis, as `split`. Example: `Tensor([1.0, 2.0, 3.0]).split_with_sizes([1, 2])  # (3,) -> (1,), (2,)`"""
+    def spmm(self, mat2: Any, **by_other_names: Any) -> Tensor: r"""The products of matrices, one by one. Example: `Tensor([[[2.0]]]).bmm(Tensor([[[3.0]]]))  # (1, 1, 1), (1, 1, 1) -> (1, 1, 1)`"""
     def sqrt(self) -> Tensor: r"""The square root. Example: `Tensor([4.0, 9.0]).sqrt()  # (2,) -> (2,)`"""
     def sqrt_(self) -> Self: r"""`sqrt`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([4.0, 9.0]).sqrt_()  # (2,) -> (2,)`"""
     def square(self) -> Tensor: r"""x^2. Example: `Tensor([2.0, -3.0]).square()  # (2,) -> (2,)`"""

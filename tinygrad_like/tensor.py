@@ -53,8 +53,12 @@ class Tensor(Surface):
                 self._data = np.zeros((data, requires_grad, *(() if dtype is None else (dtype,)), *sizes), np.float32)
                 return
             self._count = data
-        if isinstance(data, Tensor):
-            _python("a Tensor made of another one, which clone() and detach() do,")
+        if isinstance(data, Tensor) and mode.tape is not None:
+            data = ops.clone(data.detach())
+            self._data = (data if dtype is None else data.cast(dtype))._data
+            if requires_grad:
+                self.requires_grad_()
+            return
         given = data._data if isinstance(data, Tensor) else data, dtype, "Tensor"
         noted = mode.tape is not None and isinstance(data, np.ndarray)  # which may hold other numbers the next time
         self._data = mode.tape.unit("tensor", as_array, given) if noted else as_array(*given)

@@ -1,7 +1,8 @@
 """Functions to functions: from f, its gradient, its products with Jacobian and Hessian, and the matrices themselves.
 
 They nest: grad(grad(f)) is a second derivative, grad(grad(f, 0), 1) a mixed one, and an inner f may use what an outer
-one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched.
+one differentiates by. Other Tensors that f uses besides its arguments count as constants, and no `.grad` is touched;
+but what comes out can be differentiated by those that require grad, as weights do, unless it is computed under no_grad.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from . import ops
 from .autograd import enable_grad, mode, setting
 from .dtypes import FLOATS, as_array
 from .tensor import Tensor, wrap
+
+_ALIAS = "_differentiated_by"  # an attribute of leaves that only a function of here knows
 
 
 def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
@@ -53,6 +56,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, ha
         y = _output("grad", _without(f, aux) if has_aux else f, args, options)
         if y.size != 1:
             raise ValueError(f"grad: f must give a single number, got shape {y.shape}; reduce it, or use jacobian")
+        nested = nested or _uses_others(y)
         gradients = iter(_pull(y, leaves, np.ones(y.shape, y.dtype), nested))
         found = [_mapped(lambda x: next(gradients), given[i]) for i in which]
         value = y if nested else y.detach()
@@ -71,6 +75,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
     fresh = [_alias("vjp", x) for x in primals]
     xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
     y = _output("vjp", _without(f, aux) if has_aux else f, xs, {})
+    nested = nested or _uses_others(y)
 
     def pull(v: Any) -> tuple[Tensor, ...]:
         v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, "vjp"))
@@ -101,7 +106,7 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
                 raise ValueError(f"jvp: a tangent has shape {t.shape} but its primal {np.shape(x)}; they must agree")
             terms.append(ops.sum(c * t))
         total = sum(terms[1:], terms[0])
-    nested = mode.within or any(isinstance(x, Tensor) and x.requires_grad for x in (*primals, *tangents))
+    nested = mode.within or any(isinstance(x, Tensor) and x.requires_grad for x in (y, *primals, *tangents))
     if not total.requires_grad:  # f does not depend on its arguments
         return y, wrap(np.zeros(y.shape, y.dtype))
     return y, _pull(total, [v], np.ones((), total.dtype), nested)[0]
@@ -153,9 +158,26 @@ def _alias(who: str, x: Any) -> tuple[Tensor, bool]:
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"{who}: cannot differentiate with respect to {x.dtype}; cast with .float()")
     if not x.requires_grad:
-        return x.detach().requires_grad_(), False
+        x = x.detach().requires_grad_()
+        setattr(x, _ALIAS, True)
+        return x, False
     with enable_grad():
         return ops.identity(x), True
+
+
+def _uses_others(y: Tensor) -> bool:
+    """Whether something that requires grad, and is no alias of here, went into y, and ops are recorded."""
+    todo, seen = [y.node or y] if mode.recording and y.requires_grad else [], set()
+    while todo:
+        part = todo.pop()
+        if part is None or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if not isinstance(part, Tensor):
+            todo.extend(part.parents or ())
+        elif not hasattr(part, _ALIAS):
+            return True
+    return False
 
 
 def _without(f: Callable, aux: list) -> Callable:

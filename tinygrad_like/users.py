@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import types
 from functools import lru_cache
 from typing import Any
@@ -31,19 +32,44 @@ def names_in(code: types.CodeType) -> set[str]:
     return found
 
 
+_NEEDED = frozenset(("numpy", "numba", "llvmlite"))  # what we use, and does not use us
+
+
 def ours(thing: Any) -> bool:
-    """Whether a function or a module is not of the user's program: ours, Python's or an installed package's."""
+    """Whether a function or a module is not of the user's program: ours, Python's or of a package that knows nothing of
+    us. A package that does, wherever it is installed, may be the user's."""
     code = getattr(thing, "__code__", None)
     file = code.co_filename if code else getattr(thing, "__file__", None)
-    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand
-        return thing is None or thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
-    return os.path.abspath(file).startswith(_others())
+    if file is None:  # as of what Python has built in; but not of a notebook, or of a module made by hand, or unknown
+        return thing is not None and thing.__name__ != "__main__" and getattr(thing, "__spec__", None) is not None
+    own, installed, pythons = _places()
+    file = os.path.abspath(file)
+    if not file.startswith(installed) or file.startswith(own):
+        return file.startswith((*own, pythons))
+    place = next(place for place in installed if file.startswith(place))
+    package = file[len(place):].split(os.sep)[0].split(".")[0]
+    return package in _NEEDED or not _uses_us(package, len(sys.modules))
 
 
 @lru_cache
-def _others() -> tuple[str, ...]:
-    """Where the files of this package and of Python lie."""
+def _places() -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Where the files of this package, of packages that are installed, and of Python lie."""
     import sysconfig  # which takes long
 
-    return (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")],
-            *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+    installed = {os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib")}
+    return (tuple([os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn", "optim")]), tuple(installed),
+            os.path.join(sysconfig.get_path("stdlib"), ""))
+
+
+@lru_cache
+def _uses_us(package: str, loaded: int) -> bool:
+    """Whether a module of a package, of so many that are loaded, names something of ours."""
+    own = _places()[0]
+    modules = [(name, vars(module)) for name, module in list(sys.modules.items())
+               if issubclass(type(module), types.ModuleType)]
+    ours = {name for name, names in modules if str(names.get("__file__")).startswith(own)}
+    # By type(x): x.__class__, which isinstance asks for, may be code of the package's.
+    values = [x for name, names in modules if name.split(".")[0] == package for x in list(names.values())
+              if issubclass(type(x), types.ModuleType | types.FunctionType | type)]
+    return any([vars(x).get("__name__") in ours if issubclass(type(x), types.ModuleType) else
+                getattr(x, "__module__", None) in ours for x in values])

@@ -101,6 +101,16 @@ class Watch:
                 return False
         return True
 
+    def knows(self, optimizers: list) -> bool:
+        """Whether these, that have taken a step each time they are named here, were found, so that what changes their
+        options is seen; but for those that were made in this call."""
+        unknown = [o for o, more in Counter(optimizers).items() if o.steps > more and any(
+            [id(group) not in self.options_of for group in o.param_groups])]
+        if unknown:
+            self.what = (f"{unknown[0].name} is reached through an object that Python made, or that is of a package; "
+                         "pass the optimizer as an argument, or name it in a variable")
+        return not unknown
+
     def same_after(self, noted: Collection[int]) -> bool:
         """Whether the function, which just ran, has left all but Tensors as it was; `rebound` is whether it has bound
         places to others. noted: ids of objects whose changes are on the tape."""

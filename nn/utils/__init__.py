@@ -66,8 +66,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     total = sum(p.numel() for p in parameters)
     if vec.shape != (total,):
         raise ValueError(f"vector_to_parameters: the parameters have {total} numbers, but vec has shape {vec.shape}")
-    parts = np.split(vec.data, np.cumsum([p.numel() for p in parameters])[:-1])
-    for p, part in zip(parameters, parts, strict=True):
-        p.assign(part.reshape(p.shape))
+    vec, end = vec.detach(), 0
+    for p in parameters:
+        begin, end = end, end + p.numel()
+        p.assign(vec[begin:end].reshape(p.shape))
 
 

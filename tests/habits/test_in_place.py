@@ -677,3 +677,76 @@ def test_as_strided_and_index_reduce_refuse():
 def test_functions_in_place():
     x = tg.ones(2)
     assert tg.exp_(x) is x and tg.log_(input=x) is x and tg.zero_(x) is x and x.tolist() == [0, 0]
+
+
+def view_of_row(lib, x):
+    y = x * 2
+    z = y[0]
+    y.squeeze_(0)
+    y *= x[0]
+    (y * y).sum().backward()
+    return y, z, x.grad
+
+
+def squeezed_and_back(lib, x):
+    y = x * 2
+    z = y.squeeze_()
+    z.unsqueeze_(-1).add_(1)
+    (y * y).sum().backward()
+    return y, x.grad, z is y
+
+
+def row_of_a_buffer(lib, x):
+    y = lib.zeros(2, 3)
+    z = y[0]
+    z.unsqueeze_(0)
+    z += x
+    y.sum().backward()
+    return y, z, x.grad
+
+
+def shared_memory(lib, x):
+    y = lib.zeros(2, 3)
+    z = y[0]
+    z.unsqueeze_(0)
+    z += 1
+    y.t_()
+    z.fill_(5.0)
+    y[0, 1] = 7
+    return y, z
+
+
+def transpose_with_a_view(lib, x):
+    y = x * 1
+    y.transpose_(0, 1)
+    v = y[0]
+    v *= 4
+    y.sum().backward()
+    return y, v, x.grad
+
+
+def pair(lib, x):
+    a, b = lib.ones(1, 3).max(1, keepdim=True)
+    return a.squeeze_(1), b.squeeze_(1), lib.arange(6).reshape(1, 2, 3).swapaxes_(-1, 0)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("f", [view_of_row, squeezed_and_back, row_of_a_buffer, shared_memory, transpose_with_a_view,
+                               pair])
+def test_methods_that_change_the_shape(f):
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in tg, torch:
+        x = lib.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+        found.append([y.tolist() if hasattr(y, "tolist") else y for y in f(lib, x)])
+    assert found[0] == found[1]
+
+
+def test_the_shape_of_a_leaf_that_requires_grad():
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="unsqueeze_: a leaf that requires grad .* in a block of no_grad"):
+        x.unsqueeze_(0)
+    with no_grad():
+        x.unsqueeze_(0)
+    (x * x).sum().backward()
+    assert x.shape == (1, 2) and x.requires_grad and x.grad.tolist() == [[2, 4]]

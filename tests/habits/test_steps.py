@@ -1,4 +1,4 @@
-"""The training steps of steps.py, with nothing changed but their imports: captured as eager, and as in PyTorch."""
+"""The steps of steps.py and more_steps.py, with nothing changed but imports: captured as eager, and as in PyTorch."""
 
 from pathlib import Path
 
@@ -9,17 +9,17 @@ import tinygrad_like
 import tinygrad_like.distributions
 from tests.habits.test_programs import load, ours, shared_noise
 
-PATH = Path(__file__).parent / "steps.py"
-SOURCE = PATH.read_text(encoding="utf-8")
-NAMES = list(load(PATH, ours(SOURCE)).PROGRAMS)
+SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*steps.py"))
+           if not path.name.startswith("test")}
+PATHS = {name: path for path, source in SOURCES.items() for name in load(path, ours(source)).PROGRAMS}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PATHS)
 def test_captured_it_loses_as_without(name):
     losses = []
     for kind in (lambda step: step, tinygrad_like.capture):
         tinygrad_like.manual_seed(0)
-        step, inputs, _ = load(PATH, ours(SOURCE)).PROGRAMS[name]()
+        step, inputs, _ = load(PATHS[name], ours(SOURCES[PATHS[name]])).PROGRAMS[name]()
         step = kind(step)
         losses.append([step(*inputs).item() for _ in range(6)])
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-4, atol=1e-6)
@@ -27,13 +27,15 @@ def test_captured_it_loses_as_without(name):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own parts
+@pytest.mark.parametrize("name", PATHS)
 def test_losses_are_pytorchs(name, monkeypatch):
     torch = pytest.importorskip("torch")
     programs = []
-    for lib, wrap, source in ((torch, torch.from_numpy, SOURCE), (tinygrad_like, tinygrad_like.tensor, ours(SOURCE))):
+    text = SOURCES[PATHS[name]]
+    for lib, wrap, source in ((torch, torch.from_numpy, text), (tinygrad_like, tinygrad_like.tensor, ours(text))):
         torch.manual_seed(0)
-        module = load(PATH, source)
+        module = load(PATHS[name], source)
         module.DROPOUT = 0.0  # the two draw their masks in different ways
         shared_noise(monkeypatch, lib, wrap, lib.distributions)
         programs.append(module.PROGRAMS[name]())

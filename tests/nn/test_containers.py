@@ -88,6 +88,9 @@ def test_module_dict():
     assert m["a"].factor == 5 and list(m) == ["a", "b", "c"]
     assert m.pop("a").factor == 5 and "a" not in m
     del m["c"]
+    assert list(nn.ParameterDict({"b": Tensor([1.0]), "a": Tensor([2.0])})) == ["a", "b"]  # as in PyTorch
+    assert list(nn.ParameterDict([("b", Tensor([1.0])), ("a", Tensor([2.0]))])) == ["b", "a"]
+    assert list(nn.ParameterDict(OrderedDict(b=Tensor([1.0]), a=Tensor([2.0])))) == ["b", "a"]
     with pytest.raises(KeyError):
         m["c"]
     with pytest.raises(ValueError, match="ModuleDict already has an attribute 'keys'"):

@@ -383,7 +383,6 @@ def test_an_angle_has_its_slope_where_squares_overflow_or_vanish(size):
 
 
 @pytest.mark.parametrize("function, why", [
-    (lambda x, index: ops.scatter_reduce(x, index, x * 2, axis=0, reduce="prod"), "scatter_reduce works out in NumPy"),
     (lambda x, index: ops.nonzero(x).shape[0], "nonzero gives a number of elements"),
     (lambda x, index: ops.linalg.det(x[:4].reshape(2, 2)).gradient(x)[0], "how the gradient of det is worked out")])
 def test_what_depends_on_values_is_not_captured(function, why):
@@ -394,6 +393,22 @@ def test_what_depends_on_values_is_not_captured(function, why):
             index = Tensor(rng.integers(0, 6, 6))
             np.testing.assert_array_equal(*[np.asarray(getattr(y, "data", y)) for y in
                                             (captured(x, index), function(x, index))])
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "amax", "amin"])
+def test_reductions_into_places_that_are_others_in_each_call(reduce, include_self):
+    def function(x, src, index):
+        y = ops.scatter_reduce(x, index, src, axis=0, reduce=reduce, include_self=include_self)
+        return y.detach(), *(y * y).sum().gradient(x, src)
+
+    rng, captured = np.random.default_rng(0), capture(function, fuse=False)
+    for i in range(8):
+        given = [Tensor(rng.integers(-2, 3, shape).astype(float), requires_grad=True) for shape in ((4, 3), (9, 3))]
+        index = rng.integers(0, 4, (9, 3)) if i != 5 else np.full((9, 3), 2)  # all into one
+        for a, b in zip(captured(*given, Tensor(index)), function(*given, Tensor(index)), strict=True):
+            assert a.tolist() == b.tolist()
+    assert captured.programs
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -258,13 +258,23 @@ def test_the_reference_of_logsumexp_is_it(keepdim):
 
 def test_places_that_a_mask_has_when_captured():
     x, source = Tensor(np.zeros(4)), Tensor(np.array([1.0, 2.0, 3.0, 4.0]))
-    filled = no_grad()(capture(ops.masked_scatter))
-    with pytest.warns(UserWarning, match="masked_scatter takes as many numbers as the mask has places"):
-        for mask in [1, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 1, 1]:
-            mask = np.array(mask, bool)
-            expected = np.zeros(4)
-            expected[mask] = np.arange(1.0, mask.sum() + 1)
-            assert filled(x, Tensor(mask), source).tolist() == expected.tolist()
+    filled = capture(ops.masked_scatter)
+    for mask in [1, 0, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]:
+        mask = np.array(mask, bool)
+        expected = np.zeros(4)
+        expected[mask] = np.arange(1.0, mask.sum() + 1)
+        assert filled(x, Tensor(mask), source).tolist() == expected.tolist()
+    assert filled.programs
+    few = capture(ops.masked_scatter)
+    for n in 1, 2, 2, 2, 3:
+        mask = np.arange(4) < n
+        if n < 3:
+            few(x, Tensor(mask), source[:2])
+        else:
+            with pytest.raises(ValueError, match="masked_scatter: 3 places, but source has only 2 numbers"):
+                few(x, Tensor(mask), source[:2])
+    assert few.programs
+    assert ops.masked_scatter(x, Tensor(np.zeros(4, bool)), source[:0]).tolist() == [0, 0, 0, 0]
 
 
 def test_a_folded_image_keeps_no_margins():

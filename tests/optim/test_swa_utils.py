@@ -6,7 +6,7 @@ import pytest
 import nn
 import optim
 from optim.swa_utils import SWALR, AveragedModel, get_ema_avg_fn, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
-from tinygrad_like import Tensor, manual_seed
+from tinygrad_like import Tensor, capture, manual_seed
 
 
 def model(lib):
@@ -99,3 +99,31 @@ def test_as_in_pytorch(kind):
         for name in found:
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
     assert get_swa_multi_avg_fn() is not None
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"use_buffers": True}, {"avg_fn": get_ema_avg_fn(0.9)}, {"multi_avg_fn": get_ema_multi_avg_fn(0.9)},
+    {"multi_avg_fn": get_swa_multi_avg_fn(), "use_buffers": True},
+    {"avg_fn": lambda a, x, n: a + (x - a) / (n.item() + 1)},
+], ids=["mean", "buffers", "ema", "ema of lists", "lists with buffers", "a count that is looked at"])
+@pytest.mark.filterwarnings("ignore:capture")
+def test_captured_as_without(options):
+    found = []
+    for kind in (lambda f: f, lambda f: capture(f, fuse=False, strict=False)):
+        manual_seed(0)
+        net = model(nn)
+        averaged, optimizer = AveragedModel(net, **options), optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = net(x).square().mean()  # noqa: B023
+            loss.backward()
+            optimizer.step()  # noqa: B023
+            averaged.update_parameters(net)  # noqa: B023
+            return loss.detach()
+
+        step = kind(step)
+        xs = np.random.default_rng(0).standard_normal((8, 5, 3)).astype("f")
+        found.append([[step(Tensor(x)).item() for x in xs], {k: v.tolist() for k, v in averaged.state_dict().items()}])
+    assert found[0] == found[1]
+    assert step.programs or "item()" in step.gave_up

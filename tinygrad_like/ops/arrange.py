@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from ..noting import noted
 from .axes import axes, one_axis
 from .compare import cast
 from .index import gather, getitem, take
@@ -244,20 +245,23 @@ def _replaced(x, index, src):
 def masked_scatter(x, mask, source):
     """x with the numbers of source, one after the other, where the mask, which broadcasts, is true."""
     from .elementwise import where
-    from .index import varying
 
-    varying("masked_scatter takes as many numbers as the mask has places")
     mask = np.asarray(getattr(mask, "_data", mask))
     if mask.dtype.kind != "b":
         raise TypeError(f"masked_scatter: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
     shape = np.broadcast_shapes(mask.shape, x.shape)
     mask, x = np.broadcast_to(mask, shape), expand(x, shape=shape)
-    count = int(mask.sum())
-    if source.size < count:
-        raise ValueError(f"masked_scatter: {count} places, but source has only {source.size} numbers")
-    first = getitem(reshape(source, shape=(-1,)), slice(0, count))
-    places = surround(first, shape=(mask.size,), index=(np.flatnonzero(mask),))
-    return where(mask, reshape(places, shape=shape), x)
+    turns = _turns(mask, source.size)
+    return where(mask, getitem(reshape(source, shape=(-1,)), turns), x) if source.size else x
+
+
+@noted
+def _turns(mask, size):
+    """How many places of the mask come before each of them; 0 elsewhere."""
+    turns = np.cumsum(mask).reshape(mask.shape) - 1
+    if turns.size and (count := turns.ravel()[-1] + 1) > size:
+        raise ValueError(f"masked_scatter: {count} places, but source has only {size} numbers")
+    return np.where(mask, turns, 0)
 
 
 def take_flat(x, index):

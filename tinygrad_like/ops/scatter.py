@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import FLOATS
+from ..noting import noted
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
 from .elementwise import mul, where
@@ -25,14 +27,10 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
-    if hasattr(index, "_data") and not (reduce == "sum" and include_self):
-        varying("scatter_reduce works out in NumPy which elements of the index are equal")
     place = place_along("scatter_reduce", x.shape, index, axis, src)
     src = source(src, x, index)
     if not include_self:
-        touched = np.zeros(x.shape, bool)
-        touched[place] = True
-        x = where(touched, _neutral(reduce, x.dtype), x)
+        x = where(_touched(place, x.shape), _neutral(reduce, x.dtype), x)
     if reduce == "prod":
         return mul(x, _products(src, place, x.shape))
     if reduce in ("amax", "amin"):
@@ -40,10 +38,23 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     total = x + put(src, shape=x.shape, index=place)
     if reduce == "sum":
         return total
-    count = np.full(x.shape, int(include_self))
-    np.add.at(count, place, 1)
-    count = np.maximum(count, 1).astype(x.dtype)
+    count = _counts(place, x.shape, int(include_self), x.dtype)
     return total / count if x.dtype.kind in FLOATS else total // count
+
+
+@noted
+def _touched(place, shape):
+    out = np.zeros(shape, bool)
+    out[place] = True
+    return out
+
+
+@noted
+def _counts(place, shape, more, dtype):
+    """How many entries come to each place, and more; at least 1."""
+    count = np.full(shape, more)
+    np.add.at(count, place, 1)
+    return np.maximum(count, 1).astype(dtype)
 
 
 def _neutral(reduce: str, dtype: np.dtype):
@@ -54,21 +65,34 @@ def _neutral(reduce: str, dtype: np.dtype):
 
 
 def _products(src, place, shape):
-    """The product of all of src that comes to a place, 1 where nothing does: of neighbours, until one is left."""
+    """The product of all of src that comes to a place, 1 where nothing does: of neighbours, of pairs of these, ..."""
+    order, turn, touched, first = _sorted(place, shape)
+    factors, apart = take(reshape(src, shape=(-1,)), index=(order,)), 1
+    while apart < (len(turn) if mode.tape is not None else turn.max(initial=0) + 1):
+        paired, right = _pairs(turn, apart)
+        factors = mul(factors, where(paired, take(factors, index=(right,)), 1))
+        apart *= 2
+    return where(touched, take(factors, index=(first,)), 1) if len(turn) else np.ones(shape, src.dtype)
+
+
+@noted
+def _sorted(place, shape):
+    """The entries in the order of their places; which of those of its place each is; whether a place has some; where
+    they begin."""
     to = np.arange(np.prod(shape, dtype=int)).reshape(shape)[place].ravel()
     order = np.argsort(to, kind="stable")
-    to, factors = to[order], take(reshape(src, shape=(-1,)), index=(order,))
-    while len(to) > 1 and (same := to[1:] == to[:-1]).any():
-        i = np.arange(len(to))
-        first = np.maximum.accumulate(np.where(np.append(False, same), 0, i))  # of the factors of the same place
-        left = np.flatnonzero((i - first) % 2 == 0)
-        right = np.minimum(left + 1, len(to) - 1)
-        paired = (right > left) & (to[right] == to[left])
-        factors = mul(take(factors, index=(left,)), where(paired, take(factors, index=(right,)), 1))
-        to = to[left]
-    touched = np.zeros(int(np.prod(shape)), bool)
-    touched[to] = True
-    return reshape(where(touched, put(factors, shape=touched.shape, index=(to,)), 1), shape=shape)
+    to, i = to[order], np.arange(len(to))
+    begins = np.append(True, to[1:] != to[:-1])[:len(to)]
+    first = np.full(int(np.prod(shape)), -1)
+    first[to[begins]] = i[begins]
+    return order, i - first[to], (first >= 0).reshape(shape), np.maximum(first, 0).reshape(shape)
+
+
+@noted
+def _pairs(turn, apart):
+    """Whether another entry so far apart is multiplied to each, and which that would be."""
+    right = np.minimum(np.arange(len(turn)) + apart, len(turn) - 1)
+    return (turn % (2 * apart) == 0) & (turn[right] == turn + apart), right
 
 
 @primitive
