@@ -124,6 +124,15 @@ def test_values_outside_the_support():
     with pytest.raises(ValueError, match="Categorical: logits must not be NaN"):
         D.Categorical(logits=Tensor([0.0, np.nan]))
     assert np.isnan(D.Normal(np.nan, 1.0, validate_args=False).mean.item())
+    for make, value in ((lambda: D.LogNormal(0.0, 1.0, validate_args=False), -1.0),
+                        (lambda: D.LogNormal(0.0, -1.0, validate_args=False), 1.0),
+                        (lambda: D.HalfNormal(-1.0, validate_args=False), 1.0),
+                        (lambda: D.Weibull(1.0, 1.0, validate_args=False), -1.0)):
+        with np.errstate(all="ignore"):
+            make().log_prob(value)  # neither it nor what it is made of looks
+    assert D.Normal(0.0, 1.0)._validates
+    with pytest.raises(ValueError, match="LogNormal.log_prob: a value lies outside"):
+        D.LogNormal(0.0, 1.0).log_prob(-1.0)
     try:
         D.Distribution.set_default_validate_args(False)
         assert D.Exponential(1.0).log_prob(-1.0).item() == 1

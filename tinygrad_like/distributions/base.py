@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -18,6 +19,13 @@ from ..tensor import Tensor, wrap
 from .constraints import real, real_vector
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+class _WithinConstructor(threading.local):
+    validate_args: bool | None = None  # of the distribution that is being made: for those that it is made of, too
+
+
+_within_constructor = _WithinConstructor()
 
 
 class Distribution:
@@ -42,9 +50,15 @@ class Distribution:
 
             @wraps(init)
             def construct(self: Any, *args: Any, validate_args: bool | None = None, **options: Any) -> None:
+                outer = _within_constructor.validate_args
+                validate_args = outer if validate_args is None else validate_args
                 if validate_args is not None:
                     self._validates = validate_args
-                init(self, *args, **options)
+                _within_constructor.validate_args = validate_args
+                try:
+                    init(self, *args, **options)
+                finally:
+                    _within_constructor.validate_args = outer
                 if type(self) is cls:
                     self._require_numbers()
 
