@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -89,12 +90,24 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return ops.logical_not(found) if invert else found
 
 
+def _of_functional(name: str) -> Any:
+    def change(input: Any, *options: Any, **named_options: Any) -> Any:
+        f = getattr(import_module("nn.functional"), name[:-1])
+        return input._become(name, lambda x: f(x, *options, **named_options))
+
+    change.__name__ = change.__qualname__ = name
+    change.__doc__ = f"`nn.functional.{name[:-1]}`, in place."
+    return change
+
+
 def initial_seed() -> int:
     """The seed that the package's generator was restarted with last."""
     return random.default_generator.initial_seed()
 
 
 names._NAMES.update({f.__name__: named(f) for f in (msort, vdot, svd, lu_solve, unravel_index, histogram, isin)})
+names._NAMES.update({name: named(_of_functional(name)) for name in (
+    "alpha_dropout_", "dropout_", "feature_alpha_dropout_", "rrelu_", "threshold_")})
 names._NAMES.update({"lu": ops.linalg.lu_factor, "lu_unpack": ops.linalg.lu_unpack})
 names._NAMES.update({"initial_seed": initial_seed, "default_generator": random.default_generator})
 names._NAMES["backends"].cudnn = SimpleNamespace(

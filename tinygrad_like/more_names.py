@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import aliases, ops
-from .autograd import Handle
+from .autograd import Handle, mode
 from .errors import named
 from .habits import taught
 from .memory import fills
@@ -47,7 +47,7 @@ class MoreNames:
     def as_strided(self, size, stride, storage_offset=None):
         """A copy of the numbers that stand `stride` apart in memory along each axis: out[i, j] is number
         storage_offset + i stride[0] + j stride[1] of the memory of this Tensor. Of a Tensor that shows a part of other
-        memory, which must be one piece, they are counted from its first.
+        memory, which must be one piece, they are counted from its first. The copy cannot be changed in place.
 
         Raises ValueError for numbers that this Tensor does not have.
         """
@@ -68,7 +68,10 @@ class MoreNames:
         if 0 not in size and last >= data.size:
             raise ValueError(f"as_strided: size {size}, stride {stride} and storage_offset={offset} reach number "
                              f"{last}, but this Tensor has {data.size}")
-        return ops.take(aliases._row(self, axes), index=(aliases._numbers(offset, 1, size, stride),))
+        y = ops.take(aliases._row(self, axes), index=(aliases._numbers(offset, 1, size, stride),))
+        if mode.tape is None:
+            y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
+        return y
 
     def index_reduce(self, axis, index, source, reduce, include_self=True):
         """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.

@@ -672,6 +672,13 @@ def test_as_strided_and_index_reduce_refuse():
         with pytest.raises(ValueError, match=message):
             call()
     assert x.as_strided((0, 2), (9, 9)).shape == (0, 2)
+    with pytest.raises(ValueError, match="add_: this Tensor of shape .* must not be written.* change a clone"):
+        x.as_strided((2, 2), (2, 1)).add_(1)
+    y = Tensor(np.arange(6.0), requires_grad=True)
+    y.as_strided((3, 2), (1, 1)).square().sum().backward()
+    assert y.grad.tolist() == [0, 4, 8, 6, 0, 0]
+    captured = tg.capture(lambda x: x.as_strided((2, 2), (2, 1)) + 1)
+    assert [captured(x + i).tolist() for i in range(5)] == [[[1 + i, 2 + i], [3 + i, 4 + i]] for i in range(5)]
 
 
 def test_functions_in_place():

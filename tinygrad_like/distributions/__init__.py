@@ -8,7 +8,8 @@ The parameters are Tensors or numbers, broadcast to `batch_shape`, and gradients
 # isort: off
 import sys
 
-from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform, kl_divergence
+from .base import Bernoulli, Categorical, Distribution, Independent, MultivariateNormal, Normal, Uniform
+from .divergence import kl_divergence
 from .positive import (
     Beta, Binomial, Cauchy, Dirichlet, Exponential, Gamma, Geometric, Gumbel, HalfNormal, Laplace, OneHotCategorical,
     OneHotCategoricalStraightThrough, Poisson, StudentT)
@@ -19,7 +20,7 @@ from .transformed import (
 from .more import (
     Chi2, HalfCauchy, InverseGamma, Multinomial, NegativeBinomial, Pareto, RelaxedBernoulli, RelaxedOneHotCategorical,
     Weibull)
-from . import moments  # noqa: F401
+from . import constraints, moments, supports  # noqa: F401
 
 __all__ = [
     "Chi2", "HalfCauchy", "InverseGamma", "Multinomial", "NegativeBinomial", "Pareto", "RelaxedBernoulli",
@@ -28,7 +29,7 @@ __all__ = [
     "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent",
     "Laplace", "LogNormal", "MixtureSameFamily", "MultivariateNormal", "Normal", "OneHotCategorical",
     "OneHotCategoricalStraightThrough", "Poisson", "SigmoidTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "kl_divergence",
+    "TransformedDistribution", "Uniform", "constraints", "kl_divergence",
 ]
 # PyTorch has each in a module of its own: `from torch.distributions.normal import Normal`.
 for _name in ("bernoulli beta binomial categorical cauchy dirichlet distribution exponential gamma geometric gumbel "

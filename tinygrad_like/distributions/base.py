@@ -1,9 +1,10 @@
-"""What distributions share, those of which all are made, and how far one is from another."""
+"""What distributions share, and those of which all are made."""
 
 from __future__ import annotations
 
 import copy
 import math
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -15,31 +16,67 @@ from ..autograd import mode, no_grad
 from ..dtypes import finfo
 from ..methods import plain_shape
 from ..tensor import Tensor, wrap
+from .constraints import real, real_vector
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
+class _WithinConstructor(threading.local):
+    validate_args: bool | None = None  # of the distribution that is being made: for those that it is made of, too
+
+
+_within_constructor = _WithinConstructor()
+
+
 class Distribution:
-    """The base: what a distribution does not define raises NotImplementedError."""
+    """The base: what a distribution does not define raises NotImplementedError.
+
+    arg_constraints: a constraint for each parameter, see `constraints`. support: that of its values; `log_prob` raises
+    ValueError for others, unless validate_args=False, or for a subclass of yours that does not say.
+    """
 
     batch_shape: tuple[int, ...] = ()
     event_shape: tuple[int, ...] = ()
     has_rsample = False
+    arg_constraints: dict[str, Any] = {}
+    support: Any = None
     _validates = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Every constructor takes PyTorch's `validate_args`; False saves the look at the parameters' values."""
+        """Every constructor takes PyTorch's `validate_args`; False saves the look at parameters, and at values."""
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             init = cls.__init__
 
             @wraps(init)
             def construct(self: Any, *args: Any, validate_args: bool | None = None, **options: Any) -> None:
+                outer = _within_constructor.validate_args
+                validate_args = outer if validate_args is None else validate_args
                 if validate_args is not None:
                     self._validates = validate_args
-                init(self, *args, **options)
+                _within_constructor.validate_args = validate_args
+                try:
+                    init(self, *args, **options)
+                finally:
+                    _within_constructor.validate_args = outer
+                if type(self) is cls:
+                    self._require_numbers()
 
             cls.__init__ = construct  # type: ignore[method-assign]
+        if "log_prob" in vars(cls):
+            log_prob = cls.log_prob
+
+            @wraps(log_prob)
+            def checked(self: Any, value: Any) -> Tensor:
+                self._require_support(value)
+                return log_prob(self, value)
+
+            cls.log_prob = checked  # type: ignore[method-assign]
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions look at their parameters and values, if `validate_args` is not given."""
+        Distribution._validates = bool(value)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """A sample as a differentiable function of the parameters and of noise (Kingma and Welling 2014)."""
@@ -127,6 +164,24 @@ class Distribution:
         """Raise ValueError unless a condition on numbers holds everywhere; what is captured does not ask."""
         if self._validates and mode.tape is None and not np.all(condition):
             raise ValueError(f"{type(self).__name__}: {rule}")
+
+    def _require_numbers(self) -> None:
+        """Raise ValueError for a parameter that may be any number but is none."""
+        for name, constraint in self.arg_constraints.items() if self._validates and mode.tape is None else ():
+            x = vars(self).get(name)
+            if constraint in (real, real_vector) and isinstance(x, Tensor):
+                self._require(real.holds(x._data), f"{name} must not be NaN")
+
+    def _require_support(self, value: Any) -> None:
+        """Raise ValueError for a value that the distribution does not have."""
+        if self._validates and mode.tape is None and (support := self.support) is not None:
+            x = (value if isinstance(value, Tensor) else Tensor(value))._data
+            held = np.asarray(support.holds(x))
+            if not held.all():
+                wrong = (x[~held] if held.shape == x.shape[:held.ndim] else x).tolist()
+                raise ValueError(f"{type(self).__name__}.log_prob: a value lies outside the support, {support}, as "
+                                 f"{wrong[0] if isinstance(wrong, list) else wrong}; for its number all the same, "
+                                 "construct with validate_args=False")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={self.batch_shape}, event_shape={self.event_shape})"
@@ -381,48 +436,3 @@ class Independent(Distribution):
 
     def _summed(self, x: Tensor) -> Tensor:
         return x.sum(axis=tuple(range(-self.ndims, 0))) if self.ndims else x
-
-
-def _normal(p: Normal, q: Normal) -> Tensor:
-    ratio = (p.scale / q.scale).square()
-    return (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log()) / 2
-
-
-def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    return p.probs * (p.logits - q.logits) - p.logits.softplus() + q.logits.softplus()
-
-
-def _categorical(p: Categorical, q: Categorical) -> Tensor:
-    certain = p.probs == 0
-    return certain.where(0.0, p.probs * (certain.where(0.0, p.logits - q.logits))).sum(axis=-1)
-
-
-def _uniform(p: Uniform, q: Uniform) -> Tensor:
-    inside = (q.low <= p.low) & (p.high <= q.high)
-    return inside.where(((q.high - q.low) / (p.high - p.low)).log(), math.inf)
-
-
-def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
-    n = p.event_shape[0]
-    shape = np.broadcast_shapes(p.scale_tril.shape, q.scale_tril.shape)
-    solved = ops.linalg.solve_triangular(q.scale_tril.expand(*shape), p.scale_tril.expand(*shape), upper=False)
-    spread = solved.square().sum(axis=(-2, -1))
-    return (spread + q._distance(p.loc - q.loc) - n) / 2 + q._half_log_det() - p._half_log_det()
-
-
-def _independent(p: Independent, q: Independent) -> Tensor:
-    if p.ndims != q.ndims:
-        raise ValueError(f"kl_divergence: events of {p.ndims} and of {q.ndims} axes")
-    return p._summed(kl_divergence(p.base_dist, q.base_dist))
-
-
-KL: dict[type, Callable] = {Normal: _normal, Bernoulli: _bernoulli, Categorical: _categorical, Uniform: _uniform,
-                            MultivariateNormal: _multivariate, Independent: _independent}
-
-
-def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """E_p[log p - log q] of two distributions of one kind. Raises NotImplementedError for others."""
-    if type(p) is not type(q) or type(p) not in KL:
-        raise NotImplementedError(f"kl_divergence: no formula for {type(p).__name__} and {type(q).__name__}; average "
-                                  "p.log_prob(x) - q.log_prob(x) over samples x of p")
-    return KL[type(p)](p, q)

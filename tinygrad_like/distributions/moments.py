@@ -14,7 +14,7 @@ from . import base as b
 from . import more as m
 from . import positive as p
 from . import transformed as t
-from .base import KL, kl_divergence
+from .divergence import KL, kl_divergence
 
 _LOG_PI = math.log(math.pi)
 

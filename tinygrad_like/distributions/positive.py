@@ -13,7 +13,8 @@ from ..autograd import no_grad
 from ..noting import noted
 from ..ops.gamma import digamma, lgamma
 from ..tensor import Tensor, wrap
-from .base import KL, Bernoulli, Categorical, Distribution, Normal, kl_divergence
+from .base import Bernoulli, Categorical, Distribution, Normal
+from .divergence import KL, kl_divergence
 
 
 def _uniform(d: Distribution, sample_shape: Any, dtype: Any) -> Tensor:

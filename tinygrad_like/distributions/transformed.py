@@ -9,6 +9,7 @@ from typing import Any
 from .. import ops
 from ..autograd import no_grad
 from ..tensor import Tensor
+from . import constraints
 from .base import Categorical, Distribution, Normal
 
 __all__ = ["AffineTransform", "ComposeTransform", "ExpTransform", "LogNormal", "MixtureSameFamily", "SigmoidTransform",
@@ -18,8 +19,11 @@ __all__ = ["AffineTransform", "ComposeTransform", "ExpTransform", "LogNormal", "
 class Transform:
     """An invertible function y = f(x) of each number: `f(x)`, its inverse `f.inv(y)`, and log |f'(x)|.
 
-    cache_size is PyTorch's and changes nothing.
+    domain, codomain: constraints that say where x and y lie. cache_size is PyTorch's and changes nothing.
     """
+
+    domain: Any = constraints.real
+    codomain: Any = constraints.real
 
     def __init__(self, cache_size: int = 0):
         pass
@@ -42,7 +46,7 @@ class Transform:
 
 class _Inverse(Transform):
     def __init__(self, of: Transform):
-        self.of = of
+        self.of, self.domain, self.codomain = of, of.codomain, of.domain
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
@@ -78,6 +82,8 @@ class AffineTransform(Transform):
 class ExpTransform(Transform):
     """e^x."""
 
+    codomain = constraints.positive
+
     def __call__(self, x: Tensor) -> Tensor:
         return x.exp()
 
@@ -91,6 +97,8 @@ class ExpTransform(Transform):
 class TanhTransform(Transform):
     """tanh x, as for actions in (-1, 1)."""
 
+    codomain = constraints.interval(-1.0, 1.0)
+
     def __call__(self, x: Tensor) -> Tensor:
         return x.tanh()
 
@@ -103,6 +111,8 @@ class TanhTransform(Transform):
 
 class SigmoidTransform(Transform):
     """1 / (1 + e^-x)."""
+
+    codomain = constraints.unit_interval
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.sigmoid()
@@ -119,6 +129,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Iterable[Transform], cache_size: int = 0):
         self.parts = list(parts)
+        self.codomain = self.parts[-1].codomain if self.parts else constraints.real
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:

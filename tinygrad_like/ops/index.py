@@ -309,6 +309,12 @@ def gather(x, index, *, axis):
 
     index has as many axes as x, none longer but `axis`.
     """
+    array, n = getattr(index, "_data", None), x.ndim
+    if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
+            and type(axis) is int and -n <= axis < n and mode.tape is None):  # as below, sooner
+        axis %= n
+        if array.shape[:axis] == x.shape[:axis] and array.shape[axis + 1 :] == x.shape[axis + 1 :]:
+            return take_along(x, _beside(x, array.copy()), axis=axis)
     axis, index, rows = _axis_and_index("gather", x.shape, index, axis)
     if not x.ndim:
         return take(x, index=place_along("gather", x.shape, index, axis))
