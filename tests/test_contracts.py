@@ -77,6 +77,7 @@ OPS |= {
     "slogdet": (lambda x: linalg.slogdet(x)[1], (SQUARE + 4 * np.eye(4),)),
     "cholesky": (linalg.cholesky, (SQUARE @ SQUARE.T + 4 * np.eye(4),)),
     "qr": (lambda x: linalg.qr(x)[1], (SQUARE[:, :3] + np.eye(4)[:, :3],)),
+    "lu": (lambda x: linalg.lu(x)[2], (SQUARE + 4 * np.eye(4),)),
     "eigh": (lambda x: linalg.eigh(x)[0], (SQUARE + SQUARE.T,)),
     "svd": (lambda x: linalg.svdvals(x), (SQUARE,)),
     "conv3d": (lambda x, w: ops.conv3d(x[None, None], w[None, None], padding=1), (BATCH, BATCH[:, :2, :3])),

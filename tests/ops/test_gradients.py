@@ -406,6 +406,10 @@ CASES["solve_triangular upper, ones"] = triangle(upper=True, unitriangular=True)
 for name in ("softmax", "log_softmax"):
     del CASES[f"{name} 0-d"]  # they need an axis
 CASES["erfinv"], CASES["erfinv 0-d"] = (ops.erfinv, unit(3, 4)), (ops.erfinv, unit())
+CASES["lu"] = (lambda x: linalg.lu(x)[1:]), real(2, 3, 3)
+CASES["lu of tall matrices"] = (lambda x: linalg.lu(x)[1:]), real(2, 4, 3)
+CASES["lu of wide matrices"] = linalg.lu, real(3, 4)
+CASES["lu in order"] = (lambda x: linalg.lu(x + 4 * np.eye(3), pivot=False)[1:]), real(3, 3)
 
 
 @pytest.mark.parametrize("case", CASES)

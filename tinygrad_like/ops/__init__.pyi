@@ -24,6 +24,7 @@ from . import index as index
 from . import least_squares as least_squares
 from . import linalg as linalg
 from . import loss as loss
+from . import lu as lu
 from . import margins as margins
 from . import movement as movement
 from . import normalization as normalization
