@@ -15,7 +15,7 @@ from .containers import ModuleDict
 from .conv import ConvTranspose1d, ConvTranspose2d
 from .module import Module, Parameter
 
-__all__ = ["is_parametrized", "remove_parametrizations", "spectral_norm", "weight_norm"]
+__all__ = ["is_parametrized", "register_parametrization", "remove_parametrizations", "spectral_norm", "weight_norm"]
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -38,6 +38,46 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
         dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
     return _parametrized("spectral_norm", module, name,
                          lambda weight: _OfOne(weight, _SpectralNorm(weight, n_power_iterations, eps, dim)))
+
+
+def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+                             ) -> Module:
+    """Compute a parameter by a module of your own, of what is kept in its place as `original`; of several, in turn.
+
+    If the module has a `right_inverse`, what that gives for the parameter is kept, else the parameter itself.
+    Raises ValueError if there is no such parameter, or, but for unsafe, if another shape or dtype is computed.
+    """
+    if not isinstance(parametrization, Module):
+        raise TypeError(f"register_parametrization: takes a module, got {type(parametrization).__name__}")
+    known = module.__dict__["parametrizations"][tensor_name] if is_parametrized(module, tensor_name) else None
+    if known is not None and not isinstance(known, _OfOne):
+        raise ValueError(f"register_parametrization: {tensor_name!r} is computed from several Tensors")
+    before = module.__dict__.get(tensor_name) if known is None else getattr(module, tensor_name)
+    if isinstance(before, Tensor):
+        with no_grad():
+            x = before if known is not None else _inverse(parametrization, before)
+            found = parametrization(x)
+        if not unsafe and (not isinstance(found, Tensor) or (found.shape, found.dtype) != (before.shape, before.dtype)):
+            has = f"{found.dtype} {found.shape}" if isinstance(found, Tensor) else type(found).__name__
+            raise ValueError(f"register_parametrization: {type(parametrization).__name__} makes {has} of "
+                             f"{before.dtype} {before.shape}; pass unsafe=True if that is meant")
+    if known is not None:
+        known.register_module(str(len(known.steps())), parametrization)
+        return module
+    return _parametrized("register_parametrization", module, tensor_name,
+                         lambda weight: _OfOne(_inverse(parametrization, weight.detach()), parametrization))
+
+
+def _inverse(parametrization: Module, value: Tensor) -> Tensor:
+    """What the module computes a value from, as far as it says so."""
+    try:
+        found = parametrization.right_inverse(value) if hasattr(parametrization, "right_inverse") else value
+    except NotImplementedError:
+        return value
+    if not isinstance(found, Tensor):
+        raise ValueError(f"register_parametrization: right_inverse of {type(parametrization).__name__} must give one "
+                         f"Tensor, got {type(found).__name__}")
+    return found
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -106,14 +146,20 @@ def _length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
 
 
 class _OfOne(Module):
-    """A parameter computed from one Tensor, by a module that PyTorch calls "0"."""
+    """A parameter computed from one Tensor, by modules that PyTorch calls "0", "1", ..."""
 
-    def __init__(self, weight: Parameter, computation: Module):
+    def __init__(self, weight: Tensor, computation: Module):
         self.original = Parameter(weight.detach().numpy())
         self.register_module("0", computation)
 
+    def steps(self) -> list[Module]:
+        return [module for _, module in self.named_children()]
+
     def forward(self) -> Tensor:
-        return self.__dict__["0"](self.original)
+        x: Tensor = self.original
+        for step in self.steps():
+            x = step(x)
+        return x
 
 
 class _SpectralNorm(Module):

@@ -128,3 +128,40 @@ def test_one_of_several_can_be_removed():
     assert layer.weight.grad is not None and layer.parametrizations.bias.original1.grad is not None
     nn.utils.parametrize.remove_parametrizations(layer, "bias")
     assert type(layer) is nn.Linear and sorted(layer.state_dict()) == ["bias", "weight"]
+
+
+class Doubled(nn.Module):
+    def __init__(self, inverse=None):
+        self.inverse = inverse
+
+    def forward(self, x):
+        return 2 * x
+
+    def right_inverse(self, x):
+        if self.inverse is None:
+            raise NotImplementedError
+        return self.inverse(x)
+
+
+def test_parametrizations_of_ones_own():
+    layer = nn.Linear(3, 2)
+    before = layer.weight.detach().numpy().copy()
+    register = nn.utils.parametrize.register_parametrization
+    assert register(layer, "weight", Doubled(lambda x: x / 2)) is layer
+    np.testing.assert_array_equal(layer.weight.detach().numpy(), before)
+    register(layer, "bias", Doubled())  # which has none: what is kept is the parameter
+    assert (layer.bias / layer.parametrizations.bias.original).tolist() == [2, 2]
+    register(layer, "weight", Doubled())
+    np.testing.assert_array_equal(layer.weight.detach().numpy(), 2 * before)
+    layer.weight.sum().backward()
+    assert layer.parametrizations.weight.original.grad.tolist() == [[4, 4, 4]] * 2
+    assert list(layer.state_dict()) == ["parametrizations.weight.original", "parametrizations.bias.original"]
+    for name, given, text in (("weight", Doubled(lambda x: (x, x)), "must give one Tensor, got tuple"),
+                              ("weight", nn.Flatten(0), r"makes float32 \(6,\) of float32 \(2, 3\)"),
+                              ("other", Doubled(), "has no parameter 'other'")):
+        with pytest.raises(ValueError, match=f"register_parametrization: .*{text}"):
+            register(nn.Linear(3, 2), name, given)
+    with pytest.raises(TypeError, match="takes a module, got function"):
+        register(layer, "weight", lambda x: x)
+    with pytest.raises(ValueError, match="is computed from several Tensors"):
+        register(nn.utils.weight_norm(nn.Linear(3, 2)), "weight", Doubled())
