@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tinygrad_like import Tensor
+
 from . import *  # noqa: F403
 from .conv import _Conv as _ConvNd
 from .dropout import _Dropout as _DropoutNd
@@ -15,13 +17,23 @@ from .norm import BatchNorm as _BatchNorm
 from .norm import _ChannelNorm as _NormBase
 from .norm import _InstanceNorm
 
-__all__ = ["_BatchNorm", "_ConvNd", "_DropoutNd", "_InstanceNorm", "_Loss", "_NormBase", "_ntuple", "_pair",
-           "_quadruple", "_single", "_triple"]
+__all__ = ["_BatchNorm", "_ConvNd", "_DropoutNd", "_InstanceNorm", "_Loss", "_NormBase", "_WeightedLoss", "_ntuple",
+           "_pair", "_quadruple", "_single", "_triple"]
 
 
 def _ntuple(n: int) -> Callable[[Any], tuple]:
     """A function that repeats what it is given n times, unless that is several things already."""
     return lambda x: tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+
+class _WeightedLoss(_Loss):
+    """The base of losses with weights of the classes, which are a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Any = None, *, reduction: str = "mean"):
+        super().__init__(reduction)
+        self._weigh("weight", weight)
 
 
 _single, _pair, _triple, _quadruple = map(_ntuple, (1, 2, 3, 4))

@@ -1,6 +1,7 @@
 """A minimal reverse-mode autodiff engine for CPUs: Tensors that record a graph, ops that carry their VJPs."""
 
 import importlib as _importlib
+import sys as _sys
 
 from . import autograd as _autograd
 from . import dtypes, ops
@@ -19,6 +20,7 @@ from .dtypes import INT64 as int64
 from .for_autograd import FOR_AUTOGRAD as _for_autograd
 from .gradcheck import gradcheck, gradgradcheck
 from .graph import Picture, graph
+from .imports import Finder as _Finder
 from .memory import align as _align_arrays
 from .memory import keep_freed_memory as _keep_freed_memory
 from .methods import complete as _complete
@@ -32,6 +34,8 @@ from .transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 vars(_autograd).update(_for_autograd)  # where PyTorch has it
 __version__ = "0.1.0"
+_sys.modules[f"{__name__}.linalg"] = linalg
+_sys.meta_path.append(_Finder)
 _keep_freed_memory()
 _align_arrays()
 _complete()

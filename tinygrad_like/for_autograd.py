@@ -80,6 +80,11 @@ def hvp(func: Callable, inputs: Tensor, v: Any, create_graph: bool = False, stri
     return func(inputs), _constant(transforms.hvp(func, inputs, v), create_graph)
 
 
+def vhp(func: Callable, inputs: Tensor, v: Any, create_graph: bool = False, strict: bool = False) -> tuple:
+    """(func(inputs), v^T H), as PyTorch's `autograd.functional.vhp`: `hvp`, since H is symmetric."""
+    return hvp(func, inputs, v, create_graph)
+
+
 def _constant(x: Tensor, create_graph: bool) -> Tensor:
     return x if create_graph else x.detach()
 
@@ -91,7 +96,7 @@ FOR_AUTOGRAD = {
     "set_detect_anomaly": set_detect_anomaly,
 }
 for _name, _parts in (("function", (Function, once_differentiable)),
-                      ("functional", (jacobian, hessian, vjp, jvp, hvp)),
+                      ("functional", (jacobian, hessian, vjp, jvp, hvp, vhp)),
                       ("graph", (saved_tensors_hooks, save_on_cpu, Node))):
     _module = FOR_AUTOGRAD[_name] = sys.modules[f"{__package__}.autograd.{_name}"] = ModuleType(
         f"{__package__}.autograd.{_name}", f"PyTorch's `torch.autograd.{_name}`.")

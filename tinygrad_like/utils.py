@@ -10,4 +10,6 @@ checkpoint.checkpoint = checkpointing.checkpoint  # type: ignore[attr-defined]
 checkpoint.checkpoint_sequential = checkpointing.checkpoint_sequential  # type: ignore[attr-defined]
 for _name, _module in (("data", data), ("checkpoint", checkpoint)):
     sys.modules[f"{__name__}.{_name}"] = _module
+for _name in "sampler dataset dataloader _utils _utils.collate".split():  # each of them has all that data has
+    sys.modules[f"{__name__}.data.{_name}"] = data
 __all__ = ["checkpoint", "data"]
