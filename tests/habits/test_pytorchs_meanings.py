@@ -53,7 +53,7 @@ def test_batch_norm_as_a_function_of_the_package_moves_statistics():
     tg.batch_norm(Tensor(IMAGES), None, None, mean, var, True, 1.0, 1e-5, True)
     np.testing.assert_allclose(mean.numpy(), IMAGES.mean((0, 2, 3)), rtol=1e-4)
     with pytest.raises(NotImplementedError, match="embedding: gradients are dense"):
-        tg.embedding(tg.ones(3, 2), Tensor([1]), -1, True)
+        tg.embedding(tg.ones(3, 2), Tensor([1]), -1, False, True)
     w = tg.ones(3, 2, requires_grad=True)
     tg.embedding(w, Tensor([1, 2]), 1).sum().backward()
     assert w.grad.tolist() == [[0, 0], [0, 0], [1, 1]]
