@@ -345,6 +345,7 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
     (lambda: ops.diag_embed(X, 0, 1, -2), "diag_embed: axis1=1 and axis2=-2 are the same axis"),
     (lambda: ops.movedim(X, (0, 1), 0), "movedim: .* name different numbers of axes"),
     (lambda: ops.tensor_split(X, 0), "tensor_split: into 0 parts"),
+    (lambda: ops.tensor_split(X, 1 << 70), "tensor_split: into 1180591620717411303424 parts"),
     (lambda: ops.broadcast_tensors(X, I), "broadcast_tensors: shapes .* do not broadcast"),
     (lambda: ops.quantile(X, 1.5), "quantile: q must be a number in"),
     (lambda: ops.quantile(X, Tensor([0.5], requires_grad=True)), "quantile: q is an option, which no gradient reaches"),

@@ -152,6 +152,9 @@ def movedim(x, source, destination):
     return permute(x, axes=tuple([there[a] if a in there else next(rest) for a in range(x.ndim)]))
 
 
+_PARTS = 1 << 16  # empty ones and all, that are worth a list
+
+
 def tensor_split(x, indices_or_sections, axis=0):
     """Parts along an axis: so many, of lengths that differ by one at most; or cut at these indices."""
     axis = one_axis("tensor_split", axis, x.ndim)
@@ -159,8 +162,9 @@ def tensor_split(x, indices_or_sections, axis=0):
     if getattr(indices_or_sections, "ndim", 1) == 0:
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
-        if indices_or_sections < 1:
-            raise ValueError(f"tensor_split: into {indices_or_sections} parts, but there must be at least one")
+        if not 1 <= indices_or_sections <= max(n, _PARTS):
+            raise ValueError(f"tensor_split: into {indices_or_sections} parts, but there must be at least one, and of "
+                             f"{n} elements no more than {max(n, _PARTS)}")
         sizes = [n // indices_or_sections + (i < n % indices_or_sections) for i in range(indices_or_sections)]
         return tuple(split(x, sizes, axis))
     bounds = [0, *[int(i) for i in indices_or_sections], n]
