@@ -63,9 +63,9 @@ def test_check_is_pytorchs(name):
 
 
 def both(name):
-    torch = pytest.importorskip("torch")
-    return (getattr(D, name)(*map(Tensor, MADE[name])),
-            getattr(torch.distributions, name)(*map(torch.tensor, MADE[name])))
+    torch = pytest.importorskip("torch")  # whose own tests turn its checks off
+    return (getattr(D, name)(*map(Tensor, MADE[name]), validate_args=True),
+            getattr(torch.distributions, name)(*map(torch.tensor, MADE[name]), validate_args=True))
 
 
 @pytest.mark.torch
