@@ -115,8 +115,8 @@ def named(function: F, method: str = "") -> F:
     @functools.wraps(function)
     def call(*inputs, **options):
         try:
-            if learned and options and len(ours := {learned.get(n, n): v for n, v in options.items()}) == len(options):
-                return function(*inputs, **ours)
+            if learned and options and len(own := {learned.get(n, n): v for n, v in options.items()}) == len(options):
+                return function(*inputs, **own)
             return function(*inputs, **options)
         except Exception as error:
             if options and type(error) is TypeError:

@@ -174,23 +174,28 @@ GRIDS = [(mode, padding, corners) for mode in ("bilinear", "nearest") for paddin
          for corners in (False, True)]
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(("mode", "padding", "corners"), GRIDS)
-def test_images_read_at_places(mode, padding, corners):
+def sampled_as_pytorch(image, theta, size, corners, mode, padding, rtol):
+    """The grid, what is sampled there, and the gradients of the image and of theta are PyTorch's."""
     import torch
 
-    image, theta = real(2, 3, 5, 7), np.array([[[1.3, 0.2, -0.4], [0.1, 0.9, 0.3]], [[-0.6, 2.0, 0], [1, 0.1, 0.5]]])
     results = []
     for library, make in ((F, lambda x: Tensor(x, requires_grad=True)),
                           (torch.nn.functional, lambda x: torch.tensor(x, requires_grad=True))):
         x, t = make(image), make(theta)
-        grid = library.affine_grid(t, (2, 3, 4, 6), align_corners=corners)
+        grid = library.affine_grid(t, size, align_corners=corners)
         y = library.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=corners)
         (y * y).sum().backward()
         slope = np.zeros(theta.shape) if t.grad is None else t.grad.numpy()
         results.append([grid.detach().numpy(), y.detach().numpy(), x.grad.numpy(), slope])
     for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-10)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("mode", "padding", "corners"), GRIDS)
+def test_images_read_at_places(mode, padding, corners):
+    image, theta = real(2, 3, 5, 7), np.array([[[1.3, 0.2, -0.4], [0.1, 0.9, 0.3]], [[-0.6, 2.0, 0], [1, 0.1, 0.5]]])
+    sampled_as_pytorch(image, theta, (2, 3, 4, 6), corners, mode, padding, 1e-8)
 
 
 @pytest.mark.parametrize("corners", [False, True])
@@ -264,20 +269,9 @@ def test_reading_at_no_place(padding):
 @pytest.mark.parametrize(("shape", "mode"), [((2, 3, 5, 7), "bicubic"), ((2, 3, 1, 2), "bicubic"),
                                              ((2, 3, 4, 5, 3), "bilinear"), ((2, 2, 4, 1, 3), "nearest")])
 def test_cubics_and_volumes_are_pytorchs(shape, mode, padding, corners):
-    import torch
-
-    d, results = len(shape) - 2, []
+    d = len(shape) - 2
     image, theta = real(*shape), np.eye(d, d + 1) * 1.3 + 0.2 * real(2, d, d + 1)
-    for library, make in ((F, lambda x: Tensor(x, requires_grad=True)),
-                          (torch.nn.functional, lambda x: torch.tensor(x, requires_grad=True))):
-        x, t = make(image), make(theta)
-        grid = library.affine_grid(t, (2, 3, 4, 6, 3)[:d + 2], align_corners=corners)
-        y = library.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=corners)
-        (y * y).sum().backward()
-        slope = np.zeros(theta.shape) if t.grad is None else t.grad.numpy()
-        results.append([grid.detach().numpy(), y.detach().numpy(), x.grad.numpy(), slope])
-    for ours, theirs in zip(*results, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-10)
+    sampled_as_pytorch(image, theta, (2, 3, 4, 6, 3)[:d + 2], corners, mode, padding, 1e-7)
 
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
