@@ -116,15 +116,24 @@ def _as_before(x: Tensor, who: str) -> Tensor:
 
     Raises RuntimeError for a leaf that requires grad while ops are recorded, and in a captured function.
     """
-    if x.requires_grad and x.node is None and mode.recording:
-        raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
-                           f"in a block of no_grad(), or write y = x.{who.rstrip('_')}(...)")
+    _check_leaf(x, who, f"write y = x.{who.rstrip('_')}(...)")
     if mode.tape is not None:
         mode.tape.refuse(f"{who}, a change of the shape of a Tensor", f"write x = x.{who.rstrip('_')}(...)", looks=True)
-    version = x.shared_version()
-    before = tensor.wrap(x._data)
-    before.node, before.requires_grad, before.version = x.node, x.requires_grad, version
-    return before
+    x.shared_version()
+    return _twin(x)
+
+
+def _check_leaf(x: Tensor, who: str, instead: str) -> None:
+    if x.requires_grad and x.node is None and mode.recording:
+        raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; do it "
+                           f"in a block of no_grad(), or {instead}")
+
+
+def _twin(x: Tensor) -> Tensor:
+    """Another Tensor of the same memory and graph: what records a change of x must not itself become its result."""
+    y = tensor.wrap(x._data)
+    y.node, y.requires_grad, y.version = x.node, x.requires_grad, x.version
+    return y
 
 
 def _drawn(x: Tensor, generator: Any, name: str, *numbers: Any) -> np.ndarray:
@@ -195,11 +204,8 @@ class InPlace:
         plain = f"write x = x.{who.rstrip('_')}(...)" if who.endswith("_") else f"write x = x {who[:-1]} ..."
         if who == "setitem":
             plain = "build the result with where, cat or scatter"
-        if self.requires_grad and self.node is None and mode.recording:
-            raise RuntimeError(f"{who}: a leaf that requires grad cannot be changed in place while ops are recorded; "
-                               f"do it in a block of no_grad(), or {plain} for a new Tensor")
-        before = tensor.wrap(self._data)  # what records `make` must not itself become its result
-        before.node, before.requires_grad, before.version = self.node, self.requires_grad, self.version
+        _check_leaf(self, who, f"{plain} for a new Tensor")
+        before = _twin(self)
         y = make(before)
         if y.shape != self.shape:
             raise ValueError(f"{who}: the result has shape {y.shape}, which does not fit in place into {self.shape}; "
