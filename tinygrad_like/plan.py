@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from .kernels.epilogue import WithEpilogue
 from .kernels.loops import Loop, Value, place
 from .kernels.program import Call, Copy
 from .kernels.table import Table
@@ -26,7 +27,7 @@ from .steps import Step, memory
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
 _LONGEST = 24  # arrays of a loop
-_REACH = 40  # steps over which a loop may be moved to another one
+REACH = 40  # steps over which a loop may be moved to another one
 
 
 class Uses:
@@ -137,6 +138,8 @@ def _call_on(call: Any, moved: Callable) -> Any:
                     tuple([(i, moved(x)) for i, x in call.stores]))
     if isinstance(call, Copy):
         return Copy(moved(call.source), moved(call.target))
+    if isinstance(call, WithEpilogue):
+        return WithEpilogue(_call_on(call.call, moved), _call_on(call.loop, moved))
     if isinstance(call, Call):
         arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
                            for x in call.arguments])
@@ -173,7 +176,7 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     for i, step in enumerate(steps):
         if not isinstance(step.call, Loop):
             continue
-        for j in range(i - 1, max(-1, i - _REACH), -1):
+        for j in range(i - 1, max(-1, i - REACH), -1):
             other = made[j]
             if other is None:
                 continue
@@ -185,8 +188,7 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
                     break
             if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
                 break
-    kept = _without_unread([step for step in made if step is not None], pinned)
-    return [step if step.alone is None else Step(step.name, call=step.alone) for step in kept]
+    return _without_unread([step for step in made if step is not None], pinned)
 
 
 def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
@@ -252,7 +254,7 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}
     for step in steps:  # calls beside one another happen at the same time
-        now += not (isinstance(step.call, Call) and step.call.beside)
+        now += not getattr(step.call, "beside", 0)
         time.append(now)
     for step in steps:
         for memories in step.uses():

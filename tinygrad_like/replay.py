@@ -11,7 +11,9 @@ import numpy as np
 from .autograd import setting
 from .distributed.group import Again, init
 from .ends import end_of_result
+from .epilogues import with_epilogues
 from .graph import Box
+from .kernels.epilogue import WithEpilogue
 from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
@@ -98,7 +100,7 @@ class Program:
                 pinned.update(*step.uses())
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            steps = joined(without_copies(steps, pinned), pinned)
+            steps = with_epilogues(joined(without_copies(steps, pinned), pinned), pinned)
         self.boxes, self.arrows = pictured(steps, self.inputs)
         steps, self.arena = placed(steps, pinned)
         used = {key for step in steps for keys in step.uses() for key in keys}
@@ -115,7 +117,7 @@ class Program:
         """Runs of kernel calls as one row of records each, and what Python does between them."""
         parts: list[Any] = []
         for step in steps:
-            if not isinstance(step.call, Call | Loop):
+            if not isinstance(step.call, Call | Loop | WithEpilogue):
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
                 parts[-1].add(step)
@@ -245,7 +247,8 @@ class Program:
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
-                step.call.kernel.name if isinstance(step.call, Call) else "copy")
+                step.call.kernel.name if isinstance(step.call, Call) else
+                f"{step.call.kernel.name} + loop" if isinstance(step.call, WithEpilogue) else "copy")
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
@@ -327,10 +330,11 @@ class Calls:
         self.steps.append(step)
 
     def close(self) -> None:
-        found = [step.call for step in self.steps if isinstance(step.call, Loop)]
+        calls = [step.call for step in self.steps]
+        found = [(call, False) if isinstance(call, Loop) else (call.loop, True) for call in calls
+                 if not isinstance(call, Call)]
         codes = iter(addresses(found) if found else [])
-        records = [step.call.record(next(codes)) if isinstance(step.call, Loop) else step.call.packed()
-                   for step in self.steps]
+        records = [call.packed() if isinstance(call, Call) else call.record(next(codes)) for call in calls]
         self.offsets = np.cumsum([0, *map(len, records)]).tolist()
         self.records = np.frombuffer(b"".join(records), np.uint8).copy()
         self.address = self.records.ctypes.data

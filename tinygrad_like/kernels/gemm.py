@@ -12,13 +12,14 @@ import numpy as np
 
 from ..autograd import mode
 from ..dtypes import FLOAT32
-from .kinds import READ, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
+from .atomics import call
+from .kinds import EPILOGUE, READ, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
 from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
 from .program import beside, counters, kernel
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
-from .views import is_row_by_row, ndim_of, room
+from .views import integer_at, is_row_by_row, ndim_of, room
 
 _COST = 0.015  # nanoseconds of a multiplication
 _LEAST = 2**18  # multiplications that are worth a kernel; for fewer OpenBLAS starts no threads
@@ -76,10 +77,10 @@ def batched_matmul_vjp(
     calls: list[tuple] = []
     if wanted[1]:
         db = np.empty((*g.shape[:-2], *b.shape[-2:]), np.float32)
-        calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1]))
+        calls.append((_matrix_product, a, g, db, None, True, False, not wanted[0], counters[1], 0))
     if wanted[0]:
         da = np.empty((*g.shape[:-2], *a.shape[-2:]), np.float32)
-        calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0]))
+        calls.append((_matrix_product, g, b, da, None, False, True, True, counters[0], 0))
     beside(*calls)
     return [da.reshape(shape) if one and da is not None else da, db]
 
@@ -102,10 +103,10 @@ def matrix_vector_vjp(g: np.ndarray, a: np.ndarray, b: np.ndarray, wanted: Seque
     if wanted[1]:
         db = np.empty(b.shape, np.float32)
         calls.append((_matrix_product, g.reshape(1, -1), _tall(a), db[None], None, False, False, not wanted[0],
-                      counters[1]))
+                      counters[1], 0))
     if wanted[0]:
         da = np.empty(a.shape, np.float32)
-        calls.append((_matrix_product, g.reshape(-1, 1), b[None], _tall(da), None, False, False, True, counters[0]))
+        calls.append((_matrix_product, g.reshape(-1, 1), b[None], _tall(da), None, False, False, True, counters[0], 0))
     beside(*calls)
     return [da, db]
 
@@ -175,7 +176,7 @@ def product(
     a, b and out are as in `matmul`, all of float32; the numbers of a row of out lie together. So do those of start,
     which broadcasts to out: a bias (n,), or out itself to accumulate. Turned: b is given as its transpose, (..., n, k).
     """
-    _matrix_product(a, b, out, start, False, turned, True, counters[0])
+    _matrix_product(a, b, out, start, False, turned, True, counters[0], 0)
     return out
 
 
@@ -204,12 +205,12 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
         calls.append((_column_sums, g, db))
     if wanted[1]:
         dw = np.empty(weight.shape, np.float32)
-        calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1]))
+        calls.append((_matrix_product, g, x, dw, None, True, False, not wanted[0], counters[1], 0))
     if wanted[0] and short and _is_small(multiplications, g.size):
         dx = np.dot(g, weight)
     elif wanted[0]:
         dx = np.empty(x.shape, np.float32)
-        calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0]))
+        calls.append((_matrix_product, g, weight, dx, None, False, False, True, counters[0], 0))
     beside(*calls)
     return [dx, dw, db]
 
@@ -255,7 +256,7 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
 
 
 @inner
-def _work(a, b, out, start, a_turned, b_turned, alone, counts):
+def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
     """Nanoseconds of a product; -1 if its arrays do not fit one another."""
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     if not (ndim_of(out) >= 2 and is_row_by_row(out)
@@ -269,11 +270,11 @@ def _work(a, b, out, start, a_turned, b_turned, alone, counts):
     return int(batch * m * n * k * _COST)
 
 
-@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, work=_work, tasks=1)
-def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, tasks):
+@kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, epilogue=EPILOGUE, work=_work, tasks=1)
+def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogue, task, tasks):
     """One task's share of out = start + a @ b, in pieces that it takes by the counts; a and b may be transposes.
 
-    alone: no other product follows that evens out the end.
+    alone: no other product follows that evens out the end. The epilogue is done to each piece when it is complete.
     """
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     for axis in range(3, ndim_of(out) + 1):
@@ -303,6 +304,9 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
             do_piece(way, m1 - m0, i0, i1, n1 - n0, k, rows, columns, first, target, packs, scratch)
+            if epilogue:
+                call(integer_at(epilogue, 0), epilogue, (index * m + m0 + i0) << 32 | (index * m + m0 + i1),
+                     n0 << 32 | n1)
         number = take(counts, task, tasks, pieces)
 
 

@@ -35,3 +35,4 @@ STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
 TABLE = "table"  # a Table
+EPILOGUE = "epilogue"  # the last argument: 0, or where in the call's record that of its epilogue begins

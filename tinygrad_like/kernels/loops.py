@@ -11,6 +11,7 @@ What comes out is what NumPy gives, to the bit: arithmetic is not rearranged, an
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -183,20 +184,34 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
     return joined or [(1, [0] * len(arrays))]
 
 
-def _function(module: ir.Module, name: str, loop: Loop) -> None:
+def rows_and_columns(loop: Loop) -> list[tuple[int, list[int]]] | None:
+    """As `_axes`, but two of them, of which the second is the loop's last one; None if the others cannot be joined."""
+    arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
+    lengths, rows = loop.shape[:-1], [0] * len(arrays)
+    count = math.prod(lengths)
+    for x_number, x in enumerate(arrays):
+        outer = [(n, s) for n, s in zip(lengths, x.strides, strict=False) if n != 1]
+        if any(s != n * t for (_, s), (n, t) in itertools.pairwise(outer)):
+            return None
+        rows[x_number] = outer[-1][1] if outer else 0
+    return [(count, rows), (loop.shape[-1], [x.strides[-1] for x in arrays])]
+
+
+def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
     """f(record, task, tasks), as kernels are called; and the loop itself, whose arrays do not overlap, but for those
-    that are read and then written at the same place."""
-    axes, count = _axes(loop), len(loop.operands) + len(loop.stores)
-    inner = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, I64, *[POINTER] * count]), f"{name}_loop")
+    that are read and then written at the same place. Tiled: f(record, rows, columns), see `epilogue.py`."""
+    axes, count = (rows_and_columns(loop) or []) if tiled else _axes(loop), len(loop.operands) + len(loop.stores)
+    cut = [0, 1] if tiled else [max(range(len(axes)), key=lambda a: axes[a][0])]
+    bounds = 2 * len(cut)
+    inner = ir.Function(module, ir.FunctionType(ir.VoidType(), [*[I64] * bounds, *[POINTER] * count]), f"{name}_loop")
     inner.linkage = "internal"
     for i in range(len(loop.operands), count):
-        inner.args[2 + i].attributes.add("noalias")
-    split = max(range(len(axes)), key=lambda a: axes[a][0])
+        inner.args[bounds + i].attributes.add("noalias")
     b = ir.IRBuilder(inner.append_basic_block())
-    arrays = list(inner.args[2:])
+    arrays = list(inner.args[bounds:])
     for i, j in _in_place(loop):
         arrays[i] = arrays[len(loop.operands) + j]  # what is written through an argument is read through the same one
-    _nest(b, loop, axes, split, inner.args[:2], arrays)
+    _nest(b, loop, axes, {a: inner.args[2 * i : 2 * i + 2] for i, a in enumerate(cut)}, arrays)
     # As numba's functions are called: the result goes to where the first argument says, 0 means there was no error.
     outer = ir.Function(module, ir.FunctionType(I32, [POINTER, POINTER, I64, I64, I64]), name)
     b = ir.IRBuilder(outer.append_basic_block())
@@ -209,9 +224,11 @@ def _function(module: ir.Module, name: str, loop: Loop) -> None:
     numbers = b.inttoptr(record, POINTER)
     arrays = [b.inttoptr(b.load(b.gep(numbers, [integer(_HEADER + i)], source_etype=I64), typ=I64), POINTER)
               for i in range(count)]
-    n = integer(axes[split][0])
-    bounds = [b.sdiv(b.mul(t, n), tasks) for t in (task, b.add(task, integer(1)))]
-    b.call(inner, [*bounds, *arrays])
+    if tiled:
+        ends = [f(x, integer(y)) for x in (task, tasks) for f, y in ((b.lshr, 32), (b.and_, 2**32 - 1))]
+    else:
+        ends = [b.sdiv(b.mul(t, integer(axes[cut[0]][0])), tasks) for t in (task, b.add(task, integer(1)))]
+    b.call(inner, [*ends, *arrays])
     b.ret(ir.Constant(I32, 0))
 
 
@@ -226,13 +243,14 @@ def _in_place(loop: Loop) -> list[tuple[int, int]]:
     return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
 
 
-def _nest(b, loop: Loop, axes: list, split: int, bounds: Sequence, arrays: Sequence) -> None:
-    (begin, end), pointers, ends = bounds, list(arrays), []
+def _nest(b, loop: Loop, axes: list, bounds: dict[int, Sequence], arrays: Sequence) -> None:
+    """bounds: of the axes of which only a part is done."""
+    pointers, ends = list(arrays), []
     for a, (n, strides) in enumerate(axes):
-        first, last = (begin, end) if a == split else (integer(0), integer(n))
+        first, last = bounds.get(a, (integer(0), integer(n)))
         head = b.block
         body, after = b.append_basic_block(), b.append_basic_block()
-        if a == split:
+        if a in bounds:
             b.cbranch(b.icmp_signed("<", first, last), body, after)
         else:
             b.branch(body)
@@ -285,29 +303,29 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=",".join(sorted(_FEATURES)), opt=3)
 
 
-def addresses(loops: Sequence[Loop]) -> list[int]:
-    """The code of each loop, compiled if need be. Raises KeyError for a dtype or an operation that has none."""
+def addresses(loops: Sequence[tuple[Loop, bool]]) -> list[int]:
+    """The code of each loop, of which some are tiled. Raises KeyError for a dtype or an operation that has none."""
     names: dict[str, str] = {}  # by all that the code depends on
-    different: list[Loop] = []
+    different: list[tuple[Loop, bool]] = []
     of: list[str] = []
-    for loop in loops:
-        axes, places = _axes(loop), _in_place(loop)
+    for loop, tiled in loops:
+        axes, places = rows_and_columns(loop) if tiled else _axes(loop), _in_place(loop)
         dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
-        key = repr((axes, dtypes, loop.values, [i for i, _ in loop.stores], places))
+        key = repr((axes, dtypes, loop.values, [i for i, _ in loop.stores], places, tiled))
         if key not in names:
             names[key] = f"loop{len(names)}"
-            different.append(loop)
+            different.append((loop, tiled))
         of.append(names[key])
     engine = _compiled("".join(names), different)
     return [engine.get_function_address(name) for name in of]
 
 
-def _text(loops: Sequence[Loop]) -> str:
+def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
     """The loops in LLVM's language."""
     module = ir.Module("loops")
     module.triple = _TRIPLE
-    for i, loop in enumerate(loops):
-        _function(module, f"loop{i}", loop)
+    for i, (loop, tiled) in enumerate(loops):
+        _function(module, f"loop{i}", loop, tiled)
     return str(module)
 
 
@@ -318,7 +336,7 @@ def _about() -> str:
                  sorted(_FEATURES)))
 
 
-def _compiled(keys: str, loops: Sequence[Loop]) -> Any:
+def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
     """What owns the code of loops, which the keys tell from others."""
     machine = _machine()
     digest = hashlib.sha256((_about() + keys).encode()).hexdigest()

@@ -38,7 +38,7 @@ from ..autograd import mode
 from ..dtypes import INT64
 from . import blocks, threads
 from .atomics import call, get, put
-from .kinds import INTEGER, REAL, TABLE, Array, Plan
+from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
 from .simd import INNER, compiled, inner
 from .table import DTYPES, KNOWN_AT
 from .threads import (
@@ -55,7 +55,7 @@ from .threads import (
     acquire,
     region,
 )
-from .views import integer_at, largest, real_at, suits, table_suits, view
+from .views import following, integer_at, largest, real_at, suits, table_suits, view
 
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
@@ -192,7 +192,7 @@ class Kernel:
         """Compile the kernel; returns the function that packs arguments into a record."""
         names = {"__name__": self.body.__module__, "body": njit(**INNER, **self.options)(self.body),
                  "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
-                 "table_suits": table_suits, "work": self.work, "cost": self.cost}
+                 "table_suits": table_suits, "following": following, "work": self.work, "cost": self.cost}
         fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
 
         def array(kind: Array, expression: str) -> str:
@@ -226,6 +226,10 @@ class Kernel:
                         packed.append(f"{name}[{i}]")
                         fields += "q"
                 arguments.append(f"kind_{name}({', '.join(parts)})")
+            elif kind is EPILOGUE:
+                arguments.append(f"following(record, {_HEADER + len(fields)})")
+                packed.append(name)
+                fields += INTEGER
             else:
                 arguments.append(f"{'real_at' if kind == REAL else 'integer_at'}(record, {_HEADER + len(fields)})")
                 packed.append(name)

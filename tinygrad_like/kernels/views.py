@@ -39,6 +39,13 @@ def real_at(typing, address, index):
     return _entry(ir.DoubleType(), types.float64)
 
 
+@inner
+def following(record, index):
+    """The address of what lies in a record, as many bytes from its beginning as its entry `index` says; 0 for none."""
+    offset = integer_at(record, index)
+    return record + offset if offset else 0
+
+
 def address(x: np.ndarray) -> int:
     """Where the first number of an array lies. NumPy's own ways to say it take ten times as long."""
     return ctypes.c_int64.from_address(id(x) + _DATA).value

@@ -1,0 +1,66 @@
+"""An epilogue: a loop over a matrix product's result, done to each piece as soon as it is complete.
+
+The piece is still in the first cache of the core that has made it. A loop of its own would find half of the numbers in
+the other core's cache, and each of several threads would be called once more. But it reads other arrays a few columns
+at a time, which takes longer than row by row where they have to come from memory: so all must be small.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from .kinds import EPILOGUE
+from .loops import Loop, rows_and_columns
+from .program import _SIZE, Call, Kernel
+from .views import address
+
+_MOST = 2**20  # bytes of all arrays of a loop
+
+
+class WithEpilogue(NamedTuple):
+    """A kernel's call, and the loop over its result: one record, in which that of the loop follows the kernel's."""
+
+    call: Call
+    loop: Loop
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.call.kernel
+
+    @property
+    def beside(self) -> int:
+        return self.call.beside
+
+    def reads(self) -> list[np.ndarray]:
+        return [*self.call.reads(), *self.loop.reads()]
+
+    def writes(self) -> list[np.ndarray]:
+        return [*self.call.writes(), *self.loop.writes()]
+
+    def misfit(self) -> ValueError:
+        return self.call.misfit()
+
+    def record(self, code: int) -> bytes:
+        """What both are given, the loop's compiled code being at an address."""
+        kernel, arguments = self.call.kernel, self.call.arguments[:-1]
+        size = len(kernel.pack(*arguments, 0))
+        after = self.loop.record(code)
+        record = bytearray(kernel.pack(*arguments, size, beside=self.beside) + after)
+        struct.pack_into("q", record, 8 * _SIZE, len(record))
+        return bytes(record)
+
+
+def takes(call: Call, loop: Loop) -> bool:
+    """Whether a loop can be the epilogue of a call: it goes over the rows and columns of the call's result."""
+    if list(call.kernel.kinds.values())[-1] is not EPILOGUE or not loop.shape or rows_and_columns(loop) is None:
+        return False
+    (out,) = call.writes()
+    if not out.flags.c_contiguous or loop.shape[-1] != out.shape[-1]:
+        return False
+    arrays = [*loop.operands, *loop.writes()]
+    of_out = [x for x in arrays if address(x) == address(out)]
+    return bool(of_out) and sum([x.nbytes for x in arrays]) <= _MOST and all([
+        x.size == out.size and x.flags.c_contiguous and x.shape == loop.shape for x in of_out])
