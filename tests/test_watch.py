@@ -527,7 +527,7 @@ def test_a_proof_sees_what_compiled_code_leaves_out(size, monkeypatch):
     """Memory that nothing writes to holds NaN when a program is proved, and not what it held when it was recorded."""
     from tinygrad_like import lower
 
-    monkeypatch.setitem(lower.LOWER, "stack", lambda step: iter([lower._copied(step.arguments[0], step.outputs[0][0])]))
+    monkeypatch.setitem(lower.LOWER, "stack", lambda step: iter([lower.copied(step.arguments[0], step.outputs[0][0])]))
     f = capture(lambda x: tg.stack([x, x + 1]) * 2)
     for i in range(5):
         x = Tensor(np.full(size, float(i), "f"))

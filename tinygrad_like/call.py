@@ -31,7 +31,7 @@ _NOTHING: dict = {}  # the residuals of a forward that hands out none
 class Placed:
     """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
 
-    So those of many parts, as `split` makes them, go into one array. np.asarray(placed) is that of a single one.
+    So those of many parts, as `split` makes them, go into one array. The value is an array or, on a tape, a Tensor.
     """
 
     __slots__ = "shape", "dtype", "index", "value"
@@ -39,7 +39,10 @@ class Placed:
     def __init__(self, shape, index, value):
         self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
 
-    def __array__(self, dtype=None, copy=None):
+    def written(self):
+        """The whole cotangent, with its zeros."""
+        if isinstance(self.value, Tensor):
+            return ops.index.put(self.value, shape=self.shape, index=self.index)
         out = np.zeros(self.shape, self.dtype)
         out[self.index] = self.value
         return out
@@ -252,7 +255,7 @@ class Op:
     def pull(self, node: Node, g, parents) -> list:
         """Cotangents of the inputs from the cotangent `g` of the output; None where `parents` has None."""
         if type(g) is Placed:
-            g = np.asarray(g)
+            g = g.written()
         if NARROW and node.dtype in NARROW:  # rules compute, too
             g = ops.cast(g, dtype=FLOAT32)
         cotangents = self.cotangents(node, g, parents)
@@ -345,7 +348,7 @@ class Op:
     def fit(self, c, parent, g, i):
         """Undo broadcasting and promotion, for all ops: a cotangent has its input's shape and dtype."""
         if type(c) is Placed:
-            c = np.asarray(c)
+            c = c.written()
         if c.shape != parent.shape:
             if (summed := ops.reduce.summed_to(c, parent.shape)) is None:
                 raise ValueError(f"{self.rule_for(i)} gave shape {c.shape}, which is not {parent.shape} nor broadcasts "

@@ -240,7 +240,8 @@ class _Call:
         shape, dtype, _ = output
         if g is None:
             return wrap(np.zeros(shape, np.float32 if dtype is None else dtype)) if zeros else None
-        return g if isinstance(g, Tensor) else wrap(np.array(g) if type(g) is Placed else g)
+        g = g.written() if type(g) is Placed else g
+        return g if isinstance(g, Tensor) else wrap(g)
 
     def _fitted(self, c: Any, parent: Any, i: int) -> Tensor:
         """A gradient in the shape and dtype of its argument; what was broadcast is summed."""

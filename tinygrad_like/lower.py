@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .as_loops import Body, as_loop, copied
 from .autograd import mode, setting, tick
 from .call import replayed
-from .dtypes import BOOL, FLOAT32, INT64, SUPPORTED
-from .kernels.loops import KINDS, MAKE, Loop, Value
+from .dtypes import BOOL, INT64
+from .kernels.loops import MAKE, Loop
 from .kernels.program import Call
 from .primitive import Fused, declared
 from .steps import Step, arrays_in
@@ -21,50 +22,19 @@ from .tape import Tape
 from .tensor import Tensor, wrap
 
 
-class _Body:
-    """A loop in the making."""
-
-    def __init__(self, shape: tuple[int, ...]):
-        self.shape, self.operands, self.values = shape, [], []  # type: ignore[var-annotated]
-
-    def take(self, x: Any, dtype: np.dtype) -> int:
-        """Number of the value of an array, or a number, at each place."""
-        if not isinstance(x, np.ndarray):
-            return self.make("number", x, dtype=dtype)
-        self.operands.append(np.broadcast_to(x, self.shape))
-        value = self.make("load", len(self.operands) - 1, dtype=SUPPORTED[x.dtype])
-        return value if x.dtype == dtype else self.make("cast", value, dtype=dtype)
-
-    def make(self, name: str, *arguments: Any, dtype: np.dtype) -> int:
-        if dtype not in KINDS:
-            raise KeyError(dtype)
-        self.values.append(Value(name, arguments, SUPPORTED[dtype]))
-        return len(self.values) - 1
-
-    def to(self, value: int, out: np.ndarray) -> Loop:
-        if not isinstance(out, np.ndarray):  # but a number, which array[1] is, and no part of the array
-            raise TypeError("a loop writes to arrays")
-        return Loop(self.shape, tuple(self.operands), tuple(self.values), ((value, out),))
-
-
-def _copied(x: Any, out: np.ndarray) -> Loop:
-    body = _Body(out.shape)
-    return body.to(body.take(x, out.dtype), out)
-
-
 def _copy(step: Step) -> Iterator[Loop]:
-    yield _copied(step.arguments[0], step.outputs[0])
+    yield copied(step.arguments[0], step.outputs[0])
 
 
 def _filled(step: Step) -> Iterator[Loop]:
-    yield _copied(step.arguments[1], step.outputs[0])
+    yield copied(step.arguments[1], step.outputs[0])
 
 
 def _reshape(step: Step) -> Iterator[Loop]:
     x, out = step.arguments[0], step.outputs[0]
     if not out.flags.c_contiguous:
         raise KeyError("reshape")
-    yield _copied(x, out.reshape(x.shape))
+    yield copied(x, out.reshape(x.shape))
 
 
 def _mod(step: Step) -> Iterator[Loop]:
@@ -72,7 +42,7 @@ def _mod(step: Step) -> Iterator[Loop]:
     kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
     if type(b) not in kinds or not 0 < b < 1e38:
         raise KeyError("mod")
-    dtype, body = out.dtype, _Body(out.shape)
+    dtype, body = out.dtype, Body(out.shape)
     yield body.to(body.make("mod", body.take(a, dtype), body.take(b, dtype), dtype=dtype), out)
 
 
@@ -81,7 +51,7 @@ def _each(name: str) -> Callable[[Step], Iterator[Loop]]:
 
     def lower(step: Step) -> Iterator[Loop]:
         out = step.outputs[0]
-        body = _Body(out.shape)
+        body = Body(out.shape)
         if name in _OF_FLOATS and out.dtype.kind != "f":
             raise KeyError(name)
         taken = [body.take(x, out.dtype) for x in step.arguments]
@@ -96,7 +66,7 @@ _OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "tru
 def _compared(name: str) -> Callable[[Step], Iterator[Loop]]:
     def lower(step: Step) -> Iterator[Loop]:
         out, dtype = step.outputs[0], np.result_type(*step.arguments)
-        body = _Body(out.shape)
+        body = Body(out.shape)
         yield body.to(body.make(name, *[body.take(x, dtype) for x in step.arguments], dtype=BOOL), out)
 
     return lower
@@ -108,7 +78,7 @@ def _to_infinity(name: str) -> Callable[[Step], Iterator[Loop]]:
         x, out = step.arguments[0], step.outputs[0]
         if x.dtype.kind != "f":
             raise KeyError(name)
-        body = _Body(out.shape)
+        body = Body(out.shape)
         size = body.make("abs", body.take(x, x.dtype), dtype=x.dtype)
         yield body.to(body.make(name, size, body.take(math.inf, x.dtype), dtype=BOOL), out)
 
@@ -117,14 +87,14 @@ def _to_infinity(name: str) -> Callable[[Step], Iterator[Loop]]:
 
 def _where(step: Step) -> Iterator[Loop]:
     out, (condition, a, b) = step.outputs[0], step.arguments
-    body = _Body(out.shape)
+    body = Body(out.shape)
     taken = body.take(condition, BOOL), body.take(a, out.dtype), body.take(b, out.dtype)
     yield body.to(body.make("where", *taken, dtype=out.dtype), out)
 
 
 def _clip(step: Step) -> Iterator[Loop]:
     out = step.outputs[0]
-    body = _Body(out.shape)
+    body = Body(out.shape)
     value = body.take(step.arguments[0], out.dtype)
     for name, limit in ("maximum", step.options.get("min")), ("minimum", step.options.get("max")):
         if limit is not None:
@@ -136,7 +106,7 @@ def _pow(step: Step) -> Iterator[Loop]:
     out, (a, b) = step.outputs[0], step.arguments
     if isinstance(b, np.ndarray) or b not in _POWERS:
         raise KeyError("pow")
-    body = _Body(out.shape)
+    body = Body(out.shape)
     x = value = body.take(a, out.dtype)
     for name in _POWERS[b]:
         value = body.make(name, value, *([x] if name == "mul" else []), dtype=out.dtype)
@@ -153,7 +123,7 @@ def _spread(step: Step) -> Iterator[Loop]:
     axis = range(out.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if not options.get("keepdim") and x.ndim:
         x = np.expand_dims(x, tuple(axis))
-    body = _Body(out.shape)
+    body = Body(out.shape)
     value = body.take(x, out.dtype)
     if divisor != 1:
         value = body.make("div", value, body.take(divisor, out.dtype), dtype=out.dtype)
@@ -165,15 +135,15 @@ def _of_one(step: Step) -> Iterator[Loop]:
     x, out = step.arguments[0], step.outputs[0]
     if x.size != out.size or x.dtype != out.dtype:
         raise KeyError(step.name)
-    yield _copied(x.reshape(out.shape), out)
+    yield copied(x.reshape(out.shape), out)
 
 
 def _put(step: Step) -> Iterator[Loop]:
     out, index = step.outputs[0], step.options["index"]
     if any(isinstance(i, np.ndarray) for i in index):
         raise KeyError("put")
-    yield _copied(0, out)
-    yield _copied(step.arguments[0], _part(out, index))
+    yield copied(0, out)
+    yield copied(step.arguments[0], _part(out, index))
 
 
 def _part(array: np.ndarray, index: tuple) -> np.ndarray:
@@ -188,29 +158,37 @@ def _assign(step: Step) -> Iterator[Loop]:
     target = _part(array, index if isinstance(index, tuple) else (index,))
     if np.may_share_memory(target, value) and target.__array_interface__ != value.__array_interface__:
         raise KeyError("assign")
-    yield _copied(value, target)
+    yield copied(value, target)
+
+
+def _add_part(step: Step) -> Iterator[Loop]:
+    array, index, value = step.arguments
+    target = _part(array, index)
+    body = Body(target.shape)
+    taken = [body.take(x, array.dtype) for x in (target, value)]
+    yield body.to(body.make("add", *taken, dtype=array.dtype), target)
 
 
 def _surround(step: Step) -> Iterator[Loop]:
     out, index = step.outputs[0], step.options["index"]
     if any(isinstance(i, np.ndarray) for i in index):
         raise KeyError("surround")
-    yield _copied(step.options.get("value", 0.0), out)
-    yield _copied(step.arguments[0], _part(out, index))
+    yield copied(step.options.get("value", 0.0), out)
+    yield copied(step.arguments[0], _part(out, index))
 
 
 def _set_at(step: Step) -> Iterator[Loop]:
     out, index, (value, x) = step.outputs[0], step.options["index"], step.arguments
     if any(isinstance(i, np.ndarray) for i in index):
         raise KeyError("set_at")
-    yield _copied(x, out)
-    yield _copied(value, _part(out, index))
+    yield copied(x, out)
+    yield copied(value, _part(out, index))
 
 
 def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
     def lower(step: Step) -> Iterator[Loop]:
         out, k = step.outputs[0], step.options.get("diagonal", 0)
-        body, (m, n) = _Body(out.shape), out.shape[-2:]
+        body, (m, n) = Body(out.shape), out.shape[-2:]
         kept = body.take(np.tri(m, n, k if below else k - 1, dtype=bool), BOOL)
         parts = body.take(step.arguments[0], out.dtype), body.take(0, out.dtype)
         yield body.to(body.make("where", kept, *parts[::1 if below else -1], dtype=out.dtype), out)
@@ -220,7 +198,7 @@ def _triangle(below: bool) -> Callable[[Step], Iterator[Loop]]:
 
 def _shared(step: Step) -> Iterator[Loop]:
     (a, b, extreme), out = step.arguments, step.outputs[0]
-    dtype, body = np.result_type(a, b, extreme), _Body(out.shape)
+    dtype, body = np.result_type(a, b, extreme), Body(out.shape)
     a, b, extreme = (body.take(x, dtype) for x in (a, b, extreme))
     rest = body.make("cast", body.make("ne", b, extreme, dtype=BOOL), dtype=out.dtype)
     equal = body.make("eq", a, b, dtype=BOOL)
@@ -230,19 +208,19 @@ def _shared(step: Step) -> Iterator[Loop]:
 def _cat(step: Step) -> Iterator[Loop]:
     out, axis, start = step.outputs[0], step.options.get("axis", 0) % max(step.outputs[0].ndim, 1), 0
     for x in step.arguments:
-        yield _copied(x, out[(slice(None),) * axis + (slice(start, start + x.shape[axis]),)])
+        yield copied(x, out[(slice(None),) * axis + (slice(start, start + x.shape[axis]),)])
         start += x.shape[axis]
 
 
 def _stack(step: Step) -> Iterator[Loop]:
     out, axis = step.outputs[0], step.options.get("axis", 0) % step.outputs[0].ndim
     for i, x in enumerate(step.arguments):
-        yield _copied(x, _part(out, (*(slice(None),) * axis, i)))
+        yield copied(x, _part(out, (*(slice(None),) * axis, i)))
 
 
 def _flip(step: Step) -> Iterator[Loop]:
     x, axis = step.arguments[0], step.options.get("axis")
-    yield _copied(np.flip(x, tuple(axis) if isinstance(axis, list) else axis), step.outputs[0])
+    yield copied(np.flip(x, tuple(axis) if isinstance(axis, list) else axis), step.outputs[0])
 
 
 def _roll(step: Step) -> Iterator[Loop]:
@@ -255,7 +233,7 @@ def _roll(step: Step) -> Iterator[Loop]:
         k = shift % n if n else 0
         parts[a] = [(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))] if k else parts[a]
     for chosen in itertools.product(*parts):
-        yield _copied(x[tuple(source for source, _ in chosen)], out[tuple(target for _, target in chosen)])
+        yield copied(x[tuple(source for source, _ in chosen)], out[tuple(target for _, target in chosen)])
 
 
 LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
@@ -264,59 +242,10 @@ LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {
     "isfinite": _to_infinity("lt"), "isinf": _to_infinity("eq"),
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), _copy),
     "reshape": _reshape, "filled": _filled, "mod": _mod, "where": _where,
-    "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "cat": _cat,
+    "clip": _clip, "pow": _pow, "spread": _spread, "put": _put, "assign": _assign, "add_part": _add_part, "cat": _cat,
     "stack": _stack, "flip": _flip, "roll": _roll, "surround": _surround, "set_at": _set_at,
     "tril": _triangle(True), "triu": _triangle(False), "tie_weight": _shared,
     **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _of_one),
-}
-
-
-def _arithmetic(name: str, operands: int) -> Callable[..., Loop]:
-    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
-        body = _Body(out.shape)
-        taken = [body.take(x, FLOAT32) for x in (a, b)[:operands]]
-        return body.to(body.make(name, *taken, dtype=FLOAT32), out)
-
-    return loop
-
-
-def _accumulated(total: np.ndarray, b: np.ndarray) -> Loop:
-    body = _Body(total.shape)
-    return body.to(body.make("add", body.take(total, FLOAT32), body.take(b, FLOAT32), dtype=FLOAT32), total)
-
-
-def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Loop:
-    body = _Body(out.shape)
-    taken = body.take(condition.view(bool), BOOL), body.take(a, FLOAT32), body.take(b, FLOAT32)
-    return body.to(body.make("where", *taken, dtype=FLOAT32), out)
-
-
-def _rectified(sign: str, chosen: Callable) -> Callable[..., Loop]:
-    """where(x sign 0, ...) of a kernel's arrays g and x, or x alone, and a number."""
-    def loop(a: np.ndarray, b: np.ndarray, c: np.ndarray, number: float, out: np.ndarray) -> Loop:
-        body = _Body(out.shape)
-        g, x, zero = body.take(a, FLOAT32), body.take(b, FLOAT32), body.make("number", 0.0, dtype=FLOAT32)
-        met = body.make(sign, x, zero, dtype=BOOL)
-        return body.to(body.make("where", met, *chosen(body, g, zero, number), dtype=FLOAT32), out)
-
-    return loop
-
-
-def _or_zero(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
-    return zero, g
-
-
-def _or_less(body: _Body, g: int, zero: int, number: float) -> tuple[int, int]:
-    return g, body.make("mul", g, body.take(number, FLOAT32), dtype=FLOAT32)
-
-
-# What kernels do of each number by itself, with the same bits; kernels by their names.
-OF_KERNELS: dict[str, Callable[..., Loop]] = {
-    **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
-    **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt")},
-    "copy": _copied, "accumulate": _accumulated, "where": _chosen,
-    **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
-    **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
 }
 
 
@@ -328,7 +257,7 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
     made: list[Step] = []
     for step, following in zip(tape.steps, [*tape.steps[1:], Step("")], strict=False):
         if isinstance(step.call, Call):
-            made.append(step if step.call.beside or getattr(following.call, "beside", 0) else _as_loop(step))
+            made.append(step if step.call.beside or getattr(following.call, "beside", 0) else as_loop(step, kernels))
         else:
             made.extend(_loops(step) or kernels and _anew(step, tape) or [step])
     return made
@@ -341,16 +270,6 @@ def _anew(step: Step, tape: Tape) -> list[Step]:
         return []
 
 
-def _as_loop(step: Step) -> Step:
-    """The call of a kernel as a loop, which others can be joined with, if it is in the table."""
-    of = OF_KERNELS.get(step.call.kernel.name)
-    if of is None or step.renew is not None or step.function is not None:
-        return step
-    loop = Step(step.name, call=of(*step.call.arguments))
-    loop.alone = step.call
-    return loop
-
-
 def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels that do it for arrays of more numbers, if they can do it for any; and copies to where it was."""
     if step.call is not None or step.function is None or not step.outputs or step.changes:
@@ -361,7 +280,9 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
         again.known.update(tape.known)
         with setting("compiled", True), again:
             result = again.unit(step.name, step.function, step.arguments, step.options)
-        if made := _in_place_of(step, again.steps, again, list(arrays_in(result)), tape):
+        steps = [as_loop(s) if isinstance(s.call, Call) and not getattr(following.call, "beside", 0) else s
+                 for s, following in zip(again.steps, [*again.steps[1:], Step("")], strict=False)]
+        if made := _in_place_of(step, steps, again, list(arrays_in(result)), tape):
             return made
         before = again
     return []
@@ -395,7 +316,7 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
     if again.lasting or again.trouble:  # arrays that it has made in NumPy, of numbers that will be others
         return []
     steps = [s for each in again.steps for s in (
-        [_as_loop(each)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
+        [as_loop(each)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
     return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
 
 
@@ -419,7 +340,7 @@ def _in_place_of(step: Step, steps: list[Step], again: Tape, results: list, tape
         return []
     tape.flags.update(again.flags)
     tape.known.update(again.flags)
-    return [*steps, *[Step(step.name, call=_copied(x, out)) for x, out in zip(results, step.outputs, strict=True)]]
+    return [*steps, *[Step(step.name, call=copied(x, out)) for x, out in zip(results, step.outputs, strict=True)]]
 
 
 @lru_cache
@@ -431,7 +352,7 @@ def _fused() -> dict[Callable, Fused]:
 
 def _loops(step: Step) -> list[Step]:
     if step.call is not None:
-        return [Step("copy", call=_copied(step.call.source, step.call.target))]
+        return [Step("copy", call=copied(step.call.source, step.call.target))]
     if step.name not in LOWER or len(step.outputs) + len(step.changes) != 1:
         return []
     try:

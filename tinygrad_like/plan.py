@@ -26,7 +26,8 @@ from .steps import Step, memory
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
-_LONGEST = 24  # arrays of a loop
+_LONGEST = 32  # arrays of a loop
+_HARD = 1000  # steps of a search for what two arrays have in common
 REACH = 40  # steps over which a loop may be moved to another one
 
 
@@ -197,14 +198,8 @@ def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
         return None
     stored = {_view(x): i for i, x in first.stores}
     loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
-    written = {id(memory(x)) for _, x in first.stores}
-    for x in second.operands:
-        if id(memory(x)) in written and _view(x) not in stored:
-            return None
-    later = {id(memory(x)): _view(x) for _, x in second.stores}
-    for x in (*first.operands, *[x for _, x in first.stores]):
-        if id(memory(x)) in later and _view(x) != later[id(memory(x))]:
-            return None
+    if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):
+        return None
     operands, values = list(first.operands), list(first.values)
     number: list[int] = []  # of each of the second's values among those of both
     for v in second.values:
@@ -224,6 +219,19 @@ def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
     stores = [(i, x) for i, x in first.stores if _view(x) not in replaced]
     return Loop(first.shape, tuple(operands), tuple(values),
                 (*stores, *[(number[i], x) for i, x in second.stores]))
+
+
+def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Whether one of some arrays has numbers in common with one of others, which are elsewhere in the loop."""
+    for x in written:
+        for y in others:
+            if memory(x) is memory(y) and _view(x) != _view(y):
+                try:
+                    if np.shares_memory(x, y, max_work=_HARD):  # type: ignore[arg-type]
+                        return True
+                except np.exceptions.TooHardError:
+                    return True
+    return False
 
 
 def _view(x: np.ndarray) -> tuple:

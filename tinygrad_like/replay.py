@@ -24,6 +24,7 @@ from .steps import Refused, Step, memory
 from .structures import alive, closed, overlap, structure, tensors_in
 from .tape import Tape
 from .tensor import Tensor, wrap
+from .zeros import without_zeros
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -100,7 +101,8 @@ class Program:
                 pinned.update(*step.uses())
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            steps = with_epilogues(joined(without_copies(steps, pinned), pinned), pinned)
+            steps = without_copies(without_zeros(steps), pinned)
+            steps = with_epilogues(joined(steps, pinned), pinned)
         self.boxes, self.arrows = pictured(steps, self.inputs)
         steps, self.arena = placed(steps, pinned)
         used = {key for step in steps for keys in step.uses() for key in keys}

@@ -405,6 +405,8 @@ def _one(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def _own(c: Any, owned: bool) -> Tensor:
     """A cotangent as a gradient, on memory of its own: without a copy if the walk owned it."""
+    if hasattr(c, "written"):  # the cotangent of a part
+        c, owned = c.written(), True
     array = c if type(c) is np.ndarray else getattr(c, "_data", None)
     alone = owned and array is not None and array.flags.c_contiguous and (array.base is None or fills(array))
     if isinstance(c, Tensor):

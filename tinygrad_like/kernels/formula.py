@@ -8,14 +8,16 @@ one double would widen the whole expression. A loop over that vectorises.
 import hashlib
 import inspect
 from collections.abc import Callable, Collection
+from functools import cached_property
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from ..dtypes import FLOAT32
 from .kinds import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE
+from .loops import FORMULAS
 from .matrix import length_of, step_of
 from .program import Kernel, kernel, together
 from .simd import inner
@@ -36,6 +38,16 @@ class Formula:
         functions = FUNCTIONS.keys() - ARITHMETIC
         self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
         self.cost = 0.18 if any(type(part) is str and part in functions for part in self.parts) else 0.06
+        self.key = f"{name} {self.digest}"
+        FORMULAS[self.key] = self
+
+    @cached_property
+    def code(self) -> tuple[str, str]:
+        """The name of the compiled function, and LLVM's text in which it is defined."""
+        kind = (types.float32,) * len(inspect.signature(self.scalar.py_func).parameters)
+        self.scalar.compile(kind)
+        compiled = self.scalar.overloads[kind]
+        return compiled.fndesc.llvm_func_name, compiled.library.get_llvm_str()
 
     def _compiled(self, value: Any) -> Any:
         """An op, a helper, a constant or the formula itself, as compiled code has it."""
@@ -175,6 +187,7 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
     arrays = len(signature) - bool(number)
     call = f"lambda a, b, c, p: f({', '.join('abc'[:arrays])}{', p' if number else ''})"
     each = _loop(f, njit(**SCALAR)(eval(call, {"f": f.scalar, "__name__": __name__})), arrays)
+    each.formula = f.key, arrays, bool(number)
 
     def of_one(x):
         y = np.empty(x.shape, FLOAT32)

@@ -257,7 +257,7 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
 
 @inner
 def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
-    """Nanoseconds of a product; -1 if its arrays do not fit one another."""
+    """Nanoseconds of a product and its epilogue; -1 if its arrays do not fit one another."""
     m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
     if not (ndim_of(out) >= 2 and is_row_by_row(out)
             and fits(a, k if a_turned else m, m if a_turned else k, out)
@@ -267,7 +267,8 @@ def _work(a, b, out, start, a_turned, b_turned, alone, counts, epilogue):
         return -1
     for axis in range(3, ndim_of(out) + 1):
         batch *= length_of(out, axis)
-    return int(batch * m * n * k * _COST)
+    after = call(integer_at(epilogue, 0), epilogue, -1, 0) if epilogue else 0
+    return int(batch * m * n * k * _COST) + after
 
 
 @kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, epilogue=EPILOGUE, work=_work, tasks=1)

@@ -27,6 +27,7 @@ from . import cache
 from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
 from .views import address
 
+FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
 KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
           np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
 _HEADER = 5  # numbers of a record before the addresses, see `program.py`
@@ -36,7 +37,8 @@ _COST = 0.06  # nanoseconds of a number that is read or written
 class Value(NamedTuple):
     """One value at a place: what makes it, which of the values before it, and its dtype.
 
-    make: "load" (of operand number arguments[0]), "number" (arguments[0] itself), "cast", or a name of `MAKE`.
+    make: "load" (of operand number arguments[0]), "number" (arguments[0] itself), "cast", or a name of `MAKE` or of
+    `FORMULAS`.
     """
 
     make: str
@@ -166,6 +168,17 @@ def _cast(b, x, dtype: np.dtype):
     return (b.zext if unsigned else b.sext)(x, kind)
 
 
+def _formula(b, name: str, x: Sequence) -> Any:
+    """What a formula gives: by a call, as numba's functions are called, in place of which LLVM puts the code."""
+    full = FORMULAS[name].code[0]
+    kind = ir.FunctionType(I32, [POINTER, POINTER, *[value.type for value in x]])
+    found = b.module.globals.get(full) or ir.Function(b.module, kind, full)
+    with b.goto_entry_block():
+        result = b.alloca(ir.FloatType())
+    b.call(found, [result, ir.Constant(POINTER, None), *x])
+    return b.load(result, typ=ir.FloatType())
+
+
 # Code -----------------------------------------------------------------------------------------------------------------
 
 
@@ -217,7 +230,8 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
     b = ir.IRBuilder(outer.append_basic_block())
     result, _, record, task, tasks = outer.args
     b.store(integer(0), result)
-    work = int(_COST * math.prod(loop.shape) * (count + sum(v.make not in ("load", "number") for v in loop.values) / 4))
+    made = sum(12 if v.make in FORMULAS else v.make not in ("load", "number") for v in loop.values)
+    work = int(_COST * math.prod(loop.shape) * (count + made / 4))
     with b.if_then(b.icmp_signed("<", task, integer(0))):
         b.store(integer(work), result)
         b.ret(ir.Constant(I32, 0))
@@ -281,6 +295,8 @@ def _place(b, loop: Loop, pointers: list) -> None:
             value = ir.Constant(kind, float(dtype.type(arguments[0])) if dtype.kind == "f" else int(arguments[0]))
         elif make == "cast":
             value = _cast(b, values[arguments[0]], dtype)
+        elif make in FORMULAS:
+            value = _formula(b, make, [values[i] for i in arguments])
         else:
             value = MAKE[make](b, dtype, *[values[i] for i in arguments])
         values.append(value)
@@ -352,6 +368,10 @@ def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
         engine.add_object_file(llvm.ObjectFileRef.from_data(saved[32:]))
     else:
         module = llvm.parse_assembly(_text(loops))
+        for name in {v.make for loop, _ in loops for v in loop.values if v.make in FORMULAS}:
+            full, text = FORMULAS[name].code
+            module.link_in(llvm.parse_assembly(text))
+            module.get_function(full).linkage = "internal"
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = True
         builder = llvm.create_pass_builder(machine, options)

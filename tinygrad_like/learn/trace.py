@@ -176,7 +176,7 @@ def pulled(node: Node, g: Any, parents: Sequence) -> tuple[list, list]:
 
 def _array(c: Any) -> Any:
     if isinstance(c, Placed):
-        return np.array(c)
+        return c.written()
     return c._data if isinstance(c, Tensor) else c
 
 

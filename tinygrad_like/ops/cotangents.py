@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..autograd import mode
 from ..call import Placed
 from ..kernels import accelerated
+from ..tensor import Tensor
+from .compare import clone
 from .elementwise import add
 
 
@@ -16,15 +19,26 @@ def plus(total, c, owned: bool):
     if type(total) is Placed:
         total, c, owned = c, total, False
     if type(c) is Placed:
+        if type(total) is Placed:
+            total, owned = total.written(), True
+        if mode.tape is not None and isinstance(total, Tensor):
+            total = total if owned else clone(total)
+            mode.tape.python("add_part", add_part, total._data, c.index, c.value._data, changes=[total._data])
+            return total
         # A sum of numbers is no array yet, but a number of NumPy's, even where it is owned.
         total = total if owned and isinstance(total, np.ndarray) else np.array(total)
-        part = total[c.index]
-        if type(part) is np.ndarray:
-            part += c.value  # a view: to write it back as well would take as long again
-        else:
-            total[c.index] += c.value
+        add_part(total, c.index, c.value)
         return total
     return total + c
+
+
+def add_part(total, index, value):
+    """total[index] += value"""
+    part = total[index]
+    if type(part) is np.ndarray:
+        part += value  # a view: to write it back as well would take as long again
+    else:
+        total[index] += value
 
 
 @accelerated

@@ -1,8 +1,11 @@
-"""Loops that are done as a part of the product before them give the same bits as eager code."""
+"""What a plan makes of a program: epilogues of products, formulas in loops, zeros that are not written."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
 
+import nn.functional as F
 import tinygrad_like as tl
 from tinygrad_like import Tensor, capture, no_grad
 
@@ -16,6 +19,11 @@ def normal(*shape):
 
 def epilogues(step):
     return sum("+ loop" in line for line in str(step).splitlines())
+
+
+def calls(step):
+    """How many calls there are of each kind."""
+    return Counter(line.split("  ")[0].strip() for line in [each[6:] for each in str(step).splitlines()[1:]])
 
 
 def twice_the_same(function, make, count=None, threads=2):
@@ -204,3 +212,124 @@ def test_random_programs(seed):
 
     with no_grad():
         twice_the_same(function, inputs)
+
+
+# --- Formulas ---------------------------------------------------------------------------------------------------------
+
+
+FORMULAS = {
+    "tanh": lambda x, y: x.tanh() * y + 1, "sigmoid": lambda x, y: (x + y).sigmoid() * y,
+    "exp": lambda x, y: (x - y).exp() - y,
+    "log": lambda x, y: (x.abs() + 1).log() * y, "gelu": lambda x, y: F.gelu(x + y) * 2,
+    "silu": lambda x, y: y * F.silu(x),
+    "softplus": lambda x, y: F.softplus(x * y) - x, "elu": lambda x, y: F.elu(x * y, 0.5) - x,
+    "gates": lambda x, y: (x.sigmoid() * y + y.sigmoid() * x.tanh()).tanh() * x.sigmoid(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("shape", [(300, 400), (5, 7)])
+def test_formulas_are_part_of_loops(name, shape):
+    """And so are those of their gradients; small arrays are NumPy's in eager code, with other last bits."""
+    function = FORMULAS[name]
+
+    def step(x, y):
+        z = function(x, y)
+        return [z, *z.gradient(x, y, gradient=y.detach())]
+
+    captured = capture(step)
+    for _ in range(5):
+        x, y = normal(*shape), normal(*shape)
+        other = [t.clone().requires_grad_() for t in (x, y)]
+        for a, b in zip(step(x.requires_grad_(), y.requires_grad_()), captured(*other), strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=3e-5, atol=3e-6)
+    assert not calls(captured).keys() - {"loop"}, str(captured)
+
+
+def test_formula_is_the_epilogue_of_a_product():
+    with no_grad():
+        step = capture(lambda x, w, y: (x @ w + y).tanh() * y)
+        for _ in range(5):
+            x, w, y = inputs()
+            np.testing.assert_allclose(step(x, w, y).numpy(), np.tanh((x @ w + y).numpy()) * y.numpy(), rtol=1e-5,
+                                       atol=1e-6)  # fmt: skip
+    assert calls(step) == {"matrix product + loop": 1}
+
+
+# --- Parts ------------------------------------------------------------------------------------------------------------
+
+
+def gates(x):
+    i, f, g, o = x.chunk(4, axis=1)
+    return (f.sigmoid() * i * g.tanh()).tanh() * o
+
+
+PARTS = {
+    "gates": gates, "halves": lambda x: x[:, :3] * x[:, 3:6], "overlapping": lambda x: x[:, :5] * x[:, 2:7],
+    "some of it": lambda x: x[1:3] * 2 + x[4:6], "steps": lambda x: x[::2] * x[1::2] * 3,
+    "backwards": lambda x: x.flip(0)[:3] * x[3:], "twice": lambda x: x[:2] * 3 + x[:2].exp(),
+    "one after another": lambda x: sum((k + 1) * x[:, k].square() for k in range(8)),
+    "unbound": lambda x: sum(k * t.sin() for k, t in enumerate(x.unbind(0))),
+    "a number": lambda x: x[0, 1] * x[-1, 2] * x[0],
+    "new axes": lambda x: x[:, None, :4] * x[None, ..., 4:],
+    "and all of it": lambda x: x[:, :4].sum() * x + x[2:4].sum(),
+    "parts of parts": lambda x: x[:, 2:][1:].square().sum() + x[:2].sum() + (x[:, 2:][:1] * 3).sum(),
+    "nothing": lambda x: x[3:3].sum() + x[:, 1:].square(), "rows": lambda x: x[tl.tensor([0, 0, 2])] * x[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", PARTS)
+def test_gradients_of_parts(name, dtype):
+    def step(x):
+        y = 2 * x
+        loss = (PARTS[name](y) * weights[name]).sum()
+        return [loss, *loss.gradient(x, y)]
+
+    shape, captured = (6, 8), capture(step)
+    weights = {name: normal(*np.shape(PARTS[name](normal(*shape)).numpy())).cast(dtype)}
+    for _ in range(5):
+        x = normal(*shape).cast(dtype)
+        for a, b in zip(step(x.clone().requires_grad_()), captured(x.requires_grad_()), strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert captured.programs
+
+
+def test_no_zeros_where_parts_are_all_there_is():
+    def step(x, w):
+        y = x @ w
+        return (gates(y) * 2).sum().gradient(w)
+
+    captured = capture(step)
+    for _ in range(5):
+        x, w = normal(M, K), normal(K, 4 * 40).requires_grad_()
+        for a, b in zip(step(x, w), captured(x, w), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-4)
+    assert calls(captured) == {"matrix product": 2, "whole": 1, "loop": 2}, str(captured)
+
+
+def test_cotangent_of_a_part_is_written_out_where_it_is_looked_at():
+    class Twice(tl.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    def step(x):
+        y, z = Twice.apply(x), x * 3
+        z.register_hook(lambda g: g * 2)
+        y.retain_grad()
+        ((y[1:3] * z[:, :2].sum()).sum() + z[0].sum()).backward()
+        x.grad, g = None, x.grad
+        return g, y.grad
+
+    captured = capture(step)
+    for _ in range(5):
+        x = normal(4, 5).requires_grad_()
+        copy = x.detach().clone().requires_grad_()
+        for a, b in zip(step(x), captured(copy), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+    assert captured.programs
