@@ -39,6 +39,9 @@ class Placed:
     def __init__(self, shape, index, value):
         self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
 
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.written())
+
     def written(self):
         """The whole cotangent, with its zeros."""
         if isinstance(self.value, Tensor):

@@ -26,7 +26,7 @@ from .steps import Step, memory
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
-_LONGEST = 32  # arrays of a loop
+_LONGEST = 24  # arrays of a loop
 _HARD = 1000  # steps of a search for what two arrays have in common
 REACH = 40  # steps over which a loop may be moved to another one
 
@@ -173,7 +173,13 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     """The steps, with loops over the same places done as one where one reads what the other writes or reads."""
     made: list[Step | None] = list(steps)
     uses = Uses(steps)
-    reads, writes = uses.reads, uses.writes
+    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # of which steps each is made
+
+    def few(loop: Loop, own: set[int]) -> bool:
+        """Whether a loop made of some steps has few arrays, less those that nobody else reads."""
+        seen = [x for x in loop.writes() if id(memory(x)) in pinned or not own.issuperset(uses.readers[id(memory(x))])]
+        return len(loop.operands) + len(seen) <= _LONGEST
+
     for i, step in enumerate(steps):
         if not isinstance(step.call, Loop):
             continue
@@ -183,7 +189,8 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
                 continue
             if isinstance(other.call, Loop) and other.call.shape == step.call.shape:
                 both = _one(other.call, step.call, bool(writes[j] & reads[i] or reads[j] & reads[i]))
-                if both is not None:
+                if both is not None and few(both, parts[i] | parts[j]):
+                    parts[j] |= parts[i]
                     made[j], made[i] = Step(f"{other.name}, {step.name}", call=both), None
                     reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
                     break
@@ -194,7 +201,7 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
 
 def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
     """Both in one loop, the second after the first at each place; None if they cannot be, or have nothing in common."""
-    if not related or len(first.operands) + len(second.operands) + len(first.stores) + len(second.stores) > _LONGEST:
+    if not related:
         return None
     stored = {_view(x): i for i, x in first.stores}
     loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}

@@ -18,13 +18,13 @@ from .kernels.loops import Loop, addresses
 from .kernels.program import Call, play_records
 from .lower import lowered
 from .memory import give_back
+from .parts import without_zeros
 from .plan import in_bytes, joined, placed, without_copies
 from .snapshots import Copies, Random, Saved, differ
 from .steps import Refused, Step, memory
 from .structures import alive, closed, overlap, structure, tensors_in
 from .tape import Tape
 from .tensor import Tensor, wrap
-from .zeros import without_zeros
 
 PLAIN, EXACT, FUSED = range(3)  # as noted; as compiled code with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"

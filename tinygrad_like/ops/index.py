@@ -68,7 +68,7 @@ def _put_later(g, x_shape, index):
     """put; but if nothing is recorded, and no element named twice, the sum of cotangents (`plus`) does it in place."""
     if g.shape == x_shape and all(isinstance(i, slice) and i.step in (None, 1) for i in index):
         return g  # all of x
-    if _is_basic(index) and (isinstance(g, np.ndarray | np.generic) or mode.tape is not None and not mode.recording):
+    if _is_basic(index) and not mode.recording:
         return Placed(x_shape, index, g)
     return put(g, shape=x_shape, index=index)
 
