@@ -13,7 +13,8 @@ from tinygrad_like import Tensor
 from tinygrad_like.autograd import tick
 
 if TYPE_CHECKING:
-    from .optimizer import Optimizer, State
+    from .optimizer import Optimizer
+    from .state import State
 
 
 class Update:
