@@ -156,6 +156,7 @@ class capture:
             return self._stop(watch.what, out, kind)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
+        places.left = watch.left
         self.ends.add(out, bool(tape.leaves))
         new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
         if proof is not None and not different and not new and not tape.state().keys() - proof.keys:

@@ -58,6 +58,7 @@ class Places:
         self.values = [place.get() for place in self.places]
         self.tensors = tensors_in(self.values)
         self.bound = [True for _ in self.places]
+        self.left: list[tuple[Place, Any]] = []  # places that each call leaves with the same
         self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
         self.seen: list[tuple] = []  # what Python saw of numbers
         self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
@@ -84,11 +85,14 @@ class Places:
         return [place.get() for place in self.places]
 
     def put(self, result: tuple) -> Any:
-        """Put what a call has bound them to: the second of `result`, whose first is what it returns."""
+        """Put what a call has bound them to: the second of `result`, whose first is what it returns; and what it has
+        left."""
         if self.places:
             for place, value, bound in zip(self.places, result[1], self.bound, strict=True):
                 if bound:
                     place.put(value)
+        for place, value in self.left:
+            place.put(value)
         return result[0]
 
     def filled(self, places: dict, tape: Tape) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
+FLAGS = (bool, str, type(None))  # what a function may leave otherwise, as it would again: `model.train()`
 GENERATORS = np.random.Generator, np.random.RandomState, random.Random
 
 

@@ -18,7 +18,7 @@ from .dtypes import FLOAT32
 from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
-from .signs import GENERATORS, VALUES, plain, position, rates, state_of
+from .signs import FLAGS, GENERATORS, VALUES, plain, position, rates, state_of
 from .steps import memory
 from .structures import holds_only_tensors, parts_of, tensors_in
 from .tensor import Tensor
@@ -68,6 +68,7 @@ class Watch:
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.seen: set[Any] = set()
         self.what, self.rebound = "", False
+        self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
         self.exact = False  # whether code would tell what follows a number from a number
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
@@ -112,8 +113,8 @@ class Watch:
         return not unknown
 
     def same_after(self, noted: Collection[int]) -> bool:
-        """Whether the function, which just ran, has left all but Tensors as it was; `rebound` is whether it has bound
-        places to others. noted: ids of objects whose changes are on the tape."""
+        """Whether the function, which just ran, has left all but Tensors and flags as it was; `rebound` is whether it has
+        bound places to others. noted: ids of objects whose changes are on the tape."""
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
         if changed or not self._same_variables(but_tensors=True):
             what = [*changed, self.what][0]
@@ -173,6 +174,9 @@ class Watch:
                 if but_tensors and can_be_bound(where, now) and (
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
+                    continue
+                if but_tensors and type(now) in FLAGS and type(value) in FLAGS:
+                    self.left.append((Place(where, key, name), now))
                     continue
                 self.what = name
                 return False
