@@ -113,8 +113,8 @@ class Watch:
         return not unknown
 
     def same_after(self, noted: Collection[int]) -> bool:
-        """Whether the function, which just ran, has left all but Tensors and flags as it was; `rebound` is whether it has
-        bound places to others. noted: ids of objects whose changes are on the tape."""
+        """Whether the function, which just ran, has left all as it was but Tensors and flags; `rebound` is whether it
+        has bound places to others. noted: ids of objects whose changes are on the tape."""
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
         if changed or not self._same_variables(but_tensors=True):
             what = [*changed, self.what][0]
