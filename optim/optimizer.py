@@ -23,7 +23,15 @@ MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its we
 
 
 class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it."""
+    """A parameter group: its "params" and options, as an optimizer has made it. A captured function that reads a number
+    among them follows it."""
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        return value if mode.tape is None else mode.tape.option(self, name, value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
@@ -135,6 +143,7 @@ class Optimizer:
         formulas = []
         self.state = States.of(self.state)
         for i, group in enumerate(self.param_groups):
+            group = dict(group)  # whose numbers nobody follows
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
@@ -226,7 +235,8 @@ class Optimizer:
     @property
     def lr(self) -> float:
         """The first group's learning rate at the next step; setting it sets every group's."""
-        return self._lr(self.param_groups[0])
+        lr = self.param_groups[0]["lr"]
+        return self._lr(self.param_groups[0]) if callable(lr) else lr
 
     @lr.setter
     def lr(self, lr: float | Callable[[int], float]) -> None:

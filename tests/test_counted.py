@@ -489,3 +489,82 @@ def test_what_is_computed_follows():
     assert t > 8 and not (t + 1 > 20)
     t.value = 30
     assert [again() == value for again, value in t.seen] == [True, False]
+
+
+class SignDescent(optim.Optimizer):
+    """As programs for PyTorch write optimizers of their own."""
+
+    def __init__(self, params, lr, betas=(0.5, 0.9)):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=0.1))
+
+    @tg.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            (b1, _), lr = group["betas"], group.get("lr")
+            for p in group["params"]:
+                state = self.state[p]
+                if "m" not in state:
+                    state["m"] = Tensor.zeros(p.shape)
+                state["m"].mul_(b1).add_(p.grad, alpha=1 - b1)
+                p.mul_(1 - lr * group["weight_decay"])
+                p.sub_(state["m"].sign() * (math.sqrt(lr) * group["lr"]))
+
+
+def by_hand(params, lr):
+    optimizer = optim.SGD(params, lr=lr)
+
+    def step():
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                p.data -= (group["lr"] if group["lr"] < 0.06 else optimizer.lr * 0.5) * p.grad.data
+
+    optimizer.step = step
+    return optimizer
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("schedule", [lambda o: optim.lr_scheduler.StepLR(o, 5, 0.1),
+                                      lambda o: optim.lr_scheduler.ExponentialLR(o, 0.9)])
+@pytest.mark.parametrize("kind", [SignDescent, by_hand])
+def test_options_of_optimizers_that_a_program_reads(kind, schedule, inside):
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = Tensor(np.linspace(-1, 1, 6, dtype="f").reshape(3, 2), requires_grad=True)
+        optimizer = kind([w], lr=0.1)
+        scheduler = schedule(optimizer)
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = (x @ w).square().mean()  # noqa: B023
+            loss.backward()
+            rate = optimizer.param_groups[0]["lr"]  # noqa: B023
+            optimizer.step()  # noqa: B023
+            if inside:
+                scheduler.step()  # noqa: B023
+            return loss, rate
+
+        step, losses = decorate(step), []
+        for i in range(14):
+            loss, rate = step(Tensor([[1.0, float(i), 2.0]]))
+            losses.append((loss.item(), rate))
+            if not inside:
+                scheduler.step()
+            if i == 8 and kind is SignDescent:
+                optimizer.param_groups[0]["betas"] = 0.25, 0.9
+        found.append((losses, w.tolist(), optimizer.lr))
+    assert found[0] == found[1] and step.programs and not step.gave_up
+
+
+def test_an_option_that_is_read_after_a_scheduler_has_set_it():
+    w = Tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1)
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 6, 0.1)
+
+    @capture
+    def step(x):
+        scheduler.step()
+        return x * optimizer.param_groups[0]["lr"]
+
+    with pytest.warns(UserWarning, match=r"it reads lr of an optimizer after a step of a scheduler, at .*outside"):
+        rates = [round(step(Tensor([1.0])).item(), 4) for _ in range(8)]
+    assert rates == [0.1] * 5 + [0.01] * 3

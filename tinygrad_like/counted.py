@@ -191,6 +191,16 @@ def each(value: Any, number: Callable) -> Any:
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
+def refreshed(numbers: Any, values: Any) -> bool:
+    """Give Numbers, alone or in a tuple, the values that there are now; whether those are like them."""
+    if type(numbers) is Number and type(values) is type(numbers.value):
+        numbers.value = values
+        return True
+    if not isinstance(numbers, tuple) or type(values) is not type(numbers) or len(values) != len(numbers):
+        return type(numbers) is not Number and numbers == values
+    return all([refreshed(*pair) for pair in zip(numbers, values, strict=True)])
+
+
 def settled(value: Any, seen: set[int]) -> Any:
     """A value with numbers in place of Numbers: tuples are made anew, what lists, dicts and objects hold is replaced.
 

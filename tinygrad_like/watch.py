@@ -208,7 +208,7 @@ class Watch:
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
-        names: dict[str, Any] = {"len": len, "map": map, "id": id}
+        names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
 
         def name(value: Any) -> str:
             names[f"_{len(names)}"] = value
@@ -220,7 +220,7 @@ class Watch:
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{{*map(id, {name(part)})}} == {name(ids)}" for part, ids, _ in self.sets]
-        asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
+        asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
