@@ -568,3 +568,45 @@ def test_an_option_that_is_read_after_a_scheduler_has_set_it():
     with pytest.warns(UserWarning, match=r"it reads lr of an optimizer after a step of a scheduler, at .*outside"):
         rates = [round(step(Tensor([1.0])).item(), 4) for _ in range(8)]
     assert rates == [0.1] * 5 + [0.01] * 3
+
+
+USES = {
+    "where": lambda x, v: x.where(x > 0, v) * 2 + tg.where(x > v, v, x),
+    "masked_fill": lambda x, v: x.masked_fill(x > 1, v),
+    "<, <=": lambda x, v: x * (x < v) + x.sin() * (v <= x), ">, >=": lambda x, v: x * (v > x) + x.sin() * (x >= v),
+    "==, !=": lambda x, v: x * (x == v) + x.sin() * (x != v), "clamp": lambda x, v: x.clamp(-v, v) + x.clamp(max=v),
+    "clamp_": lambda x, v: (x * 2).clamp_(min=v),
+    "tensor": lambda x, v: x * tg.tensor(v) + tg.tensor([[v, 2 * v, 1], [1, 2, 3]]),
+    "full": lambda x, v: x * tg.full((2, 3), v) + tg.full_like(x, v) + tg.full((3,), v + 1, dtype=tg.float64).float(),
+    "fill_": lambda x, v: x * tg.zeros(3).fill_(v), "weights": lambda x, v: F.cross_entropy(
+        x, tg.tensor([0, 2]), weight=tg.tensor([v, 1, 2 * v])),
+    "setitem": lambda x, v: changed(x * 2, v), "setitem of a leaf": lambda x, v: x * changed(tg.ones(2, 3), v),
+}
+
+
+def changed(x, v):
+    x[0, 1] = v
+    x[1] = [v, 2 * v, 1]
+    x[:, 2:] = math.exp(v)
+    return x
+
+
+@pytest.mark.parametrize("use", USES)
+def test_numbers_meet_tensors(use):
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w, at = weight(2, 3), SimpleNamespace(v=0.0)
+
+        def step(x):
+            loss = USES[use](x * w * 4, at.v).square().sum()  # noqa: B023
+            w.grad = None  # noqa: B023
+            loss.backward()
+            return loss.detach(), w.grad * 1  # noqa: B023
+
+        step, results = decorate(step), []
+        for i in range(9):
+            at.v = 0.1 + 0.15 * i
+            loss, grad = step(Tensor(np.float32(np.arange(6).reshape(2, 3) - i)))
+            results.append((loss.item(), grad.tolist()))
+        found.append(results)
+    assert found[0] == found[1] and len(step.programs) == 1, step
