@@ -610,3 +610,44 @@ def test_numbers_meet_tensors(use):
             results.append((loss.item(), grad.tolist()))
         found.append(results)
     assert found[0] == found[1] and len(step.programs) == 1, step
+
+
+class Agent:
+    def __init__(self):
+        self.rng = np.random.default_rng(0 if type(self) is Agent else 1)
+        self.w, self.t = Tensor(self.rng.standard_normal((3, 2)).astype("f"), requires_grad=True), 0
+
+    def train(self, x):
+        self.t += 1
+        self.w.grad = None
+        loss = (x @ self.w).square().mean() / self.t
+        loss.backward()
+        if self.t % 2 == 0:
+            with no_grad():
+                self.w.sub_(self.w.grad, alpha=0.9**self.t)
+        return loss.detach()
+
+
+class Exact:
+    def __init__(self, t):
+        self.factor = 2.0 if type(t) is int else 3.0
+
+
+def test_what_made_an_object_tells_nothing_of_the_numbers_that_its_methods_follow():
+    found = []
+    for train in Agent.train, capture(Agent.train, fuse=False):
+        agent = Agent()
+        found.append(([train(agent, Tensor.ones(4, 3)).item() for _ in range(14)], agent.w.tolist()))
+    assert found[0] == found[1] and len(train.programs) == 2 and not train.gave_up
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_what_makes_an_object_in_each_call_sees_numbers():
+    at = SimpleNamespace(t=0, last=Exact(0))
+
+    @capture
+    def step(x):
+        at.t += 1
+        return x * Exact(at.t).factor
+
+    assert [step(Tensor([1.0])).item() for _ in range(12)] == [2.0] * 12

@@ -18,7 +18,7 @@ from .dtypes import FLOAT32
 from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
-from .signs import FLAGS, GENERATORS, VALUES, plain, position, rates, state_of
+from .signs import FLAGS, GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .steps import memory
 from .structures import holds_only_tensors, parts_of, tensors_in
 from .tensor import Tensor
@@ -62,7 +62,7 @@ class Watch:
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
         self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
         self.names: set[str] = set()  # that followed code uses
-        self.classes: list[type] = []  # of the user's, and files: what they have under these names is followed
+        self.classes: dict[type, bool] = {}  # of the user's, with these names; whether code may make objects of them
         self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
@@ -260,7 +260,7 @@ class Watch:
                 self._keep(value.tobytes, value, f"the array {name}")
         elif isinstance(value, type):
             if not ours(sys.modules.get(value.__module__)):
-                self.classes.append(value)
+                self.classes[value] = True
         elif isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
             self._follow(getattr(value, "__func__", None), name)
             self._follow(value.__self__, name)
@@ -312,7 +312,7 @@ class Watch:
             if has(value, "_hooks") and hasattr(hooks := value._hooks, "__dict__"):
                 self._attributes(vars(hooks), f"the hooks of {name}", vars(hooks))
         if theirs:
-            self._follow(type(value), type(value).__name__)
+            self.classes.setdefault(type(value), False)
             for slot in [s for k in type(value).__mro__ for s in slots(k)]:
                 self._entry(value, slot, f"{name}.{slot}")
 
@@ -411,11 +411,11 @@ class Watch:
                 if (id(file), name) not in self.seen:
                     self.seen.add((id(file), name))
                     self._entry(vars(file), name, f"{file.__name__}.{name}")
-        for given in list(self.classes):
+        for given, made in list(self.classes.items()):
             for of in given.__mro__:
                 for name, value in [] if ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
                     called = isinstance(value, types.FunctionType | staticmethod | classmethod) and (
-                        name in ("forward", "backward", "step") or name[:2] == "__")
+                        name in ("forward", "backward", "step") or name[:2] == "__" and (made or name not in MAKING))
                     if (called or name in self.names) and (id(given), name) not in self.seen:
                         self.seen.add((id(given), name))
                         bound = isinstance(value, classmethod)  # to the class, anew each time
