@@ -612,6 +612,37 @@ def test_numbers_meet_tensors(use):
     assert found[0] == found[1] and len(step.programs) == 1, step
 
 
+class Decaying(optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, dict(lr=0.1, taken=0))
+
+    @no_grad()
+    def step(self):
+        for group in self.param_groups:
+            group["taken"] += 1
+            for p in group["params"]:
+                p -= group["lr"] / group["taken"] * p.grad
+
+
+def test_a_count_among_the_options_of_an_optimizer():
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = weight(3, 2)
+        optimizer = Decaying([w])
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = (x @ w).square().mean()  # noqa: B023
+            loss.backward()
+            optimizer.step()  # noqa: B023
+            return loss
+
+        step = decorate(step)
+        losses = [step(Tensor([[1.0, float(i), 2.0]])).item() for i in range(12)]
+        found.append((losses, w.tolist(), optimizer.param_groups[0]["taken"]))
+    assert found[0] == found[1] and step.programs and not step.gave_up
+
+
 class Agent:
     def __init__(self):
         self.rng = np.random.default_rng(0 if type(self) is Agent else 1)

@@ -329,6 +329,7 @@ class Watch:
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
         groups, state = optimizer.param_groups, optimizer.state
+        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, "state", state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
@@ -337,9 +338,9 @@ class Watch:
             self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
             self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if type(v) is float]
-            self._attributes({k: v for k, v in options.items() if type(v) is not float}, f"group {i}", group)
+            apart = NUMBERS if itself else (float,)  # where who reads them follows them, see `Places.option`
+            self._attributes({k: v for k, v in options.items() if type(v) not in apart}, f"group {i}", group)
             self._keep(partial(rates, group), group, f"the learning rate of {name}")
-        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         for p, of in list(state.items()) if isinstance(state, dict) else ():
             if of:
                 self.entries.append((state, p, of, f"the state of {name}"))
@@ -424,8 +425,7 @@ class Watch:
         return len(self.entries) > before
 
     def _entry(self, where: Any, key: Any, name: str) -> None:
-        value = get(where, key)
-        if value is not MISSING:
+        if (value := get(where, key)) is not MISSING:
             self._at(where, key, value, name)
 
     def _not_bound(self) -> None:
