@@ -15,24 +15,23 @@ from tinygrad_like.autograd import mode
 from tinygrad_like.counted import each, plain, set_before_play, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
+from .state import State, States
 from .update import Update
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
 
-class State(dict):
-    """What an optimizer remembers of a parameter: arrays that start as zeros of its shape, and the count `step`."""
-
-    def __init__(self, param: Tensor):
-        self.param = param
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = 0 if name == "step" else np.zeros_like(self.param._data, wide(self.param.dtype))
-        return self[name]
-
 
 class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it."""
+    """A parameter group: its "params" and options, as an optimizer has made it. A captured function that reads a number
+    among them follows it."""
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        return value if mode.tape is None else mode.tape.option(self, name, value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
@@ -62,7 +61,7 @@ class Optimizer:
         whole = isinstance(lr, dict) and self._steps_itself
         self.defaults = {**lr, **options} if whole else {"lr": lr, **options}  # type: ignore[dict-item]
         self.param_groups: list[dict[str, Any]] = []
-        self.state: dict[Tensor, State] = {}
+        self.state: dict[Tensor, State] = States()
         self.steps = 0
         for group in self._groups(params):
             self.add_param_group(group)
@@ -142,7 +141,9 @@ class Optimizer:
         """
         calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
         formulas = []
+        self.state = States.of(self.state)
         for i, group in enumerate(self.param_groups):
+            group = dict(group)  # whose numbers nobody follows
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
@@ -234,7 +235,8 @@ class Optimizer:
     @property
     def lr(self) -> float:
         """The first group's learning rate at the next step; setting it sets every group's."""
-        return self._lr(self.param_groups[0])
+        lr = self.param_groups[0]["lr"]
+        return self._lr(self.param_groups[0]) if callable(lr) else lr
 
     @lr.setter
     def lr(self, lr: float | Callable[[int], float]) -> None:
@@ -260,13 +262,16 @@ class Optimizer:
                 raise ValueError(f"{self.name}: unknown option {name!r} of a group; it takes "
                                  f"{', '.join(self.defaults)}")
         self._check_options(group)
-        seen = set(self.state)
+        seen = set(self._params())
         for i, p in enumerate(params):
             self._check_param(f"{self.name}: parameter {i}", p, seen)
             seen.add(p)
         _check_memory(self.name, seen)
         self.param_groups.append(group)
         self.state.update((p, State(p)) for p in params)
+
+    def _params(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
 
     def _groups(self, params: Iterable) -> list[dict]:
         if isinstance(params, Tensor | dict) or not isinstance(params, Iterable):
@@ -333,9 +338,10 @@ class Optimizer:
         {"state": {index: {name: value}}, "param_groups": [{"params": [index, ...], option: value}], "step": count},
         where the indices count the parameters through all groups. A schedule is saved as its current value.
         """
-        index = {p: i for i, p in enumerate(self.state)}
+        index = {p: i for i, p in enumerate(self._params())}
         return {
-            "state": {i: {k: _copied(v) for k, v in self.state[p].items()} for p, i in index.items() if self.state[p]},
+            "state": {i: {k: _copied(v) for k, v in self.state[p].items()} for p, i in index.items()
+                      if self.state.get(p)},
             "param_groups": [{**group, **({"lr": self._lr(group)} if "lr" in group else {}),
                               "params": [index[p] for p in group["params"]]} for group in self.param_groups],
             "step": self.steps,
@@ -365,14 +371,14 @@ class Optimizer:
 
         return load
 
-    def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], dict[Tensor, State], int]:
+    def _read(self, who: str, tree: dict[str, Any]) -> tuple[list[dict], States, int]:
         pairs = list(zip(tree["param_groups"], self.param_groups, strict=False))
         saved, here = ([len(g["params"]) for g in groups] for groups in (tree["param_groups"], self.param_groups))
         if saved != here:
             raise ValueError(f"{who}: the groups saved have {saved} parameters, the groups here {here}")
 
         named = {i: p for saved, group in pairs for i, p in zip(saved["params"], group["params"], strict=True)}
-        state = {p: State(p) for p in self.state}
+        state = States((p, State(p)) for p in self._params())
         for i, entries in tree["state"].items():
             p = named.get(int(i))
             if p is None:

@@ -24,6 +24,7 @@ def noted(step: Callable) -> Callable:
         if mode.tape is None:
             return step(self, *args, **options)
         mode.tape.scheduled.update((id(d), d) for d in (vars(self), *self.optimizer.param_groups))
+        mode.tape.rates_set = True
         change(f"{type(self).__name__}.step",
                lambda: step(self, *map(now, args), **{k: now(v) for k, v in options.items()}), changes=())
 

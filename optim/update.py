@@ -13,7 +13,8 @@ from tinygrad_like import Tensor
 from tinygrad_like.autograd import tick
 
 if TYPE_CHECKING:
-    from .optimizer import Optimizer, State
+    from .optimizer import Optimizer
+    from .state import State
 
 
 class Update:
@@ -78,7 +79,7 @@ class Update:
         states = [state for params in self.by_kernel for _, state, _ in params if "step" in state]
         self.rates = [optimizer._lr(group) for _, _, group in self.by_formula]
         self.counts = optimizer.steps, [(state, state["step"]) for state in states]
-        self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(group), group)[1]
+        self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(group), dict(group))[1]
                         for p, state, group in [params[0] for params in self.by_kernel]]
         self._count(1)
 

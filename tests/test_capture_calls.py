@@ -7,6 +7,7 @@ import weakref
 from collections import UserDict
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -420,3 +421,68 @@ def test_counts_are_drawn_with_the_parameters_of_each_call(sample):
         return call
 
     same_in_each_call(make, 7)
+
+
+def left_in_train_or_eval_mode(decorate):
+    tg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+    @decorate
+    def train(x):
+        model.train()
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    @decorate
+    def validate(x):
+        model.eval()
+        return model(x).detach().square().mean()
+
+    def call(i):
+        losses = [train(Tensor(X + i)).item()] + [validate(Tensor(X)).item()] * (i % 4 != 2)
+        return losses, model.training, model[1].training, model[1].running_mean.tolist()
+
+    return call, (train, validate)
+
+
+def left_with_gradients_or_without(decorate):
+    first, second = (Tensor(X.copy(), requires_grad=True) for _ in range(2))
+    places = SimpleNamespace(kind="none", best=None)
+
+    def of_one(which, other, kind):
+        @decorate
+        def step(x):
+            which.requires_grad_(True)
+            other.requires_grad = False
+            places.kind, places.best = kind, None
+            which.grad = None
+            loss = (x @ first @ second).tanh().square().mean()
+            loss.backward()
+            with tg.no_grad():
+                which.sub_(0.01 * which.grad)
+            places.best = "any" if places.best is None else places.best
+            return loss.detach()
+
+        return step
+
+    steps = of_one(first, second, "first"), of_one(second, first, "second")
+
+    def call(i):
+        if i == 7:
+            places.best = None
+        return [(step(Tensor(X + i)).item(), first.requires_grad, second.requires_grad, places.kind, places.best)
+                for step in steps]
+
+    return call, steps
+
+
+@pytest.mark.parametrize("make", [left_in_train_or_eval_mode, left_with_gradients_or_without])
+def test_flags_that_each_call_leaves_are_left_by_a_play_too(make):
+    call, steps = make(lambda f: capture(f, fuse=False))
+    eager, _ = make(lambda f: f)
+    assert [call(i) for i in range(12)] == [eager(i) for i in range(12)]
+    assert all(step.programs and not step.gave_up for step in steps)

@@ -489,3 +489,196 @@ def test_what_is_computed_follows():
     assert t > 8 and not (t + 1 > 20)
     t.value = 30
     assert [again() == value for again, value in t.seen] == [True, False]
+
+
+class SignDescent(optim.Optimizer):
+    """As programs for PyTorch write optimizers of their own."""
+
+    def __init__(self, params, lr, betas=(0.5, 0.9)):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=0.1))
+
+    @tg.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            (b1, _), lr = group["betas"], group.get("lr")
+            for p in group["params"]:
+                state = self.state[p]
+                if "m" not in state:
+                    state["m"] = Tensor.zeros(p.shape)
+                state["m"].mul_(b1).add_(p.grad, alpha=1 - b1)
+                p.mul_(1 - lr * group["weight_decay"])
+                p.sub_(state["m"].sign() * (math.sqrt(lr) * group["lr"]))
+
+
+def by_hand(params, lr):
+    optimizer = optim.SGD(params, lr=lr)
+
+    def step():
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                p.data -= (group["lr"] if group["lr"] < 0.06 else optimizer.lr * 0.5) * p.grad.data
+
+    optimizer.step = step
+    return optimizer
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("schedule", [lambda o: optim.lr_scheduler.StepLR(o, 5, 0.1),
+                                      lambda o: optim.lr_scheduler.ExponentialLR(o, 0.9)])
+@pytest.mark.parametrize("kind", [SignDescent, by_hand])
+def test_options_of_optimizers_that_a_program_reads(kind, schedule, inside):
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = Tensor(np.linspace(-1, 1, 6, dtype="f").reshape(3, 2), requires_grad=True)
+        optimizer = kind([w], lr=0.1)
+        scheduler = schedule(optimizer)
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = (x @ w).square().mean()  # noqa: B023
+            loss.backward()
+            rate = optimizer.param_groups[0]["lr"]  # noqa: B023
+            optimizer.step()  # noqa: B023
+            if inside:
+                scheduler.step()  # noqa: B023
+            return loss, rate
+
+        step, losses = decorate(step), []
+        for i in range(14):
+            loss, rate = step(Tensor([[1.0, float(i), 2.0]]))
+            losses.append((loss.item(), rate))
+            if not inside:
+                scheduler.step()
+            if i == 8 and kind is SignDescent:
+                optimizer.param_groups[0]["betas"] = 0.25, 0.9
+        found.append((losses, w.tolist(), optimizer.lr))
+    assert found[0] == found[1] and step.programs and not step.gave_up
+
+
+def test_an_option_that_is_read_after_a_scheduler_has_set_it():
+    w = Tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1)
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 6, 0.1)
+
+    @capture
+    def step(x):
+        scheduler.step()
+        return x * optimizer.param_groups[0]["lr"]
+
+    with pytest.warns(UserWarning, match=r"it reads lr of an optimizer after a step of a scheduler, at .*outside"):
+        rates = [round(step(Tensor([1.0])).item(), 4) for _ in range(8)]
+    assert rates == [0.1] * 5 + [0.01] * 3
+
+
+USES = {
+    "where": lambda x, v: x.where(x > 0, v) * 2 + tg.where(x > v, v, x),
+    "masked_fill": lambda x, v: x.masked_fill(x > 1, v),
+    "<, <=": lambda x, v: x * (x < v) + x.sin() * (v <= x), ">, >=": lambda x, v: x * (v > x) + x.sin() * (x >= v),
+    "==, !=": lambda x, v: x * (x == v) + x.sin() * (x != v), "clamp": lambda x, v: x.clamp(-v, v) + x.clamp(max=v),
+    "clamp_": lambda x, v: (x * 2).clamp_(min=v),
+    "tensor": lambda x, v: x * tg.tensor(v) + tg.tensor([[v, 2 * v, 1], [1, 2, 3]]),
+    "full": lambda x, v: x * tg.full((2, 3), v) + tg.full_like(x, v) + tg.full((3,), v + 1, dtype=tg.float64).float(),
+    "fill_": lambda x, v: x * tg.zeros(3).fill_(v), "weights": lambda x, v: F.cross_entropy(
+        x, tg.tensor([0, 2]), weight=tg.tensor([v, 1, 2 * v])),
+    "setitem": lambda x, v: changed(x * 2, v), "setitem of a leaf": lambda x, v: x * changed(tg.ones(2, 3), v),
+}
+
+
+def changed(x, v):
+    x[0, 1] = v
+    x[1] = [v, 2 * v, 1]
+    x[:, 2:] = math.exp(v)
+    return x
+
+
+@pytest.mark.parametrize("use", USES)
+def test_numbers_meet_tensors(use):
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w, at = weight(2, 3), SimpleNamespace(v=0.0)
+
+        def step(x):
+            loss = USES[use](x * w * 4, at.v).square().sum()  # noqa: B023
+            w.grad = None  # noqa: B023
+            loss.backward()
+            return loss.detach(), w.grad * 1  # noqa: B023
+
+        step, results = decorate(step), []
+        for i in range(9):
+            at.v = 0.1 + 0.15 * i
+            loss, grad = step(Tensor(np.float32(np.arange(6).reshape(2, 3) - i)))
+            results.append((loss.item(), grad.tolist()))
+        found.append(results)
+    assert found[0] == found[1] and len(step.programs) == 1, step
+
+
+class Decaying(optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, dict(lr=0.1, taken=0))
+
+    @no_grad()
+    def step(self):
+        for group in self.param_groups:
+            group["taken"] += 1
+            for p in group["params"]:
+                p -= group["lr"] / group["taken"] * p.grad
+
+
+def test_a_count_among_the_options_of_an_optimizer():
+    found = []
+    for decorate in (lambda f: f, lambda f: capture(f, fuse=False)):
+        w = weight(3, 2)
+        optimizer = Decaying([w])
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = (x @ w).square().mean()  # noqa: B023
+            loss.backward()
+            optimizer.step()  # noqa: B023
+            return loss
+
+        step = decorate(step)
+        losses = [step(Tensor([[1.0, float(i), 2.0]])).item() for i in range(12)]
+        found.append((losses, w.tolist(), optimizer.param_groups[0]["taken"]))
+    assert found[0] == found[1] and step.programs and not step.gave_up
+
+
+class Agent:
+    def __init__(self):
+        self.rng = np.random.default_rng(0 if type(self) is Agent else 1)
+        self.w, self.t = Tensor(self.rng.standard_normal((3, 2)).astype("f"), requires_grad=True), 0
+
+    def train(self, x):
+        self.t += 1
+        self.w.grad = None
+        loss = (x @ self.w).square().mean() / self.t
+        loss.backward()
+        if self.t % 2 == 0:
+            with no_grad():
+                self.w.sub_(self.w.grad, alpha=0.9**self.t)
+        return loss.detach()
+
+
+class Exact:
+    def __init__(self, t):
+        self.factor = 2.0 if type(t) is int else 3.0
+
+
+def test_what_made_an_object_tells_nothing_of_the_numbers_that_its_methods_follow():
+    found = []
+    for train in Agent.train, capture(Agent.train, fuse=False):
+        agent = Agent()
+        found.append(([train(agent, Tensor.ones(4, 3)).item() for _ in range(14)], agent.w.tolist()))
+    assert found[0] == found[1] and len(train.programs) == 2 and not train.gave_up
+
+
+@pytest.mark.filterwarnings("ignore:capture")
+def test_what_makes_an_object_in_each_call_sees_numbers():
+    at = SimpleNamespace(t=0, last=Exact(0))
+
+    @capture
+    def step(x):
+        at.t += 1
+        return x * Exact(at.t).factor
+
+    assert [step(Tensor([1.0])).item() for _ in range(12)] == [2.0] * 12

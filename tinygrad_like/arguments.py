@@ -12,7 +12,7 @@ from .extremum import Extremum
 from .places import Places
 from .snapshots import differ
 from .steps import memory
-from .structures import alive, parts_of, structure
+from .structures import alive, overlap, parts_of, structure
 from .tensor import Tensor, wrap
 from .watch import Watch
 
@@ -36,8 +36,9 @@ class Arguments:
         self.trouble = ""  # why it cannot be played
 
     def memories(self) -> set[int]:
-        """The ids of the memory of the Tensors that it is given."""
-        return {id(memory(t._data)) for t in self.given}
+        """The ids of the memory of the Tensors that it is given, and of the copies of those in which others lie too."""
+        shared = {id(t) for t in overlap(self.given)}
+        return {id(memory(t._data)) for t in [*self.given, *[x for t, x in self.pairs if id(t) in shared]]}
 
     def back(self, result: tuple) -> Any:
         """Give the Tensors of the call what the function has done to the copies. Returns what it returned, with the

@@ -40,7 +40,7 @@ from .kinds import Kind, Kinds
 from .memory import thrifty
 from .places import Places
 from .steps import Refused
-from .structures import Gradients, Unsuited, alike, overlap, structure, tensors_in
+from .structures import Gradients, Unsuited, alike, structure, tensors_in
 from .tape import Tape
 from .tensor import Tensor
 from .watching import Watching
@@ -129,8 +129,6 @@ class capture:
         kind.fixed = watch.fixed(tensors)
         tensors = [t for i, t in enumerate(tensors) if i not in kind.fixed]
         kind.places = places = Places(watch.bound, tensors, watch.settle, watch.exact)
-        if overlap([*tensors, *places.tensors]):
-            return self._give_up("two of the Tensors that it is given lie in the same memory", args, options)
         arguments = Arguments(args, options, tensors, places, watch)
         tape, undo = Tape([x._data for x in arguments.inputs], before), None if self.strict else Undo(watch, places)
         tape.goes_on, tape.stand_ins.guarded = not self.strict, arguments.memories()
@@ -156,6 +154,7 @@ class capture:
             return self._stop(watch.what, out, kind)
         if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
             return self._stop(watch.what, out, kind)
+        places.left = watch.left
         self.ends.add(out, bool(tape.leaves))
         new = watch.rebound or places.filled(self.watching.places, tape) or self.ends.too_early()
         if proof is not None and not different and not new and not tape.state().keys() - proof.keys:

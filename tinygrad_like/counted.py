@@ -26,10 +26,11 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from .autograd import mode
-from .dtypes import FLOATS
+from .dtypes import FLOATS, as_array
 
 _PLAIN = int, float, np.integer, np.floating
-_MEETS = frozenset("add sub mul div maximum minimum where".split())  # ops for which an array does what a number does
+# Ops for which an array does what a number does, to the bit.
+_MEETS = frozenset("add sub mul div maximum minimum where lt le gt ge eq ne".split())
 _EXACT = frozenset("type default_rng ldexp Decimal dumps".split())
 
 
@@ -191,6 +192,34 @@ def each(value: Any, number: Callable) -> Any:
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
+def array_of(data: Any, dtype: Any, who: str) -> np.ndarray:
+    """`as_array`; of Numbers, alone or in lists, an array that holds them anew whenever the tape is played."""
+    tape, data = mode.tape, _within(data, lambda x: x)
+    if tape is None or tape.inside or _within(data, now) is data:
+        return as_array(data, dtype, who)
+    return tape.drawn(lambda: as_array(_within(data, now), dtype, who))
+
+
+def _within(data: Any, number: Callable) -> Any:
+    """number(x) for each Number in lists and tuples, made anew; anything else, and what has none, itself."""
+    if type(data) is Number:
+        return number(data)
+    if type(data) not in (list, tuple):
+        return data
+    parts = [_within(x, number) for x in data]
+    return parts if any([type(x) is Number or x is not y for x, y in zip(parts, data, strict=True)]) else data
+
+
+def refreshed(numbers: Any, values: Any) -> bool:
+    """Give Numbers, alone or in a tuple, the values that there are now; whether those are like them."""
+    if type(numbers) is Number and type(values) is type(numbers.value):
+        numbers.value = values
+        return True
+    if not isinstance(numbers, tuple) or type(values) is not type(numbers) or len(values) != len(numbers):
+        return type(numbers) is not Number and numbers == values
+    return all([refreshed(*pair) for pair in zip(numbers, values, strict=True)])
+
+
 def settled(value: Any, seen: set[int]) -> Any:
     """A value with numbers in place of Numbers: tuples are made anew, what lists, dicts and objects hold is replaced.
 
@@ -213,7 +242,8 @@ def settled(value: Any, seen: set[int]) -> Any:
 
 def inputs_of(op: Any, inputs: Any) -> list:
     """The inputs of an op with Tensors in place of Numbers where that gives the same, else with numbers."""
-    dtypes = {x._data.dtype for x in inputs if isinstance(x, tensor.Tensor)}
+    met = inputs[op.name == "where":]  # not the condition
+    dtypes = {x._data.dtype for x in met if isinstance(x, tensor.Tensor)}
     if mode.tape is None or op.name not in _MEETS or len(dtypes) != 1 or (dtype := dtypes.pop()).kind not in FLOATS:
         return [shown(x) for x in inputs]
     return [tensor.wrap(mode.tape.drawn(lambda again=x.again: np.asarray(again(), dtype))) if type(x) is Number else x

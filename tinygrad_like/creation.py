@@ -12,7 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import random
 from .autograd import mode
-from .counted import shown
+from .counted import Number, shown
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
@@ -54,6 +54,9 @@ class Creation:
     @staticmethod
     def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         _constant("full", fill_value)
+        if type(fill_value) is Number:
+            filled = tensor.Tensor(fill_value, dtype=dtype).expand(plain_shape((shape,))).clone()
+            return filled.requires_grad_() if requires_grad else filled
         dtype = as_array(fill_value, None, "full").dtype if dtype is None else dtype
         if isinstance(fill_value, complex):
             raise TypeError(f"full: a Tensor holds real numbers, got {fill_value!r}")

@@ -233,7 +233,7 @@ names._NAMES.update({
     "pinverse": ops.linalg.pinverse, "matrix_exp": ops.linalg.matrix_exp,
     "matrix_rank": ops.linalg.matrix_rank, "get_default_device": lambda: cpu(), "set_default_device": cpu,
     "equal": equal, "embedding": embedding, "batch_norm": batch_norm, "instance_norm": instance_norm,
-    "numel": lambda input: input.numel(), "is_complex": lambda input: False,
+    "numel": lambda input: input.numel(), "is_complex": lambda input: False, "real": lambda input: input,
     "is_floating_point": lambda input: input.is_floating_point(),
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
         expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,

@@ -14,7 +14,8 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import aliases, creation, ops, random
 from .array import Array
 from .autograd import mode
-from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_array
+from .counted import Number, array_of
+from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS
 from .errors import named
 from .methods import plain_shape
 
@@ -95,6 +96,11 @@ def _filled(name: str, values: Callable) -> Callable:
     return named(change, name)
 
 
+def _array(value: Any, dtype: np.dtype) -> np.ndarray:
+    """What items are set to that is no Tensor: numbers have the dtype of the items."""
+    return array_of(value, None if type(value) is not Number and hasattr(value, "dtype") else dtype, "setitem")
+
+
 def _of_shape(name: str) -> Callable:
     def change(self: Tensor, *inputs: Any, **options: Any) -> Tensor:
         who = f"{name}_"
@@ -147,7 +153,7 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if x.dtype.kind not in FLOATS:
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
     if not isinstance(value, tensor.Tensor):
-        value = tensor.wrap(as_array(value, None if hasattr(value, "dtype") else x.dtype, "setitem"))
+        value = tensor.wrap(_array(value, x.dtype))
     index = ops.index._index_of(index, x.shape)
     try:
         part = np.shape(x._data[index])
@@ -249,7 +255,7 @@ class InPlace:
         if isinstance(value, tensor.Tensor):
             value = value._data
         else:  # a number is not rounded to float32 on its way into float64
-            value = as_array(value, None if hasattr(value, "dtype") else self.dtype, "setitem")
+            value = _array(value, self.dtype)
         axes = ops.index.torch_order(index, self.ndim)
         try:
             if axes is None:
@@ -285,7 +291,8 @@ class InPlace:
     __imod__, __ipow__, __imatmul__ = in_place("mod", "%="), in_place("pow", "**="), in_place("matmul", "@=")
     __iand__, __ior__, __ixor__ = in_place("__and__", "&="), in_place("__or__", "|="), in_place("__xor__", "^=")
     zero_ = _filled("zero_", lambda x: np.zeros(x.shape, x.dtype))
-    fill_ = _filled("fill_", lambda x, value: np.full(x.shape, getattr(value, "data", value), x.dtype))
+    fill_ = _filled("fill_", lambda x, value: ops.expand(tensor.Tensor(value, dtype=x.dtype), shape=x.shape) if type(
+        value) is Number else np.full(x.shape, getattr(value, "data", value), x.dtype))
     copy_ = _filled("copy_", lambda x, src, non_blocking=False: ops.expand(
         src if isinstance(src, tensor.Tensor) else tensor.Tensor(src), shape=x.shape))
     normal_ = _filled("normal_", lambda x, mean=0.0, std=1.0, generator=None: creation.Creation.normal(

@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from . import ops
+from .counted import Number
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
 from .habits import taught
@@ -91,7 +92,7 @@ class Methods:
     def clip(self, min_=None, max_=None):
         """x limited to [min_, max_], which are numbers, or Tensors that broadcast."""
         for limit in min_, max_:
-            if hasattr(limit, "shape") and not isinstance(limit, np.generic):
+            if type(limit) is Number or hasattr(limit, "shape") and not isinstance(limit, np.generic):
                 return ops.clamp(self, min_, max_)
         return ops.clip(self, min=min_, max=max_)
     clamp = clip

@@ -76,8 +76,10 @@ class Names:
         strides = tuple([step // self._data.itemsize for step in self._data.strides])
         return strides if axis is None else strides[ops.axes.one_axis("stride", axis, self.ndim)]
     def is_contiguous(self): return self._data.flags.c_contiguous
-    def pin_memory(self): return self
-    def cpu(self): return self
+    def conj(self): return self  # it is real
+    conj_physical = resolve_conj = resolve_neg = pin_memory = cpu = conj
+    real = property(conj)
+    def is_complex(self): return False
     def to(self, *wanted, **others):
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""
         dtype = wanted_dtype("to", *wanted, **others)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .counted import Number, math_follows
+from .autograd import mode
+from .counted import Number, each, math_follows, refreshed, shown
 from .lifted import NUMBERS
 from .steps import memory
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
@@ -58,9 +59,11 @@ class Places:
         self.values = [place.get() for place in self.places]
         self.tensors = tensors_in(self.values)
         self.bound = [True for _ in self.places]
+        self.left: list[tuple[Place, Any]] = []  # places that each call leaves with the same
         self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
         self.seen: list[tuple] = []  # what Python saw of numbers
         self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
+        self.options: dict[tuple, tuple] = {}  # of optimizers, that Python read: groups, names, values, and Numbers
 
     @contextmanager
     def lent(self, lent: list) -> Iterator[None]:
@@ -70,25 +73,42 @@ class Places:
         for place, value in zip(self.places, lent, strict=True):
             place.put(value)
         try:
-            with math_follows() if self.numbers else nullcontext():
+            mode.tape.places = self  # type: ignore[union-attr]
+            with math_follows():
                 yield
         finally:
+            mode.tape.places = None  # type: ignore[union-attr]
             self.bound = [place.get() is not value for place, value in zip(self.places, lent, strict=True)]
             for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
                 if not bound:
                     place.put(value)
-            if self.numbers:
+            if self.numbers or self.options:
                 self.settle()
+
+    def option(self, group: dict, name: str, value: Any) -> Any:
+        """The value of an option of an optimizer, with Numbers in place of numbers, unless the function has set it; a
+        list itself, which may be changed in place."""
+        if isinstance(value, list):
+            return value
+        *_, before, numbers = self.options.get((id(group), name), (None, None))
+        if numbers is None:
+            before, numbers = value, each(value, lambda x: Number(x, seen=self.seen) if type(x) in NUMBERS else x)
+            if numbers is not value:
+                self.options[id(group), name] = group, name, before, numbers
+        return each(numbers, lambda x: shown(x) if self.exact else x) if value is before else value
 
     def now(self) -> list[Any]:
         return [place.get() for place in self.places]
 
     def put(self, result: tuple) -> Any:
-        """Put what a call has bound them to: the second of `result`, whose first is what it returns."""
+        """Put what a call has bound them to: the second of `result`, whose first is what it returns; and what it has
+        left."""
         if self.places:
             for place, value, bound in zip(self.places, result[1], self.bound, strict=True):
                 if bound:
                     place.put(value)
+        for place, value in self.left:
+            place.put(value)
         return result[0]
 
     def filled(self, places: dict, tape: Tape) -> bool:
@@ -109,7 +129,7 @@ class Places:
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """The Tensors that a program takes, these and those in the places; None if they are not like those before."""
         if not self.places:
-            return tensors
+            return tensors if not self.options or self.seen_again() else None
         more, values = [*tensors], self.now()
         try:
             if (_kind(values, more), alike(more)) != self.kind:
@@ -122,6 +142,9 @@ class Places:
         """Whether Python would see the same of the numbers that there are now; they are what is computed from, then."""
         for i, number in self.numbers.items():
             number.value = self.places[i].get()
+        for group, name, _, numbers in self.options.values():
+            if not refreshed(numbers, dict.get(group, name)):
+                return False
         try:
             return all([again() == value for again, value in self.seen])
         except (ArithmeticError, TypeError, ValueError):  # which the function will raise itself

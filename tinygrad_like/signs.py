@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 VALUES = (int, float, bool, str, bytes, type(None), np.generic, np.dtype)
+FLAGS = (bool, str, type(None))  # what a function may leave otherwise, as it would again: `model.train()`
+MAKING = frozenset(("__init__", "__new__", "__post_init__"))  # of classes, which an object's other methods do not call
 GENERATORS = np.random.Generator, np.random.RandomState, random.Random
 
 

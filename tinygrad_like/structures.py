@@ -140,10 +140,11 @@ def alike(tensors: list[Tensor]) -> list[int]:
     return [] if len(ids) == len(set(ids)) else [ids.index(i) for i in ids]
 
 
-def overlap(tensors: list[Tensor]) -> bool:
-    """Whether different ones of some Tensors lie in the same memory."""
-    return any([a is not b and np.may_share_memory(a._data, b._data) and _shared(a._data, b._data)
-                for i, a in enumerate(tensors) for b in tensors[:i]])
+def overlap(tensors: list[Tensor]) -> list[Tensor]:
+    """Those of some Tensors that lie in memory in which others lie too."""
+    found = [(a, b) for i, a in enumerate(tensors) for b in tensors[:i]
+             if a is not b and np.may_share_memory(a._data, b._data) and _shared(a._data, b._data)]
+    return [t for pair in found for t in pair]
 
 
 def _shared(a: np.ndarray, b: np.ndarray) -> bool:

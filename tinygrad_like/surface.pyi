@@ -159,6 +159,8 @@ class Surface(ForNumPy):
     def clip(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Tensor: r"""x limited to [min_, max_], which are numbers, or Tensors that broadcast. Example: `Tensor([-2.0, 0.5, 3.0]).clip(0, 1)  # (3,) -> (3,)`"""
     def clip_(self, min_: Any = ..., max_: Any = ..., **by_other_names: Any) -> Self: r"""`clip`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([-2.0, 0.5, 3.0]).clip_(0, 1)  # (3,) -> (3,)`"""
     def clone(self, memory_format: Any = ..., **by_other_names: Any) -> Tensor: r"""A copy of x, on the graph. Example: `Tensor([1, 2]).clone()  # (2,) -> (2,)`"""
+    def conj(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
+    def conj_physical(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
     def contiguous(self, memory_format: Any = ..., **by_other_names: Any) -> Tensor: r"""x in C order in memory; a copy only if it is not. Example: `Tensor([[1, 2], [3, 4]]).T.contiguous()  # (2, 2) -> (2, 2)`"""
     def conv2d(self, weight: Any = ..., bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., **by_other_names: Any) -> Tensor: r"""out[n, i] = bias_i + sum_j weight[i, j] * x[n, j], with * the cross-correlation of images (7.51). Example: `Tensor.ones(1, 1, 3, 3).conv2d(Tensor.ones(1, 1, 2, 2))`"""
     def conv_transpose2d(self, weight: Any = ..., bias: Any = ..., groups: Any = ..., stride: Any = ..., dilation: Any = ..., padding: Any = ..., output_padding: Any = ..., **by_other_names: Any) -> Tensor: r"""The adjoint of conv2d, which maps back to the size of its inputs, plus a bias: images grow. Example: `Tensor.ones(1, 1, 1, 2).conv_transpose2d(Tensor.ones(1, 1, 1, 2))`"""
@@ -299,6 +301,7 @@ class Surface(ForNumPy):
     def int(self) -> Tensor: r"""This Tensor as int32. Example: `Tensor([1.7]).int()  # (1,) -> (1,)`"""
     def interpolate(self, size: Any = ..., mode: builtins.str = ..., align_corners: builtins.bool = ..., scale_factor: Any = ..., **by_other_names: Any) -> Tensor: r"""x enlarged or reduced: (batch, channels, *spatial) -> (batch, channels, *size), for one to three spatial axes. Example: `Tensor([[[1.0, 2.0]]]).interpolate((4,), mode="nearest")  # (1, 1, 2) -> (1, 1, 4)`"""
     def inverse(self) -> Tensor: r"""The inverse of every matrix. Raises ValueError for a singular one. Example: `Tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()  # (2, 2) -> (2, 2)`"""
+    def is_complex(self) -> Tensor: r""" """
     def is_contiguous(self) -> builtins.bool: r"""Whether the elements lie in memory row by row, without gaps. Example: `Tensor([[1, 2, 3]]).is_contiguous()`"""
     is_cuda: builtins.bool
     def isclose(self, b: Any, rtol: Number = ..., atol: Number = ..., equal_nan: builtins.bool = ..., **by_other_names: Any) -> Tensor: r"""Where |a - b| <= atol + rtol |b|, or both are the same infinity; or both NaN, with equal_nan. Example: `Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1]))  # (2,), (2,) -> (2,)`"""
@@ -437,7 +440,7 @@ class Surface(ForNumPy):
     def outer(self, other: Value, **by_other_names: Any) -> Tensor: r"""out[i, j] = a[i] b[j] of two vectors. Example: `Tensor([1, 2]).outer(Tensor([3, 4]))  # (2,), (2,) -> (2, 2)`"""
     def pad(self, padding: Any = ..., mode: builtins.str = ..., value: Number = ..., **by_other_names: Any) -> Tensor: r"""Add elements around x. Example: `Tensor([1, 2]).pad((1, 1))  # (2,) -> (4,)`"""
     def permute(self, *axes: Any, **by_other_names: Any) -> Tensor: r"""The axes in another order: out.shape[i] = x.shape[axes[i]]. Example: `Tensor.zeros(2, 3, 4).permute(2, 0, 1).shape`"""
-    def pin_memory(self) -> Tensor: r"""The Tensor itself: there is no memory but the CPU's. Example: `Tensor([1.0]).pin_memory()`"""
+    def pin_memory(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
     def pinverse(self, rcond: Number = ..., **by_other_names: Any) -> Tensor: r"""The pseudo-inverse of every matrix, see `linalg.pinv`. Example: `Tensor([[2.0], [0.0]]).pinverse()  # (2, 1) -> (1, 2)`"""
     def positive(self) -> Tensor: r"""The same numbers. Example: `Tensor([1.0]).positive()  # (1,) -> (1,)`"""
     def pow(self, exponent: Value = ..., **by_other_names: Any) -> Tensor: r"""a^b. The gradient with respect to b is NaN where a < 0, which has no logarithm, and 0 where a = 0 and b >= 0. Example: `Tensor([1.0, 2.0, 3.0]).pow(2)  # (3,) -> (3,)`"""
@@ -460,6 +463,8 @@ class Surface(ForNumPy):
     @staticmethod
     def randperm(n: builtins.int, generator: Any = ..., **by_other_names: Any) -> Tensor: r"""The numbers 0, ..., n - 1 in random order. Example: `Tensor.randperm(4).sort()[0]`"""
     def ravel(self) -> Tensor: r"""All elements, in C order, in one axis. Example: `Tensor([[1, 2], [3, 4]]).ravel()  # (2, 2) -> (4,)`"""
+    @property
+    def real(self) -> Callable[..., Tensor]: r""" """
     def rearrange(self, formula: str, **sizes: Any) -> Tensor: r"""einops' rearrange, as "b (h w) c -> b c h w" with h=8: axes taken apart, reordered and merged. Example: `Tensor.zeros(2, 3, 4).rearrange("b h w -> b (h w)").shape`"""
     def reciprocal(self) -> Tensor: r"""1 / x. Example: `Tensor([2.0, -4.0]).reciprocal()  # (2,) -> (2,)`"""
     def reciprocal_(self) -> Self: r"""`reciprocal`, in place: of a leaf that requires grad under no_grad() only. Example: `Tensor([2.0, -4.0]).reciprocal_()  # (2,) -> (2,)`"""
@@ -477,6 +482,8 @@ class Surface(ForNumPy):
     def reshape(self, *shape: Any, **by_other_names: Any) -> Tensor: r"""The same elements, in C order, in another shape; one size may be -1, to be worked out. Example: `Tensor([1, 2, 3, 4]).reshape(2, -1)  # (4,) -> (2, 2)`"""
     def reshape_as(self, other: Value, **by_other_names: Any) -> Tensor: r"""The same elements in the shape of another Tensor. Example: `Tensor([1, 2]).reshape_as(Tensor([[5], [6]]))  # (2,), (2, 1) -> (2, 1)`"""
     def resize_(self, *size: Any, memory_format: Any = ..., **by_other_names: Any) -> Self: r"""Give this Tensor another shape, of its first numbers, row by row; if it needs more, zeros follow."""
+    def resolve_conj(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
+    def resolve_neg(self) -> Tensor: r"""This Tensor: everything is on the CPU. Example: `Tensor([1.0]).cpu()  # (1,) -> (1,)`"""
     def roll(self, shifts: Any = ..., axis: Axis = ..., **by_other_names: Any) -> Tensor: r"""Shift elements along `axis`, re-entering at the other end; of the flattened Tensor if axis is None. Example: `Tensor([1, 2, 3]).roll(1)  # (3,) -> (3,)`"""
     def rot90(self, k: Any = ..., axes: Any = ..., **by_other_names: Any) -> Tensor: r"""Turned k times by 90 degrees, from the first of two axes towards the second. Example: `Tensor([[1.0, 2.0], [3.0, 4.0]]).rot90()  # (2, 2) -> (2, 2)`"""
     def round(self, decimals: Any = ..., **by_other_names: Any) -> Tensor: r"""The nearest whole number, halves to even; the gradient is 0. Example: `Tensor([0.5, 1.5, 2.6]).round()  # (3,) -> (3,)`"""

@@ -75,6 +75,8 @@ class Tape:
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
         self.own_draws = 0  # of functions that are called again as they are
+        self.places: Any = None  # what follows numbers that Python reads,
+        self.rates_set = False  # and whether a scheduler has set some of those in this call
 
     def __enter__(self) -> Tape:
         mode.tape = self
@@ -350,6 +352,15 @@ class Tape:
             step = Step("draw", function=lambda: setattr(number, "value", draw()))
         self._append(step) if self.own_draws else self.draws.append(step.run)
         return value
+
+    def option(self, group: dict, name: str, value: Any) -> Any:
+        """The value of an option of an optimizer that Python reads: if it is a number, one that follows it."""
+        if self.inside or self.places is None or (followed := self.places.option(group, name, value)) is value:
+            return value
+        if self.rates_set:
+            self.trouble = (f"it reads {name} of an optimizer after a step of a scheduler, at {user_line()}; read it "
+                            "before that, or step the scheduler outside")
+        return followed
 
     def refuse(self, what: str, remedy: str, looks: bool = False) -> None:
         """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to."""

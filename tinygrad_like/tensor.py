@@ -60,8 +60,13 @@ class Tensor(Surface):
                 self.requires_grad_()
             return
         given = data._data if isinstance(data, Tensor) else data, dtype, "Tensor"
-        noted = mode.tape is not None and isinstance(data, np.ndarray)  # which may hold other numbers the next time
-        self._data = mode.tape.unit("tensor", as_array, given) if noted else as_array(*given)
+        if mode.tape is None:
+            self._data = as_array(*given)
+        else:
+            from .counted import array_of
+
+            noted = isinstance(data, np.ndarray)  # which may hold other numbers the next time
+            self._data = mode.tape.unit("tensor", as_array, given) if noted else array_of(*given)
         if requires_grad:
             self.requires_grad_()
 

@@ -18,7 +18,7 @@ from .dtypes import FLOAT32
 from .extremum import Extremum
 from .lifted import NUMBERS, Lifted
 from .places import MISSING, Place, can_be_bound, found, get, has_items
-from .signs import GENERATORS, VALUES, plain, position, rates, state_of
+from .signs import FLAGS, GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .steps import memory
 from .structures import holds_only_tensors, parts_of, tensors_in
 from .tensor import Tensor
@@ -62,12 +62,13 @@ class Watch:
         # What the function must not change, while others may: something that tells it, what it told, whose, its name.
         self.own: list[tuple[Callable[[], Any], Any, Any, str]] = []
         self.names: set[str] = set()  # that followed code uses
-        self.classes: list[type] = []  # of the user's, and files: what they have under these names is followed
+        self.classes: dict[type, bool] = {}  # of the user's, with these names; whether code may make objects of them
         self.files: list[types.ModuleType] = []
         self.options: list[tuple[dict, str, bool, str]] = []  # of optimizers: whether one is 0
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.seen: set[Any] = set()
         self.what, self.rebound = "", False
+        self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
         self.exact = False  # whether code would tell what follows a number from a number
         self.quick: Callable[[], bool] | None = None
         self._follow(function, getattr(function, "__name__", "it"))
@@ -112,8 +113,8 @@ class Watch:
         return not unknown
 
     def same_after(self, noted: Collection[int]) -> bool:
-        """Whether the function, which just ran, has left all but Tensors as it was; `rebound` is whether it has bound
-        places to others. noted: ids of objects whose changes are on the tape."""
+        """Whether the function, which just ran, has left all as it was but Tensors and flags; `rebound` is whether it
+        has bound places to others. noted: ids of objects whose changes are on the tape."""
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
         if changed or not self._same_variables(but_tensors=True):
             what = [*changed, self.what][0]
@@ -174,6 +175,9 @@ class Watch:
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
                     continue
+                if but_tensors and type(now) in FLAGS and type(value) in FLAGS:
+                    self.left.append((Place(where, key, name), now))
+                    continue
                 self.what = name
                 return False
         for container, length, name in self.lengths:
@@ -204,7 +208,7 @@ class Watch:
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Whether each object is the very same, as code that asks for one after the other."""
-        names: dict[str, Any] = {"len": len, "map": map, "id": id}
+        names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.__getitem__}
 
         def name(value: Any) -> str:
             names[f"_{len(names)}"] = value
@@ -216,7 +220,7 @@ class Watch:
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{{*map(id, {name(part)})}} == {name(ids)}" for part, ids, _ in self.sets]
-        asked += [f"{name(group)}[{key!r}] {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
+        asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
         asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
@@ -256,7 +260,7 @@ class Watch:
                 self._keep(value.tobytes, value, f"the array {name}")
         elif isinstance(value, type):
             if not ours(sys.modules.get(value.__module__)):
-                self.classes.append(value)
+                self.classes[value] = True
         elif isinstance(value, types.MethodType | types.BuiltinMethodType | types.MethodWrapperType):
             self._follow(getattr(value, "__func__", None), name)
             self._follow(value.__self__, name)
@@ -308,7 +312,7 @@ class Watch:
             if has(value, "_hooks") and hasattr(hooks := value._hooks, "__dict__"):
                 self._attributes(vars(hooks), f"the hooks of {name}", vars(hooks))
         if theirs:
-            self._follow(type(value), type(value).__name__)
+            self.classes.setdefault(type(value), False)
             for slot in [s for k in type(value).__mro__ for s in slots(k)]:
                 self._entry(value, slot, f"{name}.{slot}")
 
@@ -325,6 +329,7 @@ class Watch:
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
         groups, state = optimizer.param_groups, optimizer.state
+        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
         self.entries.append((optimizer, "state", state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
@@ -333,9 +338,9 @@ class Watch:
             self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
             self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if type(v) is float]
-            self._attributes({k: v for k, v in options.items() if type(v) is not float}, f"group {i}", group)
+            apart = NUMBERS if itself else (float,)  # where who reads them follows them, see `Places.option`
+            self._attributes({k: v for k, v in options.items() if type(v) not in apart}, f"group {i}", group)
             self._keep(partial(rates, group), group, f"the learning rate of {name}")
-        itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         for p, of in list(state.items()) if isinstance(state, dict) else ():
             if of:
                 self.entries.append((state, p, of, f"the state of {name}"))
@@ -407,11 +412,11 @@ class Watch:
                 if (id(file), name) not in self.seen:
                     self.seen.add((id(file), name))
                     self._entry(vars(file), name, f"{file.__name__}.{name}")
-        for given in list(self.classes):
+        for given, made in list(self.classes.items()):
             for of in given.__mro__:
                 for name, value in [] if ours(sys.modules.get(of.__module__)) else list(vars(of).items()):
                     called = isinstance(value, types.FunctionType | staticmethod | classmethod) and (
-                        name in ("forward", "backward", "step") or name[:2] == "__")
+                        name in ("forward", "backward", "step") or name[:2] == "__" and (made or name not in MAKING))
                     if (called or name in self.names) and (id(given), name) not in self.seen:
                         self.seen.add((id(given), name))
                         bound = isinstance(value, classmethod)  # to the class, anew each time
@@ -420,8 +425,7 @@ class Watch:
         return len(self.entries) > before
 
     def _entry(self, where: Any, key: Any, name: str) -> None:
-        value = get(where, key)
-        if value is not MISSING:
+        if (value := get(where, key)) is not MISSING:
             self._at(where, key, value, name)
 
     def _not_bound(self) -> None:

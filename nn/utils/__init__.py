@@ -39,10 +39,9 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     """`optim.clip_grad_norm`, of one Tensor too; the norm before it as a Tensor. foreach: without effect here."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     norm = clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
-    if isinstance(norm, Tensor):
-        return norm
     float64 = any(p.grad is not None and p.grad.dtype == np.float64 for p in parameters)
-    return Tensor(norm, dtype=np.float64 if float64 else np.float32)
+    dtype = np.float64 if float64 else np.float32
+    return norm.to(dtype) if isinstance(norm, Tensor) else Tensor(norm, dtype=dtype)
 
 
 def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,

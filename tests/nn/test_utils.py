@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nn
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, capture
 
 
 def model():
@@ -26,6 +26,19 @@ def test_clipping():
     x.sum().backward()
     norm = nn.utils.clip_grad_norm_(iter([x]), 1.0)
     assert norm.dtype == np.float64 and norm.item() == np.sqrt(2)
+
+
+def test_the_norm_of_a_captured_step_has_the_dtype_of_its_gradients():
+    x = Tensor([3.0, 4.0], requires_grad=True)
+
+    def step():
+        x.grad = None
+        (x * x / 2).sum().backward()
+        norm = nn.utils.clip_grad_norm_(x, 1.0)
+        return norm, norm * x.detach()
+
+    eager, step = [r.dtype for r in step()], capture(step)
+    assert [[r.dtype for r in step()] for _ in range(4)] == [eager] * 4 and step.programs
 
 
 def test_one_vector():

@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import sys
+from collections import defaultdict
 from itertools import count
 from pathlib import Path
 
@@ -535,6 +536,36 @@ def test_a_checkpoint_that_does_not_fit_changes_nothing(change, message):
     with pytest.raises(ValueError, match=message):
         optimizer.load_state_dict(tree)
     assert optimizer.lr == 0.1 and optimizer.state[params[0]]["step"] == 2
+
+
+@pytest.mark.parametrize("cls, options", ALL)
+@pytest.mark.parametrize("forget", [lambda o: o.state.clear(), lambda o: setattr(o, "state", defaultdict(dict))])
+def test_state_that_a_program_forgets_starts_anew(cls, options, forget):
+    first, second = make((3, 2), (2,)), make((3, 2), (2,))
+    a, b = cls(first, lr=0.1, **options), cls(second, lr=0.1, **options)
+    run(a, first, 3)
+    for p, q in zip(first, second, strict=True):
+        q.data[...] = p.data
+    forget(a)
+    assert a.state_dict()["state"] == {}
+    first[0].grad = None
+    run(a, first[1:], 1)
+    run(b, second[1:], 1)
+    assert a.state_dict()["state"].keys() == b.state_dict()["state"].keys()
+    run(a, first, 2)
+    run(b, second, 2)
+    for p, q in zip(first, second, strict=True):
+        np.testing.assert_array_equal(p.data, q.data)
+    a.load_state_dict(b.state_dict())
+
+
+def test_groups_that_a_program_takes_out_may_be_added_anew():
+    p, q = make((3,), (2,))
+    optimizer = Adam([p, q], lr=0.1)
+    optimizer.param_groups.clear()
+    optimizer.add_param_group({"params": [q]})
+    run(optimizer, [p, q], 1)
+    assert optimizer.state_dict()["state"].keys() == {0}
 
 
 # Bad input ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,36 @@
+"""What an optimizer remembers of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinygrad_like import Tensor
+from tinygrad_like.dtypes import wide
+
+
+class State(dict):
+    """What an optimizer remembers of a parameter: arrays that start as zeros of its shape, and the count `step`."""
+
+    def __init__(self, param: Tensor, entries: Mapping[str, Any] | None = None):
+        super().__init__(entries or {})
+        self.param = param
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = 0 if name == "step" else np.zeros_like(self.param._data, wide(self.param.dtype))
+        return self[name]
+
+
+class States(dict[Tensor, State]):
+    """A State for each parameter: an empty one for a parameter that there is none of, as after `state.clear()`."""
+
+    @classmethod
+    def of(cls, states: Mapping[Tensor, Any]) -> States:
+        """The same if it is one; else one of what a program has put in its place, as `defaultdict(dict)`."""
+        return states if isinstance(states, cls) else cls({p: State(p, entries) for p, entries in states.items()})
+
+    def __missing__(self, param: Tensor) -> State:
+        self[param] = State(param)
+        return self[param]
