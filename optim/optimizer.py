@@ -12,30 +12,14 @@ from numpy.lib.array_utils import byte_bounds
 
 from tinygrad_like import Tensor, enable_grad, kernels
 from tinygrad_like.autograd import mode
-from tinygrad_like.counted import each, plain, set_before_play, shown
+from tinygrad_like.counted import each, plain, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
-from .state import State, States
+from .state import Group, State, States
 from .update import Update
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
 MASTER = "master"  # the name, in the state of a parameter of 16 bits, of its weights in float32
-
-
-class Group(dict):
-    """A parameter group: its "params" and options, as an optimizer has made it. A captured function that reads a number
-    among them follows it."""
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        return value if mode.tape is None else mode.tape.option(self, name, value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
-        set_before_play(self, name, value)
 
 
 class Optimizer:

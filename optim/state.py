@@ -1,4 +1,4 @@
-"""What an optimizer remembers of its parameters."""
+"""What an optimizer is told of its parameters, group by group, and what it remembers of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,25 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor
+from tinygrad_like.autograd import mode
+from tinygrad_like.counted import set_before_play
 from tinygrad_like.dtypes import wide
+
+
+class Group(dict):
+    """A parameter group: its "params" and options, as an optimizer has made it. A captured function that reads a number
+    among them follows it."""
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        return value if mode.tape is None else mode.tape.option(self, name, value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        set_before_play(self, name, value)
 
 
 class State(dict):
