@@ -348,8 +348,8 @@ def _text(loops: Sequence[tuple[Loop, bool]]) -> str:
 @lru_cache
 def _about() -> str:
     """What code depends on besides the loops: how it is made here, and where it runs."""
-    return repr((cache.COMPILER, Path(__file__).read_bytes(), _machine().triple, llvm.get_host_cpu_name(),
-                 sorted(_FEATURES)))
+    sources = [Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "formula.py", "vectormath.py")]
+    return repr((cache.COMPILER, sources, _machine().triple, llvm.get_host_cpu_name(), sorted(_FEATURES)))
 
 
 def _compiled(keys: str, loops: Sequence[tuple[Loop, bool]]) -> Any:
