@@ -148,7 +148,7 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(as_array(value, None if hasattr(value, "dtype") else x.dtype, "setitem"))
-    index = ops.index._index_of(index, x.shape)
+    index = ops.index.index_and_kind(index, x.shape)[0]
     try:
         part = np.shape(x._data[index])
     except IndexError:

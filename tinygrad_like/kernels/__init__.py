@@ -30,10 +30,11 @@ _SMALL = 16  # in NumPy they are many calls; but numba need not be imported for 
 ACCELERATED: dict[str, tuple[str, int]] = {
     "add_at": ("embedding", 512),
     "take_at": ("embedding", 1),
-    **dict.fromkeys(("along", "added_along"), ("along", _SMALL)),
+    "along": ("along", 512),
+    "added_along": ("along", _SMALL),
     **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
     "substituted": ("triangular", 16),
-    "first_of_rows": ("order", 256),
+    "first_of_rows": ("order", 512),
     "triangle": ("select", _SMALL),
     "correlation": ("conv", 1),
     "input_gradient": ("conv", 1),

@@ -247,13 +247,13 @@ def _position_axis(who, x, axis):
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
     """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return np.argmax(x, axis=_position_axis("argmax", x, axis), keepdims=keepdim)
+    return x.argmax(_position_axis("argmax", x, axis), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
     """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return np.argmin(x, axis=_position_axis("argmin", x, axis), keepdims=keepdim)
+    return x.argmin(_position_axis("argmin", x, axis), keepdims=keepdim)
 
 
 @primitive
