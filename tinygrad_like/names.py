@@ -148,7 +148,7 @@ class Names:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
         axis = ops.axes.one_axis("index_add", axis, self.ndim)
         index = index if index.ndim == 1 else ops.reshape(index, shape=(-1,))
-        place = ops.index.index_and_kind((*(slice(None),) * axis, index), self.shape)[0]
+        place = ops.index.plain_index((*(slice(None),) * axis, index), self.shape)
         n, fits = index.shape[0], (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
         if source.shape != fits or index.dtype.kind == "b":
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "

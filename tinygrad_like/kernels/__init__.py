@@ -75,10 +75,10 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
-    "mean_over": ("reduce", 64),
+    "mean_over": ("reduce", 256),
     **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
     "spread_over": ("reduce", 1),
-    "sum_over": ("reduce", 64),
+    "sum_over": ("reduce", 256),
     "sum_rows_by": ("embedding", 512),
     "take_rows": ("embedding", 512),
 }

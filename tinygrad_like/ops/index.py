@@ -35,7 +35,7 @@ def take(x, *, index):
         return y if type(y) is np.ndarray else x[(*index, ...)]  # a view, also of a single number
     except IndexError as error:
         why = error
-    _check_range(index, x.shape)  # which says more
+    check_range(index, x.shape)  # which says more
     raise why
 
 
@@ -51,7 +51,7 @@ def put(x, *, shape, index):
         return add_at(x, shape, index)
     except IndexError as error:
         why = error
-    _check_range(index, shape)
+    check_range(index, shape)
     raise why
 
 
@@ -143,10 +143,8 @@ def assign(x: np.ndarray, index: tuple, value, axes: tuple[int, ...]) -> None:
 
 
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
-    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`."""
-    index = index_and_kind(index, shape)[0]
-    _check_range(index, shape)
-    return index
+    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, as many as `shape` has axes for."""
+    return index_and_kind(index, shape)[0]
 
 
 def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
@@ -209,7 +207,7 @@ def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
                          "are taken element by element (a mask counts as the list of its True)") from None
 
 
-def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
+def check_range(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError for a place that is not there."""
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:

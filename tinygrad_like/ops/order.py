@@ -78,7 +78,7 @@ def first_places(x, *, k, axis, largest):
 
 @accelerated
 def first_of_rows(x, k, axis, largest):
-    if x.dtype is not FLOAT32 or not 0 < k < x.shape[axis] // 8:  # to leave out the rest does not pay
+    if x.dtype is not FLOAT32 or x.size <= _SMALL or not 0 < k < x.shape[axis] // 8:  # or it does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
     ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]
     return _places(_sorted(ranks), axis)
