@@ -260,14 +260,16 @@ class InPlace:
                 ops.index.assign(self._data, index, value, axes)
             else:
                 mode.tape.python("assign", ops.index.assign, self._data, index, value, axes, changes=[self._data])
-        except IndexError:
-            ops.index.check_range(index, self.shape)  # which says more
-            raise
-        except ValueError:
-            shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
-                             "x[index]") from None
-        self.touch()
+        except (IndexError, ValueError) as error:
+            why = error
+        else:
+            return self.touch()
+        ops.index.check_range(index, self.shape)  # which says more
+        if type(why) is IndexError:
+            raise why
+        shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
+        raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
+                         "x[index]")
 
     __setitem__ = named(__setitem__, "setitem")
 
