@@ -15,7 +15,7 @@ from . import aliases, creation, ops, random
 from .array import Array
 from .autograd import mode
 from .counted import Number, array_of
-from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS
+from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64
 from .errors import named
 from .methods import plain_shape
 
@@ -154,11 +154,11 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         raise TypeError(f"setitem: x is {x.dtype}, through which no gradient reaches the value; cast x with .float()")
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(_array(value, x.dtype))
-    index = ops.index._index_of(index, x.shape)
+    index = ops.index.plain_index(index, x.shape)
     try:
         part = np.shape(x._data[index])
     except IndexError:
-        ops.index._check_range(index, x.shape)  # which says more
+        ops.index.check_range(index, x.shape)  # which says more
         raise
     axes = ops.index.torch_order(index, x.ndim)
     part = part if axes is None else tuple([part[a] for a in axes])
@@ -185,6 +185,7 @@ def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
     return ops.reshape(index, shape=(*index.shape, *[1] * (x.ndim - index.ndim))) if suits and x.ndim else None
 
 
+_NUMBERS = {FLOAT32: float, INT64: int}  # what NumPy writes as we would
 _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
 
 
@@ -254,7 +255,8 @@ class InPlace:
         index = ops.index.plain_index(index, self.shape)
         if isinstance(value, tensor.Tensor):
             value = value._data
-        else:  # a number is not rounded to float32 on its way into float64
+        elif mode.tape is not None or type(value) is not _NUMBERS.get(self._data.dtype):
+            # A number is not rounded to float32 on its way into float64.
             value = _array(value, self.dtype)
         axes = ops.index.torch_order(index, self.ndim)
         try:
@@ -264,11 +266,16 @@ class InPlace:
                 ops.index.assign(self._data, index, value, axes)
             else:
                 mode.tape.python("assign", ops.index.assign, self._data, index, value, axes, changes=[self._data])
-        except ValueError:
-            shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
-            raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
-                             "x[index]") from None
-        self.touch()
+        except (IndexError, ValueError) as error:
+            why = error
+        else:
+            return self.touch()
+        ops.index.check_range(index, self.shape)  # which says more
+        if type(why) is IndexError:
+            raise why
+        shape = self._data[index].transpose(axes).shape if axes else self._data[index].shape
+        raise ValueError(f"setitem: a value of shape {value.shape} does not broadcast to {shape}, the shape of "
+                         "x[index]")
 
     __setitem__ = named(__setitem__, "setitem")
 

@@ -150,7 +150,7 @@ class Names:
             return ops.scatter_add(self, ops.reshape(index, shape=()), _times(source, alpha), axis=axis)
         axis = ops.axes.one_axis("index_add", axis, self.ndim)
         index = index if index.ndim == 1 else ops.reshape(index, shape=(-1,))
-        place = ops.index._index_of((*(slice(None),) * axis, index), self.shape)
+        place = ops.index.plain_index((*(slice(None),) * axis, index), self.shape)
         n, fits = index.shape[0], (*self.shape[:axis], *index.shape, *self.shape[axis + 1:])
         if source.shape != fits or index.dtype.kind == "b":
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "
@@ -362,12 +362,10 @@ def compile(model: Any = None, **options: Any) -> Any:
 def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
     """The values along an axis and where they are: of several that tie, the first has the cotangent, as in PyTorch."""
     axis = ops.axes.one_axis(op.name, axis, x.ndim, scalar=True)
-    index = getattr(ops, f"arg{op.name}")(x, axis=axis, keepdim=True)
-    values = ops.index.take_along(x, index, axis=axis) if x.ndim else ops.gather(x, index, axis=axis)
-    if not keepdim and x.ndim:
-        shape = (*x.shape[:axis], *x.shape[axis + 1:])
-        values, index = ops.reshape(values, shape=shape), ops.reshape(index, shape=shape)
-    return ops.order.Found(values, index)
+    index = (ops.argmax if op is ops.max else ops.argmin)(x, axis=axis, keepdim=keepdim)
+    if not x.ndim:
+        return ops.order.Found(ops.gather(x, index, axis=axis), index)
+    return ops.order.Found(ops.index.take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)
 
 
 class _IsTuple(type):

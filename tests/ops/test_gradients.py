@@ -392,6 +392,12 @@ CASES |= {
     # dropout
     "drop": (lambda x: drop(x, p=0.4, seed=11), real(5, 6)),
     "dropout of everything": (lambda x: ops.dropout(x, 1.0) + x * x, real(3, 4)),
+    "take_along without the axis": (lambda x: ops.index.take_along(x, Tensor([3, 0, 2]), axis=1, keepdim=False),
+                                    real(3, 4)),
+    "add_along without the axis": (lambda x: ops.index.add_along(x, Tensor([3, 0, 2]), size=4, axis=1, keepdim=False),
+                                   real(3)),
+    "getitem with axes of size 1": (lambda x: x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0],
+                                    real(3, 3)),
 }
 
 def triangle(**how):

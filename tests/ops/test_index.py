@@ -183,3 +183,17 @@ def test_order_of_zeros_infinities_and_nan(dtype, descending):
     for k in 1, 7, 16, 17, 80:  # by the kernel, by a partition, and by sorting all
         np.testing.assert_array_equal(Tensor(x).topk(k, 1, largest=descending)[1].numpy(), order[:, :k])
         np.testing.assert_array_equal(Tensor(x.T).topk(k, 0, largest=descending)[1].numpy(), order[:, :k].T)
+
+
+def test_setting_what_is_not_there_writes_nothing():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    for index, value in ((Tensor([0, 2]), 5.0), ((0, 2), 5.0), (Tensor([0, 2]), np.zeros(3, "f")), ([1, -3], x[:1])):
+        with pytest.raises(IndexError, match="out of range for axis") as caught:
+            x[index] = value
+        assert caught.value.__context__ is None and x.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(ValueError, match=r"value of shape \(3,\) does not broadcast to \(1, 2\)") as caught:
+        x[[0]] = np.zeros(3, "f")
+    assert caught.value.__context__ is None
+    y = Tensor([1, 2, 3])
+    y[Tensor([0, 2])] = 7
+    assert y.tolist() == [7, 2, 7] and y.dtype == np.int64

@@ -5,6 +5,7 @@ Gather and scatter follow from it.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -34,7 +35,7 @@ def take(x, *, index):
         return y if type(y) is np.ndarray else x[(*index, ...)]  # a view, also of a single number
     except IndexError as error:
         why = error
-    _check_range(index, x.shape)  # which says more
+    check_range(index, x.shape)  # which says more
     raise why
 
 
@@ -50,7 +51,7 @@ def put(x, *, shape, index):
         return add_at(x, shape, index)
     except IndexError as error:
         why = error
-    _check_range(index, shape)
+    check_range(index, shape)
     raise why
 
 
@@ -66,9 +67,11 @@ def add_at(x, shape, index):
 
 def _put_later(g, x_shape, index):
     """put; but if nothing is recorded, and no element named twice, the sum of cotangents (`plus`) does it in place."""
-    if g.shape == x_shape and all(isinstance(i, slice) and i.step in (None, 1) for i in index):
-        return g  # all of x
-    if _is_basic(index) and not mode.recording:
+    basic = _is_basic(index)
+    if basic and math.prod(g.shape) == math.prod(x_shape) and all([type(i) is not slice or i.step in (None, 1)
+                                                                   for i in index]):
+        return g if g.shape == x_shape else g.reshape(x_shape)  # all of x, as of x[:, None]
+    if basic and not mode.recording:
         return Placed(x_shape, index, g)
     return put(g, shape=x_shape, index=index)
 
@@ -93,7 +96,7 @@ def getitem(x, index):
     The rules are NumPy's, but an integer does not count as an array: x[0, :, [0, 2]] is x[0][:, [0, 2]].
     Raises IndexError for what is out of range or too many, TypeError for what is no index.
     """
-    index, basic = _index_and_kind(index, x.shape)
+    index, basic = index_and_kind(index, x.shape)
     if basic or (axes := torch_order(index, len(x.shape))) is None:
         return take(x, index=index)
     from .shape import permute
@@ -140,40 +143,33 @@ def assign(x: np.ndarray, index: tuple, value, axes: tuple[int, ...]) -> None:
 
 
 def plain_index(index, shape: tuple[int, ...]) -> tuple:
-    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, checked against `shape`."""
-    index = _index_of(index, shape)
-    _check_range(index, shape)
-    return index
+    """A user's index as a tuple of ints, slices, None, Ellipsis and arrays, as many as `shape` has axes for."""
+    return index_and_kind(index, shape)[0]
 
 
-def _index_of(index, shape: tuple[int, ...]) -> tuple:
-    """The same, but whether what it names is there, `take` finds out.
-
-    Arrays are copied: the graph keeps the index, and the caller may change theirs.
-    """
-    return _index_and_kind(index, shape)[0]
-
-
-def _index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
-    """The same, and whether it is made of integers, slices, None and Ellipsis alone."""
-    if (type(index) is int or type(index) is slice) and shape and mode.tape is None:  # as below, sooner
-        return (index,), True
-    array = getattr(index, "_data", None)
-    if type(array) is np.ndarray and shape and mode.tape is None and (
-            array.dtype is INT64 or array.dtype is BOOL and array.ndim and array.shape == shape[: array.ndim]):
-        return (array.copy(),), False
-    index = index if isinstance(index, tuple) else (index,)
+def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
+    """The same, and whether it is made of integers, slices, None and Ellipsis alone; whether what it names is there,
+    `take` finds out. Arrays are copied: the graph keeps the index, and the caller may change theirs."""
+    if not isinstance(index, tuple):
+        if shape and mode.tape is None:  # as below, sooner
+            if type(index) is int or type(index) is slice:
+                return (index,), True
+            array = getattr(index, "_data", None)
+            if type(array) is np.ndarray and (
+                    array.dtype is INT64 or array.dtype is BOOL and array.ndim and array.shape == shape[: array.ndim]):
+                return (array.copy(),), False
+        index = (index,)
     if mode.tape is not None:  # which refuses a bound that is a Tensor; within the op nobody would notice
         index = tuple([slice(*map(_bound, (i.start, i.stop, i.step))) if type(i) is slice else i for i in index])
-    basic = _is_basic(index)
-    if not basic:
+    if basic := _is_basic(index):
+        dots = index.count(Ellipsis)
+        used = len(index) - index.count(None) - dots
+    else:
         index = tuple([i if type(i) in _BASIC else _index_array(i) for i in index])
-    used = dots = 0
-    for i in index:
-        if i is Ellipsis:
-            dots += 1
-        elif i is not None:
-            used += i.ndim if type(i) is np.ndarray and i.dtype is BOOL else 1
+        dots = used = 0
+        for i in index:
+            dots += i is Ellipsis
+            used += _axes_of(i)
     if used > len(shape):
         raise IndexError(f"getitem: {used} indices for the {len(shape)} axes of shape {shape}")
     if dots > 1:
@@ -189,12 +185,12 @@ def _bound(i):
 
 def _axes_of(i) -> int:
     """How many axes an entry of an index takes; of an Ellipsis none are known."""
-    return i.ndim if isinstance(i, np.ndarray) and i.dtype is BOOL else i is not None and i is not Ellipsis
+    return i.ndim if type(i) is np.ndarray and i.dtype is BOOL else i is not None and i is not Ellipsis
 
 
 def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError if a mask does not fit its axes, or the arrays not one another."""
-    arrays = [i for i in index if isinstance(i, np.ndarray)]
+    arrays = [i for i in index if type(i) is np.ndarray]
     if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
         return
     axis, used = 0, sum(_axes_of(i) for i in index)
@@ -211,7 +207,7 @@ def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
                          "are taken element by element (a mask counts as the list of its True)") from None
 
 
-def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
+def check_range(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError for a place that is not there."""
     axis, used = 0, sum(_axes_of(i) for i in index)
     for i in index:
@@ -227,7 +223,7 @@ def _check_range(index: tuple, shape: tuple[int, ...]) -> None:
 def _index_array(i):
     array = getattr(i, "_data", i)
     if type(array) is np.ndarray and array.dtype is INT64:  # mostly
-        return copied(array, INT64)
+        return array.copy() if mode.tape is None else copied(array, INT64)
     if isinstance(i, np.integer):
         return int(i)
     if hasattr(i, "__index__") and not hasattr(i, "dtype"):
@@ -267,10 +263,11 @@ def values_of(who: str, x, why: str):
 
 
 @primitive
-def take_along(x, index, *, axis):
-    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size."""
+def take_along(x, index, *, axis, keepdim=True):
+    """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
+    keepdim=False out[i] = x[i, index[i]]: index and out lack the axis."""
     try:
-        return along(x, index, axis)
+        return along(x, index, axis) if keepdim else along(x, _with_axis(index, axis), axis).reshape(index.shape)
     except IndexError:
         n = x.shape[axis]
         bad = index.min() if index.min() < -n else index.max()
@@ -279,13 +276,17 @@ def take_along(x, index, *, axis):
 
 @accelerated
 def along(x, index, axis):
-    return np.take_along_axis(x, index, axis)
+    return x[_places(index, axis)]  # what np.take_along_axis does
 
 
 @primitive
-def add_along(x, index, *, size, axis):
-    """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1."""
-    return added_along(x, index, size, axis)
+def add_along(x, index, *, size, axis, keepdim=True):
+    """Zeros, of this size along `axis`, with x added: out[i, index[i, j]] += x[i, j] for axis=1; see `take_along`."""
+    return added_along(*([x, index] if keepdim else [_with_axis(x, axis), _with_axis(index, axis)]), size, axis)
+
+
+def _with_axis(x, axis):
+    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
 
 
 @accelerated
@@ -295,8 +296,9 @@ def added_along(x, index, size, axis):
     return out
 
 
-take_along.vjp(x=fresh(lambda g, index, x_shape, axis: add_along(g, index, size=x_shape[axis], axis=axis)))
-add_along.vjp(x=fresh(lambda g, index, axis: take_along(g, index, axis=axis)))
+take_along.vjp(x=fresh(lambda g, index, x_shape, axis, keepdim: add_along(
+    g, index, size=x_shape[axis], axis=axis, keepdim=keepdim)))
+add_along.vjp(x=fresh(lambda g, index, axis, keepdim: take_along(g, index, axis=axis, keepdim=keepdim)))
 
 
 def _beside(x, index):

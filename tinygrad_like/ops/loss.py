@@ -108,7 +108,8 @@ def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
         return l1_loss(input, target, reduction)
     if not beta > 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
-    return huber_loss(input, target, reduction, beta) * (1 / beta)
+    loss = _reduce(huber(input - target, delta=beta), reduction)
+    return loss if beta == 1 else loss * (1 / beta)
 
 
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):

@@ -15,6 +15,8 @@ from ..primitive import primitive
 from .axes import one_axis
 from .index import gather, take_along
 
+_SMALL = 1024  # so many numbers NumPy sorts as they are before `_ranks` of them would be made
+
 
 class Found(NamedTuple):
     """Values and where they were, a pair that also has names: `x.sort().indices`."""
@@ -32,11 +34,12 @@ def argsort(x, *, axis=-1, descending=False):
     axis = one_axis("argsort", axis, x.ndim, scalar=True)
     if not x.ndim:
         return np.zeros((), np.int64)
-    if x.dtype is FLOAT32:
+    if x.dtype is FLOAT32 and x.size > _SMALL:
         return _places(_sorted(_ranks(x, axis, descending)), axis)
     if descending:  # sort the reversed array, so that equal values keep their order after turning it round
-        return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-    return np.argsort(x, axis=axis, kind="stable")
+        reverse = (slice(None),) * axis + (slice(None, None, -1),)
+        return (x.shape[axis] - 1 - x[reverse].argsort(axis, "stable"))[reverse]
+    return x.argsort(axis, "stable")
 
 
 def _ranks(x, axis, descending):
@@ -75,7 +78,7 @@ def first_places(x, *, k, axis, largest):
 
 @accelerated
 def first_of_rows(x, k, axis, largest):
-    if x.dtype is not FLOAT32 or not 0 < k < x.shape[axis] // 8:  # to leave out the rest does not pay
+    if x.dtype is not FLOAT32 or x.size <= _SMALL or not 0 < k < x.shape[axis] // 8:  # or it does not pay
         return argsort.forward(x, axis=axis, descending=largest)[(slice(None),) * axis + (slice(0, k),)]
     ranks = np.partition(_ranks(x, axis, largest), k - 1, axis=-1)[..., :k]
     return _places(_sorted(ranks), axis)

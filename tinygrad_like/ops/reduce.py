@@ -141,7 +141,7 @@ def _(g, x, axis, keepdim, correction):
     n = _count(x.shape, axis)
     d = _distance(x, axis)
     d -= sum_over(d, axis, True) / n
-    d *= (g if keepdim else np.expand_dims(g, axis)) * (2 / (n - correction))
+    d *= (g if keepdim else g.reshape(with_axes(x.shape, axis))) * (2 / (n - correction))
     return [d]
 
 
@@ -175,8 +175,8 @@ def norm(x, *, axis=None, keepdim=False):
 @fresh
 def _(g, x, out, axis, keepdim):
     if not keepdim:
-        axis = axes("norm", axis, x.ndim)
-        g, out = np.expand_dims(g, axis), np.expand_dims(out, axis)
+        kept = with_axes(x.shape, axis)
+        g, out = g.reshape(kept), out.reshape(kept)
     return [x * np.divide(g, out, out=np.zeros(g.shape, g.dtype), where=out != 0)]
 
 
@@ -247,13 +247,13 @@ def _position_axis(who, x, axis):
 @primitive
 def argmax(x, *, axis=None, keepdim=False):
     """The index of the largest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return np.argmax(x, axis=_position_axis("argmax", x, axis), keepdims=keepdim)
+    return x.argmax(_position_axis("argmax", x, axis), keepdims=keepdim)
 
 
 @primitive
 def argmin(x, *, axis=None, keepdim=False):
     """The index of the smallest value (the first, if several tie); of the flattened Tensor if axis is None."""
-    return np.argmin(x, axis=_position_axis("argmin", x, axis), keepdims=keepdim)
+    return x.argmin(_position_axis("argmin", x, axis), keepdims=keepdim)
 
 
 @primitive

@@ -89,7 +89,7 @@ def unsqueeze(x, axis):
 def squeeze(x, axis=None):
     """Remove the axes of size 1, or those of `axis` that have size 1."""
     drop = all_axes("squeeze", axis, x.ndim)
-    return reshape(x, shape=tuple(n for a, n in enumerate(x.shape) if n != 1 or a not in drop))
+    return reshape(x, shape=tuple([n for a, n in enumerate(x.shape) if n != 1 or a not in drop]))
 
 
 def flatten(x, start_axis=0, end_axis=-1):
@@ -229,7 +229,7 @@ def split(x, sizes, axis=0):
         ends = [*range(sizes, n, sizes), n]
     else:
         ends = list(accumulate(sizes))
-        if (ends or [0])[-1] != n or any(s < 0 for s in sizes):
+        if (ends or [0])[-1] != n or min(sizes, default=0) < 0:
             raise ValueError(f"split: sizes {list(sizes)} do not add up to {n}, the size of axis {axis} of shape "
                              f"{shape}")
     before = (slice(None),) * axis
@@ -311,14 +311,14 @@ def pad(x, *, padding, mode="constant", value=0.0):
     or before, if circular. mode: constant (`value`), reflect (without the edge), replicate, circular.
     """
     pairs = _pairs(padding, x.ndim)
-    if any(n < 0 for pair in pairs for n in pair):
+    if any([before < 0 or after < 0 for before, after in pairs]):
         added, gone = (tuple([tuple([max(sign * n, 0) for n in pair]) for pair in pairs]) for sign in (1, -1))
         if mode == "circular":
             return pad(_cut(x, gone), padding=added, mode=mode)
         return _cut(pad(x, padding=added, mode=mode, value=value), gone)
     if mode == "constant":
-        inner = tuple(slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True))
-        shape = tuple(before + n + after for (before, after), n in zip(pairs, x.shape, strict=True))
+        inner = tuple([slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True)])
+        shape = tuple([before + n + after for (before, after), n in zip(pairs, x.shape, strict=True)])
         return surround(x, shape=shape, index=inner, value=value)
     if mode not in _INDEX_MODES:
         raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}")
@@ -382,8 +382,8 @@ def _pairs(padding, ndim):
         padding = ((0, 0),) * (ndim - len(padding)) + padding
     if len(padding) != ndim:
         raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
-    pairs = tuple((0, 0) if p is None else tuple(operator.index(n) for n in p) for p in padding)
-    if any(len(p) != 2 for p in pairs):
+    pairs = tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
+    if any([len(p) != 2 for p in pairs]):
         raise ValueError(f"pad: padding must be (before, after) pairs of numbers, got {pairs}")
     return pairs
 
