@@ -76,9 +76,11 @@ class Names:
         strides = tuple([step // self._data.itemsize for step in self._data.strides])
         return strides if axis is None else strides[ops.axes.one_axis("stride", axis, self.ndim)]
     def is_contiguous(self): return self._data.flags.c_contiguous
-    def conj(self): return self  # it is real
-    conj_physical = resolve_conj = resolve_neg = pin_memory = cpu = conj
-    real = property(conj)
+    def pin_memory(self): return self
+    def cpu(self): return self
+    def conj(self): return self
+    conj_physical = resolve_conj = resolve_neg = conj
+    real = property(conj, doc="The Tensor itself: its elements are real.")
     def is_complex(self): return False
     def to(self, *wanted, **others):
         """This Tensor with the dtype that is named, if any, or that of a Tensor; a device may be named too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 
 import numpy as np
 
@@ -167,7 +168,11 @@ def tensor_split(x, indices_or_sections, axis=0):
                              f"{n} elements no more than {max(n, _PARTS)}")
         sizes = [n // indices_or_sections + (i < n % indices_or_sections) for i in range(indices_or_sections)]
         return tuple(split(x, sizes, axis))
-    bounds = [0, *[int(i) for i in indices_or_sections], n]
+    try:
+        bounds = [0, *[operator.index(i) for i in indices_or_sections], n]
+    except TypeError:
+        raise TypeError("tensor_split: takes a number of parts, or the indices to cut at, which are integers, got "
+                        f"{indices_or_sections!r}") from None
     before = (slice(None),) * axis
     return tuple([getitem(x, (*before, slice(start, stop)))
                   for start, stop in zip(bounds[:-1], [*bounds[1:-1], None], strict=True)])
