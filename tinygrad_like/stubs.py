@@ -23,8 +23,8 @@ from .surface import Surface
 _HEADER = '''"""Made by `python -m tinygrad_like.stubs`: do not edit."""
 '''
 # What is returned where that is no Tensor.
-_RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool", "sequential": "Any", "in_dtype": "Any",
-            "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
+_RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
+            "sequential": "Any", "in_dtype": "Any", "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
             "manual_seed": "Any", "equal": "builtins.bool", "aminmax": "Any",
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
@@ -106,8 +106,8 @@ def _methods() -> Iterator[str]:
         if name.startswith("_") and name not in (*_OPERATORS, "_become") or name in names.MISSING:
             continue
         if isinstance(member, property):
-            kind = {"size": "names.Count", "device": "habits.device", **dict.fromkeys(("T", "mT", "mH", "real"), "Tensor")}.get(
-                name, "Callable[..., Tensor]")
+            kind = {"size": "names.Count", "device": "habits.device",
+                    **dict.fromkeys(("T", "mT", "mH", "real"), "Tensor")}.get(name, "Callable[..., Tensor]")
             yield f"    @property\n    def {name}(self) -> {kind}: {_sentence(member)}"
         elif not callable(getattr(member, "__func__", member)):
             yield f"    {name}: builtins.bool"
