@@ -24,7 +24,8 @@ _HEADER = '''"""Made by `python -m tinygrad_like.stubs`: do not edit."""
 '''
 # What is returned where that is no Tensor.
 _RETURNS = {"allclose": "builtins.bool", "is_floating_point": "builtins.bool", "is_complex": "builtins.bool",
-            "sequential": "Any", "in_dtype": "Any", "tolist": "Any", "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
+            "sequential": "Any", "in_dtype": "Any", "tolist": "Any",
+            "dim": "builtins.int", "nelement": "builtins.int", "element_size": "builtins.int",
             "ndimension": "builtins.int", "stride": "Any", "is_contiguous": "builtins.bool", "type": "Any",
             "manual_seed": "Any", "equal": "builtins.bool", "aminmax": "Any",
             "register_post_accumulate_grad_hook": "Any"} | dict.fromkeys(
