@@ -53,9 +53,9 @@ def _arithmetic(name: str, operands: int) -> Callable[..., Loop]:
     return loop
 
 
-def _accumulated(total: np.ndarray, b: np.ndarray) -> Loop:
-    body = Body(total.shape)
-    return body.to(body.make("add", body.take(total, FLOAT32), body.take(b, FLOAT32), dtype=FLOAT32), total)
+def accumulated(total: np.ndarray, b: np.ndarray) -> Loop:
+    body, dtype = Body(total.shape), total.dtype
+    return body.to(body.make("add", body.take(total, dtype), body.take(b, dtype), dtype=dtype), total)
 
 
 def _chosen(condition: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> Loop:
@@ -94,19 +94,21 @@ def _or_less(body: Body, g: int, zero: int, number: float) -> tuple[int, int]:
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
     **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt")},
-    "copy": copied, "accumulate": _accumulated, "where": _chosen,
+    "copy": copied, "accumulate": accumulated, "where": _chosen,
     **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
     **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
 }
 
 
-def as_loop(step: Step, kernels: bool = True) -> Step:
+def as_loop(step: Step, following: Step, kernels: bool = True) -> Step:
     """The call of a kernel as a loop, which others can be joined with, if it is in the table; or, if others may take
-    the place of NumPy, that of a formula, whose last bits may be others where two have a part in common."""
+    the place of NumPy, that of a formula, whose last bits may be others where two have a part in common. Calls beside
+    one another stay."""
     of = OF_KERNELS.get(step.call.kernel.name)
     if of is None and kernels and step.call.kernel.formula is not None:
         of = partial(_of_formula, *step.call.kernel.formula)
-    if of is None or step.renew is not None or step.function is not None or step.call.beside:
+    if of is None or step.renew is not None or step.function is not None or (
+            step.call.beside or getattr(following.call, "beside", False)):
         return step
     loop = Step(step.name, call=of(*step.call.arguments))
     loop.alone = step.call

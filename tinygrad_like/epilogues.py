@@ -8,7 +8,6 @@ from .dtypes import FLOAT32
 from .kernels.epilogue import WithEpilogue, takes
 from .kernels.loops import Loop
 from .kernels.program import Call
-from .kernels.views import address
 from .plan import REACH, Uses, repointed, shown
 from .steps import Step, memory
 
@@ -40,24 +39,21 @@ def _product(steps: Sequence[Step | None], uses: Uses, i: int) -> int:
                 not takes(step.call, loop)):
             return -1
         (out,) = step.call.writes()
-        apart = id(memory(out))
-        others = [k for k in _beside(steps, j) if k != j]
-        if (uses.writes[j] | uses.reads[j]) & written - {apart} or any([
-                uses.writes[k] & (read | written) or uses.reads[k] & written for k in others]) or any([
-                id(memory(x)) == apart and address(x) != address(out) for x in (*loop.operands, *loop.writes())]):
-            return -1
-        return j
+        clash = (uses.writes[j] | uses.reads[j]) & written - {id(memory(out))} or any([
+            uses.writes[k] & (read | written) or uses.reads[k] & written for k in _beside(steps, j)])
+        return -1 if clash else j
     return -1
 
 
 def _beside(steps: Sequence[Step | None], j: int) -> list[int]:
-    """The numbers of step j, and of those before it at whose time it runs."""
-    found = []
+    """The numbers of the steps before step j at whose time it runs."""
+    found: list[int] = []
     for k in range(j, -1, -1):
         step = steps[k]
         if step is not None:
-            found.append(k)
-            if not step.call or not getattr(step.call, "beside", False):
+            if k < j:
+                found.append(k)
+            if not getattr(step.call, "beside", False):
                 break
     return found
 

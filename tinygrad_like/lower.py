@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .as_loops import Body, as_loop, copied
+from .as_loops import Body, accumulated, as_loop, copied
 from .autograd import mode, setting, tick
 from .call import replayed
 from .dtypes import BOOL, INT64
@@ -163,10 +163,7 @@ def _assign(step: Step) -> Iterator[Loop]:
 
 def _add_part(step: Step) -> Iterator[Loop]:
     array, index, value = step.arguments
-    target = _part(array, index)
-    body = Body(target.shape)
-    taken = [body.take(x, array.dtype) for x in (target, value)]
-    yield body.to(body.make("add", *taken, dtype=array.dtype), target)
+    yield accumulated(_part(array, index), value)
 
 
 def _surround(step: Step) -> Iterator[Loop]:
@@ -255,9 +252,9 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
     kernels: also those that add up numbers in another order than NumPy.
     """
     made: list[Step] = []
-    for step, following in zip(tape.steps, [*tape.steps[1:], Step("")], strict=False):
+    for step, following in itertools.pairwise([*tape.steps, Step("")]):
         if isinstance(step.call, Call):
-            made.append(step if step.call.beside or getattr(following.call, "beside", 0) else as_loop(step, kernels))
+            made.append(as_loop(step, following, kernels))
         else:
             made.extend(_loops(step) or kernels and _anew(step, tape) or [step])
     return made
@@ -280,8 +277,8 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
         again.known.update(tape.known)
         with setting("compiled", True), again:
             result = again.unit(step.name, step.function, step.arguments, step.options)
-        steps = [as_loop(s) if isinstance(s.call, Call) and not getattr(following.call, "beside", 0) else s
-                 for s, following in zip(again.steps, [*again.steps[1:], Step("")], strict=False)]
+        steps = [as_loop(s, following) if isinstance(s.call, Call) else s
+                 for s, following in itertools.pairwise([*again.steps, Step("")])]
         if made := _in_place_of(step, steps, again, list(arrays_in(result)), tape):
             return made
         before = again
@@ -315,8 +312,8 @@ def _by_reference(step: Step, tape: Tape) -> list[Step]:
                 results = replayed(result, wrap(g), since, [x for x, w in zip(inputs, wanted, strict=True) if w])
     if again.lasting or again.trouble:  # arrays that it has made in NumPy, of numbers that will be others
         return []
-    steps = [s for each in again.steps for s in (
-        [as_loop(each)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
+    steps = [s for each, following in itertools.pairwise([*again.steps, Step("")]) for s in (
+        [as_loop(each, following)] if isinstance(each.call, Call) else _loops(each) or _anew(each, again) or [each])]
     return _in_place_of(step, steps, again, [getattr(x, "_data", None) for x in results], tape)
 
 

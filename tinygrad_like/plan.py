@@ -187,8 +187,9 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
             other = made[j]
             if other is None:
                 continue
-            if isinstance(other.call, Loop) and other.call.shape == step.call.shape:
-                both = _one(other.call, step.call, bool(writes[j] & reads[i] or reads[j] & reads[i]))
+            related = writes[j] & reads[i] or reads[j] & reads[i]
+            if related and isinstance(other.call, Loop) and other.call.shape == step.call.shape:
+                both = _one(other.call, step.call)
                 if both is not None and few(both, parts[i] | parts[j]):
                     parts[j] |= parts[i]
                     made[j], made[i] = Step(f"{other.name}, {step.name}", call=both), None
@@ -199,10 +200,8 @@ def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
     return _without_unread([step for step in made if step is not None], pinned)
 
 
-def _one(first: Loop, second: Loop, related: bool) -> Loop | None:
-    """Both in one loop, the second after the first at each place; None if they cannot be, or have nothing in common."""
-    if not related:
-        return None
+def _one(first: Loop, second: Loop) -> Loop | None:
+    """Both in one loop, the second after the first at each place; None if they cannot be."""
     stored = {_view(x): i for i, x in first.stores}
     loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
     if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..steps import memory
 from .kinds import EPILOGUE
 from .loops import Loop, rows_and_columns
 from .program import _SIZE, Call, Kernel
@@ -45,12 +46,10 @@ class WithEpilogue(NamedTuple):
 
     def record(self, code: int) -> bytes:
         """What both are given, the loop's compiled code being at an address."""
-        kernel, arguments = self.call.kernel, self.call.arguments[:-1]
-        size = len(kernel.pack(*arguments, 0))
-        after = self.loop.record(code)
-        record = bytearray(kernel.pack(*arguments, size, beside=self.beside) + after)
-        struct.pack_into("q", record, 8 * _SIZE, len(record))
-        return bytes(record)
+        first, second = bytearray(self.call.packed()), self.loop.record(code)
+        struct.pack_into("q", first, len(first) - 8, len(first))  # the last argument: where the loop's record begins
+        struct.pack_into("q", first, 8 * _SIZE, len(first) + len(second))
+        return bytes(first) + second
 
 
 def takes(call: Call, loop: Loop) -> bool:
@@ -61,6 +60,7 @@ def takes(call: Call, loop: Loop) -> bool:
     if not out.flags.c_contiguous or loop.shape[-1] != out.shape[-1]:
         return False
     arrays = [*loop.operands, *loop.writes()]
-    of_out = [x for x in arrays if address(x) == address(out)]
+    of_out = [x for x in arrays if memory(x) is memory(out)]
     return bool(of_out) and sum([x.nbytes for x in arrays]) <= _MOST and all([
-        x.size == out.size and x.flags.c_contiguous and x.shape == loop.shape for x in of_out])
+        address(x) == address(out) and x.size == out.size and x.flags.c_contiguous and x.shape == loop.shape
+        for x in of_out])

@@ -200,14 +200,13 @@ def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
 def rows_and_columns(loop: Loop) -> list[tuple[int, list[int]]] | None:
     """As `_axes`, but two of them, of which the second is the loop's last one; None if the others cannot be joined."""
     arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
-    lengths, rows = loop.shape[:-1], [0] * len(arrays)
-    count = math.prod(lengths)
-    for x_number, x in enumerate(arrays):
-        outer = [(n, s) for n, s in zip(lengths, x.strides, strict=False) if n != 1]
+    rows = []
+    for x in arrays:
+        outer = [(n, s) for n, s in zip(loop.shape[:-1], x.strides, strict=False) if n != 1]
         if any(s != n * t for (_, s), (n, t) in itertools.pairwise(outer)):
             return None
-        rows[x_number] = outer[-1][1] if outer else 0
-    return [(count, rows), (loop.shape[-1], [x.strides[-1] for x in arrays])]
+        rows.append(outer[-1][1] if outer else 0)
+    return [(math.prod(loop.shape[:-1]), rows), (loop.shape[-1], [x.strides[-1] for x in arrays])]
 
 
 def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
