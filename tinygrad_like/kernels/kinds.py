@@ -34,5 +34,5 @@ STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
 STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
+EPILOGUE = "Q"  # the last argument: 0, or where in the call's record that of its epilogue begins
 TABLE = "table"  # a Table
-EPILOGUE = "epilogue"  # the last argument: 0, or where in the call's record that of its epilogue begins

@@ -60,6 +60,7 @@ from .views import following, integer_at, largest, real_at, suits, table_suits, 
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
+_READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
 _CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
 
 
@@ -227,12 +228,8 @@ class Kernel:
                         packed.append(f"{name}[{i}]")
                         fields += "q"
                 arguments.append(f"kind_{name}({', '.join(parts)})")
-            elif kind is EPILOGUE:
-                arguments.append(f"following(record, {_HEADER + len(fields)})")
-                packed.append(name)
-                fields += INTEGER
             else:
-                arguments.append(f"{'real_at' if kind == REAL else 'integer_at'}(record, {_HEADER + len(fields)})")
+                arguments.append(f"{_READERS[kind]}(record, {_HEADER + len(fields)})")
                 packed.append(name)
                 fields += kind
         given = ", ".join(arguments)
