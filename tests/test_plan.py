@@ -15,7 +15,7 @@ M, K, N = 131, 97, 150  # no multiple of a tile, and large enough for kernels in
 
 @pytest.fixture(autouse=True)
 def same_numbers():
-    """Each test gets the same numbers, whichever ran before it: a loss that happens to be near 0 has few right digits."""
+    """Each test gets the same numbers, whichever ran before it: a loss that is near 0 has few right digits."""
     global RNG
     RNG = np.random.default_rng(0)
 
