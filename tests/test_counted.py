@@ -7,6 +7,7 @@ import pickle
 import warnings
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ import tinygrad_like as tg
 from tests.test_places import updating, weight
 from tinygrad_like import Tensor, capture, no_grad
 from tinygrad_like.counted import Number
+from tinygrad_like.followed_math import math_follows
 
 
 def adam(correct=lambda t: (1 - 0.9**t, 1 - 0.99**t), dtype=np.float32):
@@ -202,6 +204,16 @@ def test_an_error_in_what_is_computed():
         step(Tensor([1.0]))
     with pytest.raises(ZeroDivisionError):
         step(Tensor([1.0]))
+    assert type(math.sqrt(4.0)) is float and math.sqrt.__module__ == "math"
+
+
+def test_what_numba_compiles_has_the_functions_of_math():
+    """Such as a kernel that the machine has not run before, in a call that is recorded."""
+    inner = numba.njit(lambda x: math.sqrt(x) + math.pow(x, 2.0))
+    outer = numba.njit(lambda x: inner(x) + math.exp(x - 4.0))
+    with math_follows():
+        assert outer(4.0) == 19.0
+        assert type(math.sqrt(Number(4.0))) is Number
     assert type(math.sqrt(4.0)) is float and math.sqrt.__module__ == "math"
 
 

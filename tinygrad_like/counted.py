@@ -10,13 +10,11 @@ looks at it, as in `if self.t % 100 == 0`, the program holds only for calls in w
 
 from __future__ import annotations
 
-import builtins
 import dis
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from types import CodeType, ModuleType
 from typing import Any
@@ -120,30 +118,6 @@ for _name in "lt le gt ge eq ne".split():
 for _name, _convert in {"bool": bool, "int": int, "float": float, "index": operator.index, "hash": hash, "repr": repr,
                         "str": str, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
     setattr(Number, f"__{_name}__", _conversion(_convert))
-
-
-_OF_NUMBERS = [(math, name) for name in "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh "
-                                        "cosh fabs hypot".split()] + [(builtins, "pow")]
-
-
-@contextmanager
-def math_follows() -> Iterator[None]:
-    """In a `with` block `math.sqrt(x)` and the like give a Number for a Number, of which they would ask a float."""
-    def following(function: Callable) -> Callable:
-        def call(*values: Any) -> Any:
-            number = next((x for x in values if type(x) is Number), None)
-            return function(*values) if number is None else number.computed(function, *values)
-
-        return call
-
-    functions = [(where, name, getattr(where, name)) for where, name in _OF_NUMBERS]
-    try:
-        for where, name, function in functions:
-            setattr(where, name, following(function))
-        yield
-    finally:
-        for where, name, function in functions:
-            setattr(where, name, function)
 
 
 def asks_for_numbers(code: CodeType) -> bool:

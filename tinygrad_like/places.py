@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .autograd import mode
-from .counted import Number, each, math_follows, refreshed, shown
+from .counted import Number, each, refreshed, shown
 from .lifted import NUMBERS
 from .steps import memory
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
@@ -68,6 +68,8 @@ class Places:
     @contextmanager
     def lent(self, lent: list) -> Iterator[None]:
         """In a `with` block they hold what takes the place of Tensors and numbers while a call is recorded."""
+        from .followed_math import math_follows  # with numba
+
         numbers = {i: x.shown() if self.exact else x for i, x in self.numbers.items()}
         lent = [numbers.get(i, value) for i, value in enumerate(lent)]
         for place, value in zip(self.places, lent, strict=True):
