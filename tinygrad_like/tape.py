@@ -90,8 +90,9 @@ class Tape:
         for key, m in self.stand_ins.alive().items():
             del self.made[key], self.known[key]
             self.made[id(m)] = self.known[id(m)] = m
-        if self.stand_ins.back:
-            self.steps = [self.repointed(step, self.stand_ins.returned) for step in self.steps]
+        if back := self.stand_ins.back:
+            self.steps = [self.repointed(step, self.stand_ins.returned) if any(
+                [not back.keys().isdisjoint(uses) for uses in step.uses()]) else step for step in self.steps]
             self.stand_ins.back = {}
 
     def _gone(self, key: int) -> None:
