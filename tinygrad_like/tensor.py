@@ -416,7 +416,7 @@ def _own(c: Any, owned: bool) -> Tensor:
     alone = owned and array is not None and array.flags.c_contiguous and (array.base is None or fills(array))
     if isinstance(c, Tensor):
         return c if alone and not mode.recording else ops.clone(c)
-    return wrap(np.array(c) if array is None else array if alone else ops.cotangents.copied(array))
+    return wrap(np.array(c) if array is None else array if alone else ops.compare.copied(array))
 
 
 def _added(grad: Tensor, c: Any, owned: bool) -> Tensor:
@@ -424,7 +424,7 @@ def _added(grad: Tensor, c: Any, owned: bool) -> Tensor:
     if type(c) is not np.ndarray:
         return grad + c
     if not c.flags.c_contiguous:
-        c, owned = ops.cotangents.copied(c), True
+        c, owned = ops.compare.copied(c), True
     if owned and grad.dtype is c.dtype and (c.base is None or fills(c)):
         return wrap(ops.cotangents.accumulate(c, grad._data))
     return grad + wrap(c)

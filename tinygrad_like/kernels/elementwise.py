@@ -6,7 +6,7 @@ from ..dtypes import FLOAT32
 from .formula import pointwise
 from .kinds import READ, WRITE
 from .program import kernel
-from .simd import inner, put
+from .simd import inner
 
 _COST = 0.06  # nanoseconds of a number: bound by memory, not by computing
 
@@ -37,18 +37,3 @@ def accumulate(total: np.ndarray, b: np.ndarray) -> np.ndarray:
         return NotImplemented
     _accumulate(total, b)
     return total
-
-
-@kernel(x=READ, out=WRITE, cost=_COST)
-def _copy(x, out, task, tasks):
-    first, last = _range(x.size, task, tasks)
-    put(out[first:last], x[first:last])
-
-
-def copied(x: np.ndarray) -> np.ndarray:
-    """A copy of x in C order."""
-    if not x.flags.c_contiguous:
-        return NotImplemented
-    out = np.empty(x.shape, np.float32)
-    _copy(x, out)
-    return out

@@ -35,7 +35,7 @@ from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
 from ..autograd import mode
-from ..dtypes import INT64
+from ..dtypes import FLOAT32, INT64
 from . import blocks, threads
 from .atomics import call, get, put
 from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
@@ -57,6 +57,7 @@ from .threads import (
 )
 from .views import following, integer_at, largest, real_at, suits, table_suits, view
 
+_MANY = 8192  # numbers that a kernel copies in less time than NumPy
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
@@ -430,6 +431,10 @@ def in_order(x: np.ndarray) -> np.ndarray:
     """x in C order, for what reads it: itself, or a copy, which takes less time here than once a call did not fit."""
     if x.flags.c_contiguous or mode.waiting is not None:
         return x
+    if x.size >= _MANY and x.dtype is FLOAT32:
+        from .copies import copied  # a kernel itself
+
+        return copied(x)
     y = np.empty(x.shape, x.dtype)
     y[...] = x
     note(Copy(x, y))

@@ -275,6 +275,18 @@ def copy_together(typing, source, target, count):
 
 
 @intrinsic
+def copy_turned(typing, source, target):
+    """target[FLOATS - 1 - i] = source[i] for i < FLOATS."""
+
+    def emit(b, source, target):
+        x = load(b, source, VECTOR)
+        lanes = ir.Constant(ir.VectorType(I32, FLOATS), list(range(FLOATS))[::-1])
+        store(b, b.shuffle_vector(x, x, lanes), target)
+
+    return procedure(emit, 2)
+
+
+@intrinsic
 def transpose(typing, source, source_i, target, target_j, rows_left):
     """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 

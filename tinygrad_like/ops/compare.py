@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import BOOL, as_dtype
+from ..kernels import accelerated
 from ..primitive import primitive
 from .ufunc import ufunc
 
@@ -47,10 +48,16 @@ def cast(x, *, dtype):
 cast.vjp(x=lambda g: g)
 
 
+@accelerated
+def copied(x):
+    """A copy of x in C order."""
+    return np.array(x, order="C")
+
+
 @primitive
 def clone(x):
     """A copy of x, on the graph."""
-    return np.array(x, order="C")
+    return copied(x)
 
 
 clone.vjp(x=lambda g: g)
@@ -59,7 +66,7 @@ clone.vjp(x=lambda g: g)
 @primitive
 def contiguous(x):
     """x in C order in memory; a copy only if it is not."""
-    return x[...] if x.flags.c_contiguous else np.ascontiguousarray(x)
+    return x[...] if x.flags.c_contiguous else copied(x)
 
 
 contiguous.vjp(x=lambda g: g)

@@ -42,12 +42,6 @@ def add_part(total, index, value):
 
 
 @accelerated
-def copied(x):
-    """A copy of x in C order."""
-    return np.array(x, order="C")
-
-
-@accelerated
 def accumulate(total, c):
     """total += c."""
     total += c

@@ -8,12 +8,16 @@ from itertools import accumulate
 
 import numpy as np
 
+from .. import kernels
 from ..kernels import accelerated
 from ..primitive import fresh, primitive
 from .axes import axes as all_axes
 from .axes import one_axis
-from .compare import clone
+from .compare import clone, copied
 from .index import take
+
+_MANY = 8192  # numbers that a kernel copies in less time than NumPy
+_JOINED = 2**18  # numbers that threads put side by side in less time
 
 # Views --------------------------------------------------------------------------------------------------------------
 
@@ -22,7 +26,12 @@ from .index import take
 def reshape(x, *, shape):
     """The same elements, in C order, in another shape; one size may be -1, to be worked out."""
     try:
-        return x.reshape(shape)
+        if x.flags.c_contiguous or x.size < _MANY:
+            return x.reshape(shape)
+        try:
+            return x.reshape(shape, copy=False)
+        except ValueError:
+            return copied(x).reshape(shape)
     except (ValueError, TypeError):
         raise ValueError(f"reshape: {np.size(x)} elements of shape {np.shape(x)} "
                          f"do not fill shape {tuple(shape)}") from None
@@ -116,7 +125,7 @@ def unflatten(x, axis, sizes):
 @primitive
 def flip(x, *, axis=None):
     """Reverse the order of elements along `axis` (all axes if None). A copy, as in PyTorch."""
-    return np.array(np.flip(x, all_axes("flip", axis, x.ndim)), order="C")
+    return copied(np.flip(x, all_axes("flip", axis, x.ndim)))
 
 
 flip.vjp(x=lambda g, axis: flip(g, axis=axis))
@@ -184,13 +193,20 @@ def cat(*xs, axis=0):
     first = xs[0].shape
     axis = one_axis("cat", axis, len(first))
     try:
-        return np.concatenate(xs, axis)
+        return _beside(xs, axis)
     except ValueError:
         for i, x in enumerate(xs):
             if x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
                 raise ValueError(f"cat: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; "
                                  f"all axes except axis {axis} must agree") from None
         raise
+
+
+def _beside(xs, axis):
+    """xs, one after the other along an axis."""
+    if xs[0].size * len(xs) >= _JOINED and (y := kernels.copies.joined(xs, axis)) is not NotImplemented:
+        return y
+    return np.concatenate(xs, axis)
 
 
 def _part(g, which, xs_shape, axis):
@@ -213,7 +229,7 @@ def stack(*xs, axis=0):
         if x.shape != first:
             raise ValueError(f"stack: Tensor {i} has shape {x.shape} but Tensor 0 has {first}; all must agree")
     shape = (*first[:axis], 1, *first[axis:])
-    return np.concatenate([x.reshape(shape) for x in xs], axis)
+    return _beside([x.reshape(shape) for x in xs], axis)
 
 
 stack.vjp(xs=lambda g, which, axis: take(g, index=(slice(None),) * (axis % g.ndim) + (which,)))

@@ -1,0 +1,49 @@
+"""Copies of arrays of any strides."""
+
+import numpy as np
+import pytest
+
+from tinygrad_like import get_num_threads, set_num_threads
+from tinygrad_like.kernels.copies import copied, joined
+
+
+def laid_out(rng):
+    """An array of some shape, with axes in any order, turned, with gaps, or of one number."""
+    shape = [int(rng.choice([1, 2, 3, 5, 16, 17, 33])) for _ in range(rng.integers(0, 6))]
+    while np.prod(shape) > 40_000:
+        shape[int(np.argmax(shape))] = 2
+    x = rng.standard_normal([2 * n for n in shape], np.float32)
+    x = x[tuple([slice(None, None, 2) if rng.random() < 0.2 else slice(n) for n in shape])]
+    x = x[tuple([slice(None, None, -1 if rng.random() < 0.2 else 1) for _ in shape])]
+    x = x.transpose(rng.permutation(x.ndim))
+    return np.broadcast_to(x[..., :1], x.shape) if x.ndim and rng.random() < 0.2 else x
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_copies_in_c_order(seed):
+    x = laid_out(np.random.default_rng(seed))
+    y = copied(x)
+    assert y.flags.c_contiguous and y.flags.owndata
+    np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 4095, 4096, 4097, 100_000])
+def test_rows_of_any_length(size):
+    x = np.arange(3 * size, dtype=np.float32)
+    for y in (x, x[::-1], x[::3], x.reshape(3, size)[:, ::-1], x.reshape(size, 3).T):
+        np.testing.assert_array_equal(copied(y), y)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_arrays_side_by_side(seed):
+    rng = np.random.default_rng(seed)
+    x = laid_out(rng)
+    if not x.ndim:
+        return
+    axis, threads = int(rng.integers(x.ndim)), get_num_threads()
+    xs = [x, np.flip(x), x[(slice(None),) * axis + (slice(0, rng.integers(2)),)]]
+    set_num_threads(2)
+    try:
+        np.testing.assert_array_equal(joined(xs, axis), np.concatenate(xs, axis))
+    finally:
+        set_num_threads(threads)

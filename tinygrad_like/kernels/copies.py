@@ -1,0 +1,153 @@
+"""Copies of float32 arrays of any strides, on all threads.
+
+NumPy goes along the rows of what it writes, whatever that means for what it reads: a transpose costs a cache line for
+each number. Here, where the numbers of a row of the target lie apart in the source, and those of another axis do not,
+both are cut into squares that are turned in vector registers.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..autograd import mode
+from ..dtypes import FLOAT32
+from .kinds import STRIDED, STRIDED_WRITE
+from .program import beside, kernel
+from .simd import FLOATS, inner, put
+from .threads import get_num_threads
+from .tiles import copy_float, copy_turned, transpose
+from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
+
+_COST = 0.1  # nanoseconds of a number
+_UNIT = 2**12  # numbers of a row that a task copies at a time
+
+
+@inner
+def _axes(x, out, sizes, source, target):
+    """The axes of out with two entries or more, those that lie together as one; the fastest is the last. Returns how
+    many: of each the size, and the strides of x and of out."""
+    count = 0
+    for axis in range(ndim_of(out)):
+        n, a, b = size_of(out, axis), stride_of(x, axis), stride_of(out, axis)
+        if n != 1:
+            at = count
+            while at > 0 and abs(target[at - 1]) < abs(b):
+                sizes[at], source[at], target[at] = sizes[at - 1], source[at - 1], target[at - 1]
+                at -= 1
+            sizes[at], source[at], target[at] = n, a, b
+            count += 1
+    kept = 0
+    for axis in range(count):
+        n, a, b = sizes[axis], source[axis], target[axis]
+        if kept > 0 and source[kept - 1] == n * a and target[kept - 1] == n * b:
+            sizes[kept - 1], source[kept - 1], target[kept - 1] = sizes[kept - 1] * n, a, b
+        else:
+            sizes[kept], source[kept], target[kept] = n, a, b
+            kept += 1
+    if kept == 0:
+        sizes[0], source[0], target[0] = 1, 4, 4
+    return max(kept, 1)
+
+
+@inner
+def _row(count, source, source_step, target, target_step):
+    """One row, of numbers so many bytes apart."""
+    if target_step == 4 and source_step == 4:
+        put(floats_at(target, count), floats_at(source, count))
+    elif target_step == 4 and source_step == 0:
+        x, y = floats_at(source, 1)[0], floats_at(target, count)
+        for i in range(count):
+            y[i] = x
+    else:
+        i = 0
+        if target_step == 4 and source_step == -4:
+            while i + FLOATS <= count:
+                copy_turned(source - 4 * (i + FLOATS - 1), target + 4 * i)
+                i += FLOATS
+        while i < count:
+            copy_float(source + i * source_step, target + i * target_step)
+            i += 1
+
+
+@inner
+def _work(x, out):
+    if ndim_of(x) != ndim_of(out):
+        return -1
+    for axis in range(ndim_of(out)):
+        if size_of(x, axis) != size_of(out, axis):
+            return -1
+    return int(count_of(out) * _COST)
+
+
+@kernel(x=STRIDED, out=STRIDED_WRITE, work=_work)
+def _copy(x, out, task, tasks):
+    numbers = integers_at(room(), 3 * 66)  # NumPy's arrays have at most 64 axes
+    sizes, source, target = numbers[:66], numbers[66:132], numbers[132:]
+    count = _axes(x, out, sizes, source, target)
+    last, other = count - 1, -1  # the axis of rows; and that along which numbers of the source lie together, if another
+    if source[last] != 4 and target[last] == 4:
+        for axis in range(last):
+            if source[axis] == 4:
+                other = axis
+    turns = other >= 0 and sizes[last] >= FLOATS and sizes[other] >= FLOATS
+    if other >= 0 and not turns and sizes[other] > sizes[last]:
+        last, other = other, last
+    rows = -1 if turns else (last - 1 if last == count - 1 else count - 1)  # the axis of the rows that a task takes
+    length = sizes[last]
+    if turns:
+        step, parts, per = FLOATS, (sizes[other] + FLOATS - 1) // FLOATS, 1
+    elif rows < 0 or length >= _UNIT:
+        rows, step, parts, per = -1, _UNIT, (length + _UNIT - 1) // _UNIT, 1
+    else:
+        step, per = length, _UNIT // max(length, 1)
+        parts = (sizes[rows] + per - 1) // per
+    units = parts
+    for axis in range(count):
+        if axis != last and axis != rows and not (turns and axis == other):
+            units *= sizes[axis]
+    for unit in range(task * units // tasks, (task + 1) * units // tasks):
+        part, left = unit % parts, unit // parts
+        a, b = data_of(x), data_of(out)
+        for axis in range(count - 1, -1, -1):
+            if axis != last and axis != rows and not (turns and axis == other):
+                a += left % sizes[axis] * source[axis]
+                b += left % sizes[axis] * target[axis]
+                left //= sizes[axis]
+        if turns:
+            i = min(part * FLOATS, sizes[other] - FLOATS)  # the last square overlaps the one before
+            for first in range(0, length, FLOATS):
+                j = min(first, length - FLOATS)
+                transpose(a + 4 * i + j * source[last], source[last], b + i * target[other] + 4 * j, target[other],
+                          FLOATS)
+        elif rows < 0:
+            first = part * step
+            _row(min(step, length - first), a + first * source[last], source[last], b + first * target[last],
+                 target[last])
+        else:
+            for row in range(part * per, min((part + 1) * per, sizes[rows])):
+                _row(length, a + row * source[rows], source[last], b + row * target[rows], target[last])
+
+
+def copied(x: np.ndarray) -> np.ndarray:
+    """A copy of x in C order."""
+    out = np.empty(x.shape, np.float32)
+    _copy(x, out)
+    return out
+
+
+def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """Arrays one after the other along an axis; NumPy does that as fast as one thread."""
+    first = xs[0]
+    if mode.tape is not None or get_num_threads() == 1 or any(
+            [x.dtype is not FLOAT32 or x.ndim != first.ndim for x in xs]):
+        return NotImplemented
+    shape, start, calls = list(first.shape), 0, []
+    shape[axis] = sum([x.shape[axis] for x in xs])
+    out = np.empty(shape, np.float32)
+    turned = out.swapaxes(0, axis)
+    for x in xs:
+        end = start + x.shape[axis]
+        calls.append((_copy, x, turned[start:end].swapaxes(0, axis)))
+        start = end
+    beside(*calls)
+    return out
