@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import BOOL, FLOAT32, SUPPORTED
+from .kernels.copies import across
 from .kernels.loops import KINDS, Loop, Value
 from .steps import Step
 
@@ -93,7 +94,7 @@ def _or_less(body: Body, g: int, zero: int, number: float) -> tuple[int, int]:
 # What kernels do of each number by itself, with the same bits; kernels by their names.
 OF_KERNELS: dict[str, Callable[..., Loop]] = {
     **{name: _arithmetic(name, 2) for name in ("add", "sub", "mul", "div")},
-    **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt")},
+    **{name: _arithmetic(name, 1) for name in ("neg", "square", "reciprocal", "sqrt", "rsqrt", "abs", "sign")},
     "copy": copied, "accumulate": accumulated, "where": _chosen,
     **dict.fromkeys(("relu", "relu vjp", "keep positive"), _rectified("le", _or_zero)),
     **dict.fromkeys(("leaky relu", "leaky relu vjp"), _rectified("gt", _or_less)),
@@ -107,6 +108,8 @@ def as_loop(step: Step, following: Step, kernels: bool = True) -> Step:
     of = OF_KERNELS.get(step.call.kernel.name)
     if of is None and kernels and step.call.kernel.formula is not None:
         of = partial(_of_formula, *step.call.kernel.formula)
+    if of is copied and across(step.call.arguments[0]):  # a loop would meet a line of the cache for each number
+        return step
     if of is None or step.renew is not None or step.function is not None or (
             step.call.beside or getattr(following.call, "beside", False)):
         return step

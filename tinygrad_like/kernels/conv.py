@@ -406,9 +406,14 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
     _check_gradient(g, x, w.shape, stride, padding, dilation)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
         return winograd.convolve(g, w, bias, turned=True)
-    if _is_product(x, w.shape, padding, groups) and bias is None:
-        return product(_rows(g), _rows(w), np.empty((len(g), math.prod(x[1:])), np.float32)).reshape(x)
     dx = np.empty(x, np.float32)
+    if _is_product(x, w.shape, padding, groups):
+        rows = dx.reshape(len(g), math.prod(x[1:]))
+        with together():
+            if bias is not None:
+                _fill(bias, x[2] * x[3], dx)
+            product(_rows(g), _rows(w), rows, None if bias is None else rows)
+        return dx
     if _suits_side_by_side(g.shape, w.shape, g.shape, groups):
         many = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups, COLUMNS)
         return _correlate_many(*many, in_order(g), w, bias, dx)

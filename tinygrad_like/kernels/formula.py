@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit, types
 
 from ..dtypes import FLOAT32
+from .copies import across, copied
 from .kinds import READ, REAL, REALS, STRIDED, STRIDED_WRITE, WRITE
 from .loops import FORMULAS
 from .matrix import length_of, step_of
@@ -24,6 +25,7 @@ from .simd import inner
 from .vectormath import ARITHMETIC, FUNCTIONS, INNER, SCALAR, F
 from .views import count_of, data_of, floats_at, is_contiguous, ndim_of
 
+_MANY = 4096  # numbers that are worth a copy
 _PIECE, _BLOCK = 1024, 4096  # numbers added up in float32, in many lanes; and in float64, by one task
 _adding = njit(fastmath={"reassoc", "contract"}, **INNER)
 
@@ -224,32 +226,49 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
     in_c_order = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
 
     def run(a, *others, **options):
-        if type(a) is not np.ndarray or a.flags.c_contiguous or (order := _order(a, others)) is None:
+        given = a, *others
+        if all([type(x) is not np.ndarray or x.flags.c_contiguous for x in given]):
             return in_c_order(a, *others, **options)
-        y = in_c_order(a.transpose(order), *[_turned(b, order) for b in others], **options)
+        if (order := _order(given)) is None:
+            return in_c_order(*map(_in_rows, given), **options)
+        y = in_c_order(*[_turned(x, order) for x in given], **options)
         return y if y is NotImplemented else y.transpose(np.argsort(order))
 
     run.each = each  # type: ignore[attr-defined]
     return run
 
 
-def _order(a: np.ndarray, others: tuple) -> list[int] | None:
-    """The axes in the order in which they lie in memory, if all arrays have them in that order, without gaps. The
-    result gets the same order, as NumPy's do: across it, each number would be on another line of the cache."""
-    strides = a.strides
+def _order(given: tuple) -> list[int] | None:
+    """The axes in the order in which they lie in memory, if all arrays have them in that order, and the largest has the
+    result's shape, without gaps. The result gets the same order, as NumPy's do: across it, each number would be on
+    another line of the cache."""
+    arrays = [x for x in given if type(x) is np.ndarray]
+    most = max(arrays, key=np.size)
+    shape, strides = most.shape, most.strides
     if sorted(strides, reverse=True) == list(strides):  # part of an array in C order
         return None
-    order = sorted(range(a.ndim), key=lambda axis: -strides[axis])
-    alike = all([not _is_array(b) or (b.shape, b.strides) == (a.shape, strides) for b in others])
-    return order if alike and a.transpose(order).flags.c_contiguous else None
-
-
-def _is_array(x: Any) -> bool:
-    return type(x) is np.ndarray and x.ndim > 0
+    order = sorted(range(most.ndim), key=lambda axis: -strides[axis])
+    if not most.transpose(order).flags.c_contiguous:
+        return None
+    for x in arrays:
+        if x is most or x.ndim == 0:
+            continue
+        if x.ndim > most.ndim or any([n != m and n != 1 for n, m in zip(x.shape[::-1], shape[::-1], strict=False)]):
+            return None
+        turned = _turned(x, order)
+        steps = [s for s, n in zip(turned.strides, turned.shape, strict=True) if n > 1 and s]
+        if sorted(steps, reverse=True) != steps:
+            return None
+    return order
 
 
 def _turned(x: Any, order: list[int]) -> Any:
-    return x.transpose(order) if _is_array(x) else x
+    return x.reshape((1,) * (len(order) - x.ndim) + x.shape).transpose(order) if type(x) is np.ndarray else x
+
+
+def _in_rows(x: Any) -> Any:
+    """x, or a copy whose rows lie together."""
+    return copied(x) if type(x) is np.ndarray and x.size >= _MANY and x.dtype is FLOAT32 and across(x) else x
 
 
 def _operand(x: Any) -> np.ndarray | None:
