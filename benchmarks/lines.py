@@ -118,22 +118,28 @@ INTEGERS = {"labels": (128, (64,)), "rows": (64, (64,)), "columns": (128, (64, 1
 
 
 def make(library: str, number: int) -> Run:
+    return run_of(library, LINES[number], FLOATS, INTEGERS)
+
+
+def run_of(library: str, text: str, floats: dict[str, tuple], integers: dict[str, tuple]) -> Run:
+    """Forward and backward of a line, with arrays of random numbers by their names; a layer that it makes is made
+    once."""
     torch: Any = importlib.import_module("tinygrad_like" if library == "ours" else "torch")
     nn: Any = importlib.import_module("nn" if library == "ours" else "torch.nn")
     rng, names = np.random.default_rng(0), {"torch": torch, "nn": nn, "F": nn.functional}
-    for name, shape in FLOATS.items():
+    for name, shape in floats.items():
         values = rng.standard_normal(shape).astype(np.float32)
         names[name] = torch.tensor(np.abs(values) if name == "p" else values, requires_grad=True)
-    for name, (end, shape) in INTEGERS.items():
+    for name, (end, shape) in integers.items():
         names[name] = torch.tensor(rng.integers(0, end, shape))
-    leaves = [names[name] for name in FLOATS]
-    line, _, inputs = LINES[number].partition(")(")
-    if line.startswith("nn."):  # the layer is made once
+    leaves = [names[name] for name in floats]
+    line, _, inputs = text.partition(")(")
+    if line.startswith("nn."):
         names["layer"] = eval(f"{line})", names)
         leaves += names["layer"].parameters()
         code = compile(f"layer({inputs}", "line", "eval")
     else:
-        code = compile(LINES[number], "line", "eval")
+        code = compile(text, "line", "eval")
     g = torch.ones_like(eval(code, names)).detach()
 
     def run() -> None:

@@ -1,10 +1,11 @@
-"""Copies of arrays of any strides."""
+"""Copies of arrays of any strides, and conditions that broadcast."""
 
 import numpy as np
 import pytest
 
 from tinygrad_like import get_num_threads, set_num_threads
-from tinygrad_like.kernels.copies import copied, joined
+from tinygrad_like.kernels.copies import copied, joined, rolled
+from tinygrad_like.kernels.select import select
 
 
 def laid_out(rng):
@@ -45,3 +46,30 @@ def test_arrays_side_by_side(seed):
         np.testing.assert_array_equal(joined(xs, axis), np.concatenate(xs, axis))
     finally:
         set_num_threads(threads)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rolls_as_numpy_does(seed):
+    rng = np.random.default_rng(seed)
+    x = laid_out(rng)
+    shifts, axes = (rng.integers(*ends, rng.integers(1, x.ndim + 2)).tolist() for ends in ((-40, 40), (0, x.ndim)))
+    axes = (axes * len(shifts))[: len(shifts)]
+    np.testing.assert_array_equal(rolled(x, shifts, axes), np.roll(x, shifts, axes))
+
+
+SHAPES = (33, 70), (1, 70), (33, 1), (1, 1), (70,), (2, 33, 70), (2, 1, 70), (2, 33, 1), (2, 1, 1)
+LAYOUTS = {"C": lambda c: c, "turned": lambda c: c[..., ::-1], "F": np.asfortranarray}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_condition_that_broadcasts(shape, layout):
+    rng = np.random.default_rng(0)
+    condition, a, b = LAYOUTS[layout](rng.random(shape) < 0.5), *rng.standard_normal((2, 2, 33, 70), np.float32)
+    for x, y in ((a, b), (a, -1.0), (-1.0, b), (np.asfortranarray(a), b)):
+        found = select(a, condition, x, y)
+        assert found.flags.c_contiguous
+        np.testing.assert_array_equal(found, np.where(condition, x, y))
+    if condition.ndim == 3:
+        assert select(a[:1], condition, a[:1], 0.0) is NotImplemented  # the result has another shape
+        assert select(a[0], condition, a[0], 0.0) is NotImplemented

@@ -5,6 +5,7 @@ each number. Here, where the numbers of a row of the target lie apart in the sou
 both are cut into squares that are turned in vector registers.
 """
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -156,4 +157,19 @@ def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
         calls.append((_copy, x, turned[start:end].swapaxes(0, axis)))
         start = end
     beside(*calls)
+    return out
+
+
+def rolled(x: np.ndarray, shifts: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+    """np.roll(x, shifts, axes)"""
+    total = [0] * x.ndim
+    for shift, axis in zip(shifts, axes, strict=True):
+        total[axis] += shift
+    pairs: list[list[tuple[slice, slice]]] = []
+    for shift, n in zip(total, x.shape, strict=True):
+        k = shift % n
+        pairs.append([(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))] if k else [(slice(None),) * 2])
+    out = np.empty(x.shape, np.float32)
+    beside(*[(_copy, x[tuple([source for source, _ in part])], out[tuple([target for _, target in part])])
+             for part in itertools.product(*pairs)])
     return out

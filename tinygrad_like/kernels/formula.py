@@ -82,7 +82,7 @@ class Formula:
 
 
 @inner
-def _broadcasts(x, y):
+def broadcasts(x, y):
     for axis in range(1, ndim_of(x) + 1):
         if length_of(x, axis) != length_of(y, axis) and length_of(x, axis) != 1:
             return False
@@ -101,7 +101,7 @@ class _Run(NamedTuple):
 
 
 @inner
-def _run_of(a, b, c, y, axes):
+def run_of(a, b, c, y, axes):
     """The longest run from an axis on."""
     n, i, j, k = 1, 0, 0, 0
     for axis in range(axes + 1, ndim_of(y) + 1):
@@ -115,7 +115,7 @@ def _run_of(a, b, c, y, axes):
 
 
 @inner
-def _start(x, y, axes, index):
+def start_of(x, y, axes, index):
     """The address in x of part number `index` of y: of its last so many axes."""
     address = data_of(x)
     for axis in range(axes + 1, ndim_of(y) + 1):
@@ -143,8 +143,8 @@ def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
     cost = f.cost
 
     def each(a, b, c, p, y, task, tasks):
-        p, run = F(p), _run_of(a, b, c, y, 0)
-        rows, left, right = _run_of(a, b, c, y, run.axes), 0, run.n
+        p, run = F(p), run_of(a, b, c, y, 0)
+        rows, left, right = run_of(a, b, c, y, run.axes), 0, run.n
         row, end = 0, count_of(y) // max(run.n, 1)
         if end >= tasks:
             row, end = task * end // tasks, (task + 1) * end // tasks
@@ -155,8 +155,8 @@ def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
         copies = np.empty(0 if even else arrays * _PIECE, np.float32)
         while row < end:
             index, first = row // rows.n, row % rows.n
-            at_a, at_b = _start(a, y, rows.axes, index), _start(b, y, rows.axes, index)
-            at_c = _start(c, y, rows.axes, index)
+            at_a, at_b = start_of(a, y, rows.axes, index), start_of(b, y, rows.axes, index)
+            at_c = start_of(c, y, rows.axes, index)
             for k in range(first, min(rows.n, first + end - row)):
                 for i in range(left, right, length):
                     n, at = min(length, right - i), copies.ctypes.data
@@ -171,7 +171,7 @@ def _loop(f: Formula, scalar: Callable, arrays: int) -> Kernel:
                 row += 1
 
     def work(a, b, c, p, y):
-        fit = _broadcasts(a, y) and _broadcasts(b, y) and _broadcasts(c, y) and is_contiguous(y)
+        fit = broadcasts(a, y) and broadcasts(b, y) and broadcasts(c, y) and is_contiguous(y)
         return int(count_of(y) * cost) if fit else -1
 
     return f.kernel(each, work, a=STRIDED, b=STRIDED, c=STRIDED, p=REAL, y=STRIDED_WRITE)

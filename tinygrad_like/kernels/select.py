@@ -6,18 +6,21 @@ And matrices above or below a diagonal, which need no condition.
 import numpy as np
 
 from ..dtypes import BOOL, FLOAT32
-from .kinds import READ, WRITE
+from .formula import broadcasts, run_of, start_of
+from .kinds import READ, STRIDED_WRITE, WRITE
 from .program import in_order, kernel
-from .simd import inner
+from .simd import inner, put
+from .views import bytes_at, count_of, data_of, floats_at, is_contiguous
 
 _COST = 0.08  # nanoseconds of a number
 
 
 @inner
 def _work(condition, a, b, out):
-    fits = (condition.size > 0 and out.size % condition.size == 0 and (a.size == out.size or a.size == 1)
-            and (b.size == out.size or b.size == 1))
-    return int(out.size * _COST) if fits else -1
+    count = count_of(out)
+    fits = (broadcasts(condition, out) and is_contiguous(out) and (a.size == count or a.size == 1)
+            and (b.size == count or b.size == 1))
+    return int(count * _COST) if fits else -1
 
 
 @inner
@@ -39,31 +42,49 @@ def _pick(condition, a, b, out):
             out[i] = x if condition[i] else y
 
 
-@kernel(condition=READ.of(np.uint8), a=READ, b=READ, out=WRITE, work=_work)
+@inner
+def _copy(x, out):
+    """out[:] = x, an array or a single number."""
+    if x.size == out.size:
+        put(out, x)
+    else:
+        out[:] = x[0]
+
+
+@kernel(condition=READ.of(np.uint8, axes=0), a=READ, b=READ, out=STRIDED_WRITE, work=_work)
 def _where(condition, a, b, out, task, tasks):
-    """out[i] = a[i] if condition[i % condition.size] else b[i]"""
-    n, first, last = condition.size, task * out.size // tasks, (task + 1) * out.size // tasks
+    """out[i] = a[i] if condition[i] else b[i]; the condition broadcasts."""
+    run, count = run_of(condition, condition, condition, out, 0), count_of(out)
+    first, last = task * count // tasks, (task + 1) * count // tasks
     while first < last:
-        left = first % n
-        end = min(last, first - left + n)
+        row, left = first // run.n, first % run.n
+        end = min(last, first - left + run.n)
+        y = floats_at(data_of(out) + 4 * first, end - first)
         of_a = a if a.size == 1 else a[first:end]
         of_b = b if b.size == 1 else b[first:end]
-        _pick(condition[left : left + end - first], of_a, of_b, out[first:end])
+        chosen = start_of(condition, out, run.axes, row) + left * run.a
+        if run.a == 1:
+            _pick(bytes_at(chosen, y.size), of_a, of_b, y)
+        elif run.a == 0:
+            _copy(of_a if bytes_at(chosen, 1)[0] else of_b, y)
+        else:
+            for i in range(y.size):
+                yes = bytes_at(chosen + i * run.a, 1)[0]
+                y[i] = (a[first + i] if a.size > 1 else a[0]) if yes else (b[first + i] if b.size > 1 else b[0])
         first = end
 
 
 def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
-    """np.where(condition, a, b) of the shape of `like`, which is a or b; the condition may lack axes in front."""
+    """np.where(condition, a, b) of the shape of `like`, which is a or b; the condition broadcasts."""
     shape = like.shape
-    if (type(condition) is not np.ndarray or condition.dtype is not BOOL or not condition.flags.c_contiguous
-            or condition.size < 64 or condition.shape != shape[len(shape) - condition.ndim :]):
+    if type(condition) is not np.ndarray or condition.dtype is not BOOL or condition.ndim > len(shape) or any(
+            [n != m and n != 1 for n, m in zip(condition.shape[::-1], shape[::-1], strict=False)]):
         return NotImplemented
     operands = []
     for x in a, b:
         if type(x) in (float, int):
             x = np.array(x, FLOAT32)
-        if type(x) is not np.ndarray or x.dtype is not FLOAT32 or x.ndim and not (
-                x.shape == shape and x.flags.c_contiguous):
+        if type(x) is not np.ndarray or x.dtype is not FLOAT32 or x.ndim and x.shape != shape:
             return NotImplemented
         operands.append(x)
     out = np.empty(shape, np.float32)

@@ -126,7 +126,7 @@ def _pointer(dtype: np.dtype) -> Callable:
     return pointer
 
 
-_float_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(INT64)
+_float_pointer, _integer_pointer, _byte_pointer = map(_pointer, (FLOAT32, INT64, np.dtype(np.uint8)))
 
 
 @inner
@@ -139,6 +139,12 @@ def floats_at(address, count):
 def integers_at(address, count):
     """So many int64 from an address on, as an array."""
     return carray(_integer_pointer(address), (count,))
+
+
+@inner
+def bytes_at(address, count):
+    """So many bytes from an address on, as an array."""
+    return carray(_byte_pointer(address), (count,))
 
 
 ROOM = 2**14  # bytes

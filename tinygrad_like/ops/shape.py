@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from .. import kernels
+from ..dtypes import FLOAT32
 from ..kernels import accelerated
 from ..primitive import fresh, primitive
 from .axes import axes as all_axes
@@ -142,6 +143,8 @@ def roll(x, *, shifts, axis=None):
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
     if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
+    if axis is not None and x.size >= _MANY and x.dtype is FLOAT32:
+        return kernels.copies.rolled(x, shifts if type(shifts) is tuple else (shifts,), axis)
     if axis is None or type(shifts) is tuple or not x.shape[axis[0]]:
         return np.roll(x, shifts, axis)
     before, cut = (slice(None),) * axis[0], -shifts % x.shape[axis[0]]
