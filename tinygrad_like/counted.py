@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
+from . import anomaly
 from .autograd import mode
 from .dtypes import FLOATS, as_array
 
@@ -34,6 +35,24 @@ _MEETS = frozenset("add sub mul div maximum minimum where lt le gt ge eq ne".spl
 _EXACT = frozenset("type default_rng ldexp Decimal dumps".split())
 
 
+ERRORS = ArithmeticError, TypeError, ValueError  # of numbers, which the function will raise itself
+
+
+class Seen(NamedTuple):
+    """What Python saw of a number, how to see it again, and the user's line."""
+
+    again: Callable[[], Any]
+    value: Any
+    line: str
+
+    def same(self) -> bool:
+        """Whether it would see the same now."""
+        try:
+            return self.again() == self.value
+        except ERRORS:
+            return False
+
+
 class Number:
     """A number, how it is computed anew, and what Python saw of those that it comes from."""
 
@@ -41,14 +60,14 @@ class Number:
 
     def __init__(self, value: Any, again: Callable[[], Any] | None = None, seen: list | None = None):
         self.value, self.again = value, again or (lambda: self.value)
-        self.seen: list[tuple[Callable[[], Any], Any]] = [] if seen is None else seen
+        self.seen: list[Seen] = [] if seen is None else seen
 
     __class__ = property(lambda self: type(self.value))  # type: ignore[assignment]  # for isinstance
 
     def shown(self, convert: Callable = lambda x: x) -> Any:
         """What it is converted to; a program that knows it holds as long as it is the same."""
         again, value = self.again, convert(self.value)
-        self.seen.append((lambda: convert(again()), value))
+        self.seen.append(Seen(lambda: convert(again()), value, anomaly.user_line()))
         return value
 
     def computed(self, function: Callable, *values: Any) -> Any:

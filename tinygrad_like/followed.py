@@ -101,7 +101,9 @@ class Followed:
             self._optimizer(value, name)
         elif isinstance(value, Lifted):
             self.lifted = value.numbers
-            self._container(value.numbers, "the numbers that it is given")
+            self.lengths.append((value.numbers, len(value.numbers), "the numbers that it is given"))
+            for i, number in enumerate(value.numbers):
+                self._at(value.numbers, i, number, f"number {i + 1} that it is given")
             self._follow(value.function, name)
         elif has(value, "__next__"):
             self._keep(partial(position, value), value, f"the place in {name}")

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .autograd import mode
-from .counted import Number, each, math_follows, refreshed, shown
+from .counted import ERRORS, Number, Seen, each, math_follows, refreshed, shown
 from .lifted import NUMBERS
 from .steps import memory
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
@@ -61,7 +61,7 @@ class Places:
         self.bound = [True for _ in self.places]
         self.left: list[tuple[Place, Any]] = []  # places that each call leaves with the same
         self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
-        self.seen: list[tuple] = []  # what Python saw of numbers
+        self.seen: list[Seen] = []  # what Python saw of numbers
         self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
         self.options: dict[tuple, tuple] = {}  # of optimizers, that Python read: groups, names, values, and Numbers
 
@@ -146,13 +146,21 @@ class Places:
             if not refreshed(numbers, dict.get(group, name)):
                 return False
         try:
-            return all([again() == value for again, value in self.seen])
-        except (ArithmeticError, TypeError, ValueError):  # which the function will raise itself
+            for again, value, _ in self.seen:
+                if again() != value:
+                    return False
+        except ERRORS:
             return False
+        return True
 
     def looked_at(self) -> str:
-        names = [self.places[i].name for i in self.numbers]
-        return f"what Python sees of {' and '.join(names)}" if self.seen else ""
+        """What Python would see otherwise now, as a reason to give up, and what to do about it."""
+        lines = [seen.line for seen in self.seen if not seen.same()]
+        names = " and ".join([self.places[i].name for i in self.numbers])
+        names = names or "an option of an optimizer"
+        return (f"Python looks at {names} at {lines[0]}; each branch, size, text, float() or int() takes a program of "
+                "its own, and there are too many; compute with the number as it is, or do that outside, and pass what "
+                "comes of it") if lines else ""
 
 
 def _kind(values: list, tensors: list[Tensor]) -> list:

@@ -24,6 +24,12 @@ def _compiled(text: str) -> types.CodeType:
     return compile(text, "<watch>", "eval")
 
 
+def _same(where: Any, key: Any, value: Any) -> bool:
+    """Whether a value lies there, or one that Python cannot tell from it: not 0.0 for -0.0, but NaN for NaN."""
+    now = get(where, key)
+    return now is value or isinstance(value, VALUES) and type(now) is type(value) and repr(now) == repr(value)
+
+
 class Watch(Followed):
     """The values of all variables that a function and its arguments lead to, to see later whether one has changed."""
 
@@ -33,6 +39,7 @@ class Watch(Followed):
         self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.quick: Callable[[], bool] | None = None
+        self.differed: tuple | None = None  # the entry that was last seen to be another one
 
     def same(self) -> bool:
         """Whether all is as it was."""
@@ -42,6 +49,8 @@ class Watch(Followed):
                 return True
         except (AttributeError, LookupError, ValueError):  # something is there no more
             pass
+        if self.differed and not _same(*self.differed):  # as of two kinds of calls that take turns
+            return False
         if not self._same_variables():
             return False
         if not self.same_gradients():
@@ -119,9 +128,8 @@ class Watch(Followed):
 
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
-            now = get(where, key)
-            if now is not value and not (  # repr: not 0.0 for -0.0, but NaN for NaN
-                    isinstance(value, VALUES) and type(now) is type(value) and repr(now) == repr(value)):
+            if not _same(where, key, value):
+                now = get(where, key)
                 if but_tensors and can_be_bound(where, now) and (
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
                     self.rebound = True
@@ -129,7 +137,7 @@ class Watch(Followed):
                 if but_tensors and type(now) in FLAGS and type(value) in FLAGS:
                     self.left.append((Place(where, key, name), now))
                     continue
-                self.what = name
+                self.what, self.differed = name, (where, key, value)
                 return False
         for container, length, name in self.lengths:
             if len(container) != length:
@@ -181,6 +189,11 @@ class Watch(Followed):
 
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
+
+    def same_flags(self) -> bool:
+        """Whether flags, words and None are as they were, where there is something of these kinds now."""
+        return all([_same(where, key, value) for where, key, value, _ in self.entries
+                    if type(value) in FLAGS and type(get(where, key)) in FLAGS])
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
