@@ -32,6 +32,8 @@ from .dtypes import FLOATS, as_array
 _PLAIN = int, float, np.integer, np.floating
 # Ops for which an array does what a number does, to the bit.
 _MEETS = frozenset("add sub mul div maximum minimum where lt le gt ge eq ne".split())
+# Ops whose results have the same shape also for another integer.
+_OF_ANY = _MEETS | {"pow", "mod", "fmod", "floordiv", "logical_and", "logical_or", "logical_xor", "lshift", "rshift"}
 _EXACT = frozenset("type default_rng ldexp Decimal dumps".split())
 
 
@@ -65,8 +67,11 @@ class Number:
     __class__ = property(lambda self: type(self.value))  # type: ignore[assignment]  # for isinstance
 
     def shown(self, convert: Callable = lambda x: x) -> Any:
-        """What it is converted to; a program that knows it holds as long as it is the same."""
-        again, value = self.again, convert(self.value)
+        """What it is converted to; a program that knows it holds as long as it is the same, but for a float that is
+        asked for anew by what draws. An integer may be a size."""
+        again, tape, value = self.again, mode.tape, convert(self.value)
+        if tape is None or tape.drawing and not isinstance(value, int):
+            return convert(again())
         self.seen.append(Seen(lambda: convert(again()), value, anomaly.user_line()))
         return value
 
@@ -81,7 +86,12 @@ class Number:
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "__call__" and not options and all([isinstance(x, _PLAIN) for x in inputs]):
             return self.computed(function, *inputs)
-        return getattr(function, method)(*[x.shown() if type(x) is Number else x for x in inputs], **options)
+        return getattr(function, method)(*map(shown, inputs), **options)
+
+    def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
+        if not options and isinstance(function(*map(plain, inputs)), _PLAIN):
+            return self.computed(function, *inputs)
+        return function(*map(shown, inputs), **{n: shown(x) for n, x in options.items()})
 
     def __getattr__(self, name: str) -> Any:
         getattr(self.value, name)  # raises what a number would
@@ -101,9 +111,6 @@ class Number:
 
     def __rdivmod__(self, other: Any) -> tuple:
         return self.computed(operator.floordiv, other, self), self.computed(operator.mod, other, self)
-
-    def __round__(self, *digits: int) -> Any:
-        return self.shown(lambda x: round(x, *digits))
 
 
 def _arithmetic(function: Callable, swapped: bool = False) -> Callable:
@@ -134,15 +141,17 @@ for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".spl
     setattr(Number, f"__r{_name}__", _arithmetic(_function, swapped=True))
 for _name in "neg pos abs invert".split():
     setattr(Number, f"__{_name}__", _arithmetic(getattr(operator, _name)))
+for _name, _whole in {"round": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
+    setattr(Number, f"__{_name}__", _arithmetic(_whole))  # type: ignore[arg-type]
 for _name in "lt le gt ge eq ne".split():
     setattr(Number, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name, _convert in {"bool": bool, "int": int, "float": float, "index": operator.index, "hash": hash, "repr": repr,
-                        "str": str, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
+                        "str": str}.items():
     setattr(Number, f"__{_name}__", _conversion(_convert))
 
 
 _OF_NUMBERS = [(math, name) for name in "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh "
-                                        "cosh fabs hypot".split()] + [(builtins, "pow")]
+                                        "cosh fabs hypot isnan isinf isfinite".split()] + [(builtins, "pow")]
 
 
 @contextmanager
@@ -151,7 +160,10 @@ def math_follows() -> Iterator[None]:
     def following(function: Callable) -> Callable:
         def call(*values: Any) -> Any:
             number = next((x for x in values if type(x) is Number), None)
-            return function(*values) if number is None else number.computed(function, *values)
+            if number is None:
+                return function(*values)
+            result = number.computed(function, *values)
+            return result.shown() if type(result.value) is bool else result
 
         return call
 
@@ -197,6 +209,16 @@ def shown(value: Any) -> Any:
     return value.shown() if type(value) is Number else value
 
 
+def followed(value: Any, whole: bool = False) -> Any:
+    """A Number as one of Python's floats, or an integer if `whole`, which might be a size or an axis; else what Python
+    sees."""
+    if type(value) is not Number:
+        return value
+    if isinstance(value.value, np.floating):
+        return value.computed(float, value)
+    return value if whole or isinstance(value.value, float) else value.shown()
+
+
 def now(value: Any) -> Any:
     return value.again() if type(value) is Number else value
 
@@ -209,6 +231,12 @@ def each(value: Any, number: Callable) -> Any:
     if all([a is b for a, b in zip(parts, value, strict=True)]):
         return value
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def anew(make: Callable[[], Any], *values: Any) -> Any:
+    """make(), an array; of Numbers, if they are among the values, one that is made anew whenever the tape is played."""
+    tape = mode.tape
+    return make() if tape is None or tape.inside or Number not in map(type, values) else tape.drawn(make)
 
 
 def array_of(data: Any, dtype: Any, who: str) -> np.ndarray:
@@ -260,10 +288,10 @@ def settled(value: Any, seen: set[int]) -> Any:
 
 
 def inputs_of(op: Any, inputs: Any) -> list:
-    """The inputs of an op with Tensors in place of Numbers where that gives the same, else with numbers."""
+    """The inputs of an op with Tensors in place of Numbers where that gives the same; else those that may follow."""
     met = inputs[op.name == "where":]  # not the condition
     dtypes = {x._data.dtype for x in met if isinstance(x, tensor.Tensor)}
     if mode.tape is None or op.name not in _MEETS or len(dtypes) != 1 or (dtype := dtypes.pop()).kind not in FLOATS:
-        return [shown(x) for x in inputs]
+        return [followed(x, whole=op.name in _OF_ANY) for x in inputs]
     return [tensor.wrap(mode.tape.drawn(lambda again=x.again: np.asarray(again(), dtype))) if type(x) is Number else x
             for x in inputs]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import mode
-from .counted import Number, now
+from .counted import Number, followed, now
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
@@ -37,7 +37,8 @@ def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *para
         return None
     from .kernels import noise as kernels  # which takes longer to import than most programs need
 
-    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *map(float, parameters)
+    given = [followed(p) if type(p) is Number else float(p) for p in parameters]
+    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
     make = getattr(kernels, name)
     return make(*arguments) if mode.tape is None else mode.tape.unit(name, make, arguments)
 
