@@ -69,8 +69,8 @@ class Followed:
             pass
         self._not_bound()
         if self.names & _DRAWS:
-            self._keep(random.getstate, None, "the state of Python's random")
-            self._keep(lambda: str(np.random.get_state()), None, "the state of np.random")
+            self._keep(random.getstate, None, "the state of the generator of Python's random")
+            self._keep(lambda: str(np.random.get_state()), None, "the state of the generator of np.random")
 
     def _follow(self, value: Any, name: str) -> None:
         if isinstance(value, VALUES) or id(value) in self.seen:
@@ -96,7 +96,7 @@ class Followed:
             if not ours(sys.modules.get(type(value).__module__)) and hasattr(value, "__dict__"):
                 self._attributes(value.__dict__, name, value.__dict__)
         elif isinstance(value, GENERATORS):
-            self._keep(partial(state_of, value), value, f"the state of {name}")
+            self._keep(partial(state_of, value), value, f"the state of the generator {name}")
         elif has(value, "param_groups") and has(value, "state"):
             self._optimizer(value, name)
         elif isinstance(value, Lifted):

@@ -25,7 +25,7 @@ def drawn(draw: Callable[[], Any]) -> Any:
 
 def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
     """draw(*inputs), with arrays in place of Tensors: random numbers that depend on what these hold by then."""
-    arrays = [getattr(x, "_data", x) for x in inputs]
+    arrays = [followed(getattr(x, "_data", x)) for x in inputs]
     if mode.tape is None:
         return np.asarray(draw(*arrays))
     return mode.tape.unit(name, lambda *now: drawn(lambda: draw(*now)), arrays)

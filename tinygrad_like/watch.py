@@ -17,6 +17,13 @@ from .steps import memory
 from .structures import holds_only_tensors, tensors_in
 from .tensor import Tensor
 
+_REMEDIES = {  # of what a function changes itself, by how its name begins
+    "the length of": "return what is to be added, and add it outside",
+    "the place in": "take what comes next outside, and pass it as an argument",
+    "the state of the generator": "draw outside, and pass what was drawn as an argument, or draw a Tensor, as by "
+                                  "Tensor.rand(()), and choose by where()",
+}
+
 
 @lru_cache(256)
 def _compiled(text: str) -> types.CodeType:
@@ -78,7 +85,7 @@ class Watch(Followed):
         changed = [name for tell, before, whose, name in self.own if id(whose) not in noted and tell() != before]
         if changed or not self._same_variables(but_tensors=True):
             what = [*changed, self.what][0]
-            remedy = "; return what is to be added, and add it outside" if what.startswith("the length of") else ""
+            remedy = "".join([f"; {text}" for start, text in _REMEDIES.items() if what.startswith(start)])
             self.what = f"{what} is changed by the function itself, which would not happen again{remedy}"
             return False
         return True

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .. import anomaly
 from ..autograd import mode
 from ..call import Placed
 from ..dtypes import BOOL, INT64
@@ -235,7 +236,7 @@ def _index_array(i):
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
     if array.dtype.kind == "b" and hasattr(i, "_data"):
-        varying("a mask selects a number of elements that depends on its values; use where, or multiply with it")
+        varying("a mask selects a number of elements that depends on its values", "use where, or multiply with it")
     return copied(array, BOOL if array.dtype.kind == "b" else INT64)
 
 
@@ -245,16 +246,16 @@ def copied(array: np.ndarray, dtype=None) -> np.ndarray:
     return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
 
 
-def varying(why: str) -> None:
+def varying(why: str, remedy: str = "do that outside, and capture what comes before it, or after it") -> None:
     """Say that a shape depends on values, in which case a captured function cannot be played."""
     if mode.tape is not None:
-        mode.tape.trouble = why
+        mode.tape.trouble = f"{why}, at {anomaly.user_line()}; {remedy}"
 
 
-def values_of(who: str, x, why: str):
+def values_of(who: str, x, why: str, *remedy: str):
     """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
     if hasattr(x, "_data"):
-        varying(f"{who} {why}")
+        varying(f"{who} {why}", *remedy)
         return x._data
     return np.asarray(x)
 
