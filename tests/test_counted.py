@@ -112,6 +112,7 @@ CAPTURED = {
     "place in a list": (stepping(lambda state, g: state.rates[state.t % 2] * g, rates=[0.1, 0.2]), 2),
     "option": (stepping(lambda state, g: F.leaky_relu(g, 0.1 * (state.t % 2))), 1),
     "two numbers": (stepping(best_so_far, least=9.0), 2),
+    "a list that grows": (stepping(lambda state, g: (state.log.append(state.t), 0.1 * g)[1], log=[]), 1),
     "divmod": (stepping(lambda state, g: 0.1 * (divmod(state.t, 2)[1] + 1) * g), 1),
 }
 
@@ -129,7 +130,7 @@ def test_the_same_to_the_bit(make, programs):
 LOOKED_AT = {
     "float": stepping(lambda state, g: g / float(state.t)),
     "text": stepping(lambda state, g: g * float(f"{state.t}.5")),
-    "a list that grows": stepping(lambda state, g: (state.log.append(state.t), 0.1 * g)[1], log=[]),
+    "a list that is read": stepping(lambda state, g: (state.log.append(state.t), state.log[-1] * g)[1], log=[]),
     "size": stepping(lambda state, g: g * Tensor.ones(state.t).sum() * 0.01),
 }
 

@@ -171,7 +171,7 @@ class capture:
             watch.count(tape.updates)
             self.watching.rest()
             program.names = places.close()
-            return places.put(program.copied(arguments.given))
+            return places.put_again(program.copied(arguments.given))
         kind.tape.shrink()
         if kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", out, kind)

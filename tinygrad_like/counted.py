@@ -28,6 +28,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import anomaly
 from .autograd import mode
 from .dtypes import FLOATS, as_array
+from .growing import Growing
 
 _PLAIN = int, float, np.integer, np.floating
 # Ops for which an array does what a number does, to the bit.
@@ -268,12 +269,15 @@ def refreshed(numbers: Any, values: Any) -> bool:
 
 
 def settled(value: Any, seen: set[int]) -> Any:
-    """A value with numbers in place of Numbers: tuples are made anew, what lists, dicts and objects hold is replaced.
+    """A value with numbers in place of Numbers, and lists in that of `Growing`: tuples are made anew, what lists, dicts
+    and objects hold is replaced.
 
     seen: the ids of those that were, which gets more.
     """
     if type(value) is Number:
         return value.value
+    if type(value) is Growing:
+        return value.of
     if isinstance(value, tuple):
         return each(value, lambda x: settled(x, seen))
     if getattr(type(value), "keeps_numbers", False):  # a captured function, as an attribute of what it is called on

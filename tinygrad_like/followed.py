@@ -16,7 +16,7 @@ import numpy as np
 from .counted import asks_for_numbers
 from .dtypes import FLOAT32
 from .lifted import NUMBERS, Lifted
-from .places import MISSING, Place, can_be_bound, get
+from .places import MISSING, GrowingPlace, Place, can_be_bound, get
 from .signs import GENERATORS, MAKING, VALUES, plain, position, rates, state_of
 from .steps import memory
 from .structures import parts_of, tensors_in
@@ -259,9 +259,10 @@ class Followed:
         """Watch the places whose Tensors are found elsewhere too, or that hold something else by now."""
         others = {id(memory(array)) for _, array, _ in self.tensors} | self.trained
         for place in self.bound[:]:
-            value = place.get()
-            if not can_be_bound(place.where, value) or any(
-                    id(memory(t._data)) in others for t in tensors_in(value)):
+            value, grows = get(place.where, place.key), type(place) is GrowingPlace
+            if type(value) is not list or id(value) in self.seen if grows else (
+                    not can_be_bound(place.where, value) or any(
+                        id(memory(t._data)) in others for t in tensors_in(value))):
                 self.bound.remove(place)
                 self.entries.append((place.where, place.key, value, place.name))
                 self._follow(value, place.name)

@@ -11,7 +11,7 @@ from typing import Any
 from .counted import settled
 from .extremum import Extremum
 from .followed import FIELDS, Followed
-from .places import Place, can_be_bound, found, get, has_items
+from .places import GrowingPlace, Place, can_be_bound, found, get, has_items
 from .signs import FLAGS, VALUES
 from .steps import memory
 from .structures import holds_only_tensors, tensors_in
@@ -44,6 +44,7 @@ class Watch(Followed):
         super().__init__(function, arguments, places)
         self.what, self.rebound = "", False
         self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
+        self.grown: list[GrowingPlace] = []  # of lists to which it has appended
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.quick: Callable[[], bool] | None = None
         self.differed: tuple | None = None  # the entry that was last seen to be another one
@@ -147,7 +148,7 @@ class Watch(Followed):
                 self.what, self.differed = name, (where, key, value)
                 return False
         for container, length, name in self.lengths:
-            if len(container) != length:
+            if len(container) != length and not (but_tensors and self._grows(container, length)):
                 self.what = f"the length of {name}"
                 return False
         for container, ids, name in self.sets:
@@ -165,6 +166,16 @@ class Watch(Followed):
         if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
             self.what = "which parameters have taken equally many steps"
             return False
+        return True
+
+    def _grows(self, container: Any, length: int) -> bool:
+        """Whether the function has appended to a list that lies in a single place, as it would again."""
+        at = [Place(where, key, name) for where, key, value, name in self.entries if value is container]
+        if type(container) is not list or len(container) < length or len(at) != 1 or (
+                isinstance(at[0].where, types.MappingProxyType)):
+            return False
+        self.grown.append(GrowingPlace(*at[0]))
+        self.rebound = True
         return True
 
     def count(self, updates: list) -> None:
