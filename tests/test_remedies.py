@@ -50,7 +50,7 @@ SAID = {
                lambda x: (x * 2).where(Tensor.rand(()) < 0.5, x)),
     "numpy's": (lambda x: x * np.random.beta(1, 1), "the generator of np.random .*draw outside", None),
     "next": (lambda x: x * next(ITEMS), "the place in ITEMS .*take what comes next outside, and pass it", None),
-    "added": (added, "it appends to LOSSES, which it reads .*len.*return what is to be added", lambda x: (x * 2, x * 1)),
+    "added": (added, "it appends to LOSSES, which it reads .*len.*return what is to be", lambda x: (x * 2, x * 1)),
 }
 
 
