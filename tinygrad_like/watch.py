@@ -44,6 +44,7 @@ class Watch(Followed):
         super().__init__(function, arguments, places)
         self.what, self.rebound = "", False
         self.left: list[tuple[Place, Any]] = []  # flags that the function, which just ran, has set to others
+        self.flags = [(where, key, value) for where, key, value, _ in self.entries if type(value) in FLAGS]
         self.grown: list[GrowingPlace] = []  # of lists to which it has appended
         self.counted: list[list[tuple[dict, int]]] = []  # states whose counts of steps, and so much more, are equal
         self.quick: Callable[[], bool] | None = None
@@ -210,8 +211,7 @@ class Watch(Followed):
 
     def same_flags(self) -> bool:
         """Whether flags, words and None are as they were, where there is something of these kinds now."""
-        return all([_same(where, key, value) for where, key, value, _ in self.entries
-                    if type(value) in FLAGS and type(get(where, key)) in FLAGS])
+        return all([_same(*flag) or type(get(*flag[:2])) not in FLAGS for flag in self.flags])
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
