@@ -11,7 +11,7 @@ from .tensor import Tensor
 from .watch import Watch
 
 OTHERS = "shapes, dtypes or other arguments are others in each call"
-_MOST = 8  # kinds of calls with the same objects that were never played; twice as many of all
+_MOST = 8  # kinds of calls with the same objects that came once; twice as many of all
 
 
 class Kind:
@@ -67,8 +67,8 @@ class Kinds(dict[Any, list[Kind]]):
             self.unused += not any(kind.program for kind in self.pop(old))
         objects, count = Same.of(key), sum(map(len, self.values()))
         these = [kind for other, kinds in self.items() if Same.of(other) == objects for kind in kinds]
-        waiting = sum(not kind.played for kind in these)
-        return max(waiting, len(these) // 2, self.unused, count // _MOST) >= _MOST
+        once = sum(kind.tries < 2 for kind in these)
+        return max(once, len(these) // 2, self.unused, count // _MOST) >= _MOST
 
     def close(self) -> None:
         """Have no more; of those there are, only the ones that were played."""
