@@ -211,8 +211,7 @@ class Watch(Followed):
 
     def same_flags(self) -> bool:
         """Whether flags, words and None are as they were, where there is something of these kinds now."""
-        return all([type(where) is dict and where.get(key) is value or  # mostly, and faster
-                    _same(where, key, value) or type(get(where, key)) not in FLAGS for where, key, value in self.flags])
+        return all(_same(*flag) or type(get(*flag[:2])) not in FLAGS for flag in self.flags)
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""
