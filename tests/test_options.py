@@ -39,6 +39,7 @@ OF_A_FLOAT = {
     "much noise": lambda y, v: y + Tensor.normal(4, 100, 3, mean=v, std=1 + v).mean(1),
     "uniform in place": lambda y, v: y + tg.zeros(4, 3).uniform_(-v, v), "normal in place": lambda y, v: y + tg.zeros(
         4, 3).normal_(v, 2 * v), "exponential in place": lambda y, v: y * tg.zeros(4, 3).exponential_(v),
+    "scatter": lambda y, v: y.scatter(0, LABELS[None, :3], v) + y.index_fill(1, LABELS[:1], v * v),
     "running statistics": lambda y, v: y + moved(y, v), "interp": lambda y, v: y * np.interp(v, [0, 1], [0, 5]),
     "clip": lambda y, v: y * np.clip(v, 0.1, 0.3), "floor": lambda y, v: y * 0.5 ** math.floor(8 * v),
     "round": lambda y, v: y * round(v, 1) + round(4 * v), "decay": lambda y, v: y * min(0.9, (1 + v) / (10 + v)),

@@ -13,6 +13,7 @@ import numpy as np
 from .. import anomaly
 from ..autograd import mode
 from ..call import Placed
+from ..counted import anew
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
 from ..noting import noted
@@ -384,7 +385,7 @@ def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
     shape = np.shape(index)
     if isinstance(src, int | float):
-        src = np.full(shape, src, x.dtype)
+        src = anew(lambda number=src: np.full(shape, number, x.dtype), src)
     if isinstance(src, np.ndarray) and hasattr(x, "_data"):
         src = wrap(src)  # or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
