@@ -68,6 +68,21 @@ def test_what_it_says(wrong, said, right):
         assert called(capture(right)).programs
 
 
+LOOKS = {
+    "float": (lambda x, v: x * float(v), r"Python looks at number 1 .*float\(v\).*compute with the number as it is"),
+    "text": (lambda x, v: (f"{v}", x)[1], "Python looks at number 1 .*f\"{v}\""),
+    "type": (lambda x, v: x * v if type(x) is Tensor else x, r"its code uses type\(\) .*ask isinstance\(\)"),
+}
+
+
+@pytest.mark.parametrize("function, said", LOOKS.values(), ids=LOOKS)
+def test_what_it_says_of_numbers(function, said):
+    captured = capture(function)
+    with pytest.warns(UserWarning, match=said):
+        for i in range(12):
+            assert captured(Tensor([1.0, 2.0]), i / 7).tolist() == function(Tensor([1.0, 2.0]), i / 7).tolist()
+
+
 def test_a_draw_outside_is_played():
     """Teacher forcing: a program for each way."""
     def step(x, chance):

@@ -184,12 +184,14 @@ class Places:
 
     def looked_at(self) -> str:
         """What Python would see otherwise now, as a reason to give up, and what to do about it."""
-        lines = [seen.line for seen in self.seen if not seen.same()]
-        names = " and ".join([self.places[i].name for i in self.numbers])
-        names = names or "an option of an optimizer"
-        return (f"Python looks at {names} at {lines[0]}; each branch, size, text, float() or int() takes a program of "
-                "its own, and there are too many; compute with the number as it is, or do that outside, and pass what "
-                "comes of it") if lines else ""
+        line = next((seen.line for seen in self.seen if not seen.same()), "")
+        names = " and ".join([self.places[i].name for i in self.numbers]) or "an option of an optimizer"
+        if line and self.exact:
+            return ("its code uses type() or another function that must be given numbers themselves, so a program is "
+                    f"for {names} as it is; ask isinstance(), or do that outside")
+        return (f"Python looks at {names} at {line}; each branch, size, text, float() or int() takes a program of its "
+                "own, and there are too many; compute with the number as it is, or do that outside, and pass what "
+                "comes of it") if line else ""
 
 
 @contextmanager
