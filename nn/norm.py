@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, ops
-from tinygrad_like.noting import noted, refuse
+from tinygrad_like.counted import Number
+from tinygrad_like.noting import change, noted, refuse
 from tinygrad_like.ops import normalization
 
 from . import init
@@ -200,7 +201,12 @@ def move_statistics(running_mean: Tensor, running_var: Tensor, mean: np.ndarray,
     arrays = running_mean._data, running_var._data, mean, var
     if not (arrays[0].flags.writeable and arrays[1].flags.writeable):
         raise ValueError("running statistics: they show memory that must not be written; copy it, as with .clone()")
-    normalization.move_statistics(*arrays, n, momentum, None if count is None else count._data)
+    given = *arrays, n, momentum, None if count is None else count._data
+    if type(momentum) is Number:
+        changes = [x for x in (*given[:2], given[-1]) if x is not None]
+        change("move_statistics", normalization.move_statistics, *given, changes=changes)
+    else:
+        normalization.move_statistics(*given)
     for t in (running_mean, running_var, count):
         if t is not None:
             t.touch()

@@ -395,12 +395,13 @@ def test_a_branch_on_a_value_of_python_is_found():
     @capture
     def f(x):
         calls.append(1)
-        return x * 2
+        return x * 2 if len(calls) < 100 else x
 
     f(Tensor([1.0]))
-    with pytest.warns(UserWarning, match="the length of calls is changed by the function itself"):
+    f(Tensor([1.0]))
+    with pytest.warns(UserWarning, match="it appends to calls, which it reads or changes at .*len"):
         f(Tensor([1.0]))
-    for _ in range(4):
+    for _ in range(3):
         f(Tensor([1.0]))
     assert len(calls) == 6
 

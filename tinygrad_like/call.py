@@ -15,13 +15,14 @@ from . import habits, ops
 from .anomaly import check_finite
 from .array import Array
 from .autograd import Node, freed, mode, tick, walk
-from .counted import Number, inputs_of, shown
+from .counted import Number, followed, inputs_of, plain
 from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, checked, result_dtype
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
 PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: Python scalars are weak, None is absent
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
+SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
 ABSENT = object()  # in place of an input that was not given
 _MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround take "
                    "tril triu".split())  # what leaves numbers as they are
@@ -84,10 +85,10 @@ class Op:
         if len(inputs) != self.arity:
             inputs, options = self._bind(inputs, options)
         for value in options.values():
-            if type(value) not in SETTINGS and isinstance(value, Tensor):
-                return self(*inputs, **self._plain(options))
             if type(value) is Number:
-                return self(*inputs, **{n: shown(v) for n, v in options.items()})
+                options = {n: followed(v) for n, v in options.items()}
+            elif type(value) not in SETTINGS and isinstance(value, SINGLE):
+                return self(*inputs, **self._plain(options))
         if any([type(x) is Array for x in inputs]):  # what `.data` gave, as in `torch.exp(x.data)`
             if mode.tape is None and any([isinstance(x, Tensor) for x in inputs]):
                 return self(*[wrap(np.array(checked(x, self.name))) if type(x) is Array else x for x in inputs],
@@ -134,6 +135,8 @@ class Op:
             node.op, node.parents, node.extra = self, parents, None
             node.saved = self.keep(inputs, out, options, residuals)
             node.order, node.shape, node.dtype, y.requires_grad = tick(), out.shape, dtype, True
+            if mode.tape is not None:
+                mode.tape.node(node)
         if out.base is not None or any([x is out for x in arrays]):
             share_version(y, inputs)
         for watch in mode.watchers:
@@ -200,7 +203,7 @@ class Op:
         return ops.cast(y, dtype=dtypes.pop()) if len(dtypes) == 1 and y.dtype is FLOAT32 else y
 
     def _plain(self, options: dict) -> dict:
-        """The options, with a number in place of a Tensor that holds a single one."""
+        """The options, with a number in place of a Tensor that holds a single one, or of NumPy's."""
         who = self.name.lstrip("_")
         for name, value in options.items():
             if isinstance(value, Tensor) and value.requires_grad:
@@ -208,7 +211,7 @@ class Op:
                                 "grad; pass its .item(), or compute with operators what is to be differentiated")
             if isinstance(value, Tensor) and value.ndim:
                 raise TypeError(f"{who}: {name} must be a number, got a Tensor of shape {value.shape}")
-        return {name: value.item() if isinstance(value, Tensor) else value for name, value in options.items()}
+        return {name: value.item() if isinstance(value, SINGLE) else value for name, value in options.items()}
 
     def _operands(self, inputs):
         """Arrays and lists become Tensors, NumPy's scalars numbers, so that x / np.sqrt(2) keeps x's dtype.
@@ -220,11 +223,12 @@ class Op:
         inputs = [x.item() if isinstance(x, np.generic) and type(x.item()) in PLAIN else x for x in inputs]
         listed, taped = inputs, mode.tape is not None  # which knows the array, but no copy of it
         inputs = [x if isinstance(x, Tensor) or type(x) in PLAIN
-                  else wrap(x if taped and type(x) is np.ndarray else as_array(x, None, self.name)) for x in inputs]
+                  or type(x) is Number else
+                  wrap(x if taped and type(x) is np.ndarray else as_array(x, None, self.name)) for x in inputs]
         if any(x.dtype is FLOAT64 for x in inputs if isinstance(x, Tensor)):
             inputs = [wrap(as_array(given, FLOAT64, self.name)) if isinstance(given, list | tuple) and
                       x.dtype is FLOAT32 else x for x, given in zip(inputs, listed, strict=True)]
-        return inputs, [x._data if isinstance(x, Tensor) else x for x in inputs]
+        return inputs, [x._data if isinstance(x, Tensor) else plain(x) for x in inputs]
 
     def _bind(self, inputs, options):
         """Inputs and options in their places: options may come by position and inputs by name.
@@ -329,6 +333,8 @@ class Op:
                     self._changed(node, "an input")
                 if not tensors:
                     x = x._data
+            elif graph and type(x) is Number:
+                x = x.shown()
             values.append(x)
         if self.variadic and self.kept and self.kept[0] in self.inputs:
             n = len(node.parents)

@@ -36,7 +36,7 @@ from . import random
 from .autograd import mode, setting
 from .distributed.group import Again
 from .ends import Ends
-from .kinds import Kind, Kinds
+from .kinds import OTHERS, Kind, Kinds
 from .memory import thrifty
 from .places import Places
 from .steps import Refused
@@ -89,10 +89,10 @@ class capture:
             key = (structure(used, tensors), structure(named, tensors) if named else None, mode.recording,
                    random.rows and random.rows.count, *alike(tensors))
         except Unsuited as error:
-            return self._give_up(str(error), args, options)
+            return self.function(*args, **options) if self.kinds.closed else self._give_up(str(error), args, options)
         with self.lock:
             self.lifted.numbers[:] = numbers
-            kinds = self.kinds.setdefault(key, [])
+            kinds = self.kinds.get(key) or self.kinds.new(key)
             for kind in kinds:
                 if not kind.program:
                     if kind.recorded_for(tensors):
@@ -100,9 +100,10 @@ class capture:
                 elif (given := kind.given(tensors)) is not None:
                     return kind.places.put(kind.program(given))
             else:
+                if self.kinds.closed:
+                    return self.function(*args, **options)
                 if self.kinds.full(key):
-                    why = kinds[-1].places.looked_at() or kinds[-1].watch.what if kinds else ""
-                    return self._give_up(why or "shapes, dtypes or other arguments", args, options)
+                    return self._give_up(kinds[-1].why() if kinds else OTHERS, args, options)
                 kind = Kind()
                 kinds.append(kind)
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
@@ -112,9 +113,11 @@ class capture:
                     return self._record(kind, tensors, used, named)
             finally:
                 _recording.release()
+                kinds.sort(key=lambda kind: kind.program is None)
 
     def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.ended, self.kinds = True, Kinds()
+        self.kinds.close()
+        self.ended = not self.programs
         return self._stop(why, None) or self.lifted(*args, **options)
 
     def _record(self, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
@@ -168,7 +171,7 @@ class capture:
             watch.count(tape.updates)
             self.watching.rest()
             program.names = places.close()
-            return places.put(program.copied(arguments.given))
+            return places.put_again(program.copied(arguments.given))
         kind.tape.shrink()
         if kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", out, kind)

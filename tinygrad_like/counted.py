@@ -17,19 +17,41 @@ from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
+from . import anomaly
 from .autograd import mode
 from .dtypes import FLOATS, as_array
+from .growing import Growing
 
 _PLAIN = int, float, np.integer, np.floating
 # Ops for which an array does what a number does, to the bit.
 _MEETS = frozenset("add sub mul div maximum minimum where lt le gt ge eq ne".split())
+# Ops whose results have the same shape also for another integer.
+_OF_ANY = _MEETS | {"pow", "mod", "fmod", "floordiv", "logical_and", "logical_or", "logical_xor", "lshift", "rshift"}
 _EXACT = frozenset("type default_rng ldexp Decimal dumps".split())
+
+
+ERRORS = ArithmeticError, TypeError, ValueError  # of numbers, which the function will raise itself
+
+
+class Seen(NamedTuple):
+    """What Python saw of a number, how to see it again, and the user's line."""
+
+    again: Callable[[], Any]
+    value: Any
+    line: str
+
+    def same(self) -> bool:
+        """Whether it would see the same now."""
+        try:
+            return self.again() == self.value
+        except ERRORS:
+            return False
 
 
 class Number:
@@ -39,14 +61,17 @@ class Number:
 
     def __init__(self, value: Any, again: Callable[[], Any] | None = None, seen: list | None = None):
         self.value, self.again = value, again or (lambda: self.value)
-        self.seen: list[tuple[Callable[[], Any], Any]] = [] if seen is None else seen
+        self.seen: list[Seen] = [] if seen is None else seen
 
     __class__ = property(lambda self: type(self.value))  # type: ignore[assignment]  # for isinstance
 
     def shown(self, convert: Callable = lambda x: x) -> Any:
-        """What it is converted to; a program that knows it holds as long as it is the same."""
-        again, value = self.again, convert(self.value)
-        self.seen.append((lambda: convert(again()), value))
+        """What it is converted to; a program that knows it holds as long as it is the same, but for a float that is
+        asked for anew by what draws. An integer may be a size."""
+        again, tape, value = self.again, mode.tape, convert(self.value)
+        if tape is None or tape.drawing and not isinstance(value, int):
+            return convert(again())
+        self.seen.append(Seen(lambda: convert(again()), value, anomaly.user_line()))
         return value
 
     def computed(self, function: Callable, *values: Any) -> Any:
@@ -60,7 +85,12 @@ class Number:
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "__call__" and not options and all([isinstance(x, _PLAIN) for x in inputs]):
             return self.computed(function, *inputs)
-        return getattr(function, method)(*[x.shown() if type(x) is Number else x for x in inputs], **options)
+        return getattr(function, method)(*map(shown, inputs), **options)
+
+    def __array_function__(self, function: Callable, types: Any, inputs: tuple, options: dict) -> Any:
+        if not options and isinstance(function(*map(plain, inputs)), _PLAIN):
+            return self.computed(function, *inputs)
+        return function(*map(shown, inputs), **{n: shown(x) for n, x in options.items()})
 
     def __getattr__(self, name: str) -> Any:
         getattr(self.value, name)  # raises what a number would
@@ -80,9 +110,6 @@ class Number:
 
     def __rdivmod__(self, other: Any) -> tuple:
         return self.computed(operator.floordiv, other, self), self.computed(operator.mod, other, self)
-
-    def __round__(self, *digits: int) -> Any:
-        return self.shown(lambda x: round(x, *digits))
 
 
 def _arithmetic(function: Callable, swapped: bool = False) -> Callable:
@@ -113,10 +140,12 @@ for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".spl
     setattr(Number, f"__r{_name}__", _arithmetic(_function, swapped=True))
 for _name in "neg pos abs invert".split():
     setattr(Number, f"__{_name}__", _arithmetic(getattr(operator, _name)))
+for _name, _whole in {"round": round, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
+    setattr(Number, f"__{_name}__", _arithmetic(_whole))  # type: ignore[arg-type]
 for _name in "lt le gt ge eq ne".split():
     setattr(Number, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name, _convert in {"bool": bool, "int": int, "float": float, "index": operator.index, "hash": hash, "repr": repr,
-                        "str": str, "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}.items():
+                        "str": str}.items():
     setattr(Number, f"__{_name}__", _conversion(_convert))
 
 
@@ -152,6 +181,16 @@ def shown(value: Any) -> Any:
     return value.shown() if type(value) is Number else value
 
 
+def followed(value: Any, whole: bool = False) -> Any:
+    """A Number as one of Python's floats, or an integer if `whole`, which might be a size or an axis; else what Python
+    sees."""
+    if type(value) is not Number:
+        return value
+    if isinstance(value.value, np.floating):
+        return value.computed(float, value)
+    return value if whole or isinstance(value.value, float) else value.shown()
+
+
 def now(value: Any) -> Any:
     return value.again() if type(value) is Number else value
 
@@ -164,6 +203,12 @@ def each(value: Any, number: Callable) -> Any:
     if all([a is b for a, b in zip(parts, value, strict=True)]):
         return value
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def anew(make: Callable[[], Any], *values: Any) -> Any:
+    """make(), an array; of Numbers, if they are among the values, one that is made anew whenever the tape is played."""
+    tape = mode.tape
+    return make() if tape is None or tape.inside or Number not in map(type, values) else tape.drawn(make)
 
 
 def array_of(data: Any, dtype: Any, who: str) -> np.ndarray:
@@ -195,12 +240,15 @@ def refreshed(numbers: Any, values: Any) -> bool:
 
 
 def settled(value: Any, seen: set[int]) -> Any:
-    """A value with numbers in place of Numbers: tuples are made anew, what lists, dicts and objects hold is replaced.
+    """A value with numbers in place of Numbers, and lists in that of `Growing`: tuples are made anew, what lists, dicts
+    and objects hold is replaced.
 
     seen: the ids of those that were, which gets more.
     """
     if type(value) is Number:
         return value.value
+    if type(value) is Growing:
+        return value.of
     if isinstance(value, tuple):
         return each(value, lambda x: settled(x, seen))
     if getattr(type(value), "keeps_numbers", False):  # a captured function, as an attribute of what it is called on
@@ -215,10 +263,10 @@ def settled(value: Any, seen: set[int]) -> Any:
 
 
 def inputs_of(op: Any, inputs: Any) -> list:
-    """The inputs of an op with Tensors in place of Numbers where that gives the same, else with numbers."""
+    """The inputs of an op with Tensors in place of Numbers where that gives the same; else those that may follow."""
     met = inputs[op.name == "where":]  # not the condition
     dtypes = {x._data.dtype for x in met if isinstance(x, tensor.Tensor)}
     if mode.tape is None or op.name not in _MEETS or len(dtypes) != 1 or (dtype := dtypes.pop()).kind not in FLOATS:
-        return [shown(x) for x in inputs]
+        return [followed(x, whole=op.name in _OF_ANY) for x in inputs]
     return [tensor.wrap(mode.tape.drawn(lambda again=x.again: np.asarray(again(), dtype))) if type(x) is Number else x
             for x in inputs]

@@ -12,7 +12,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import random
 from .autograd import mode
-from .counted import Number, shown
+from .counted import Number, anew, shown
 from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
@@ -86,8 +86,9 @@ class Creation:
         _constant("linspace", start, stop)
         if not isinstance(steps, int | np.integer) or steps < 0:
             raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
-        values = np.linspace(float(start), float(stop), steps)
-        return _tensor(as_array(values, dtype or FLOAT32, "linspace"), requires_grad)
+        values = anew(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype or FLOAT32, "linspace"),
+                      start, stop)
+        return _tensor(values, requires_grad)
 
     @staticmethod
     def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:

@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 from .counted import Number
 
 _OF_NUMBERS = [(math, name) for name in "sqrt exp expm1 log log1p log2 log10 pow sin cos tan tanh asin acos atan sinh "
-                                        "cosh fabs hypot".split()] + [(builtins, "pow")]
+                                        "cosh fabs hypot isnan isinf isfinite".split()] + [(builtins, "pow")]
 
 
 class _Functions(events.Listener):
@@ -53,7 +53,10 @@ def math_follows() -> Iterator[None]:
     def following(function: Callable) -> Callable:
         def call(*values: Any) -> Any:
             number = next((x for x in values if type(x) is Number), None)
-            return function(*values) if number is None else number.computed(function, *values)
+            if number is None:
+                return function(*values)
+            result = number.computed(function, *values)
+            return result.shown() if type(result.value) is bool else result
 
         return call
 

@@ -10,7 +10,8 @@ from .tape import Tape
 from .tensor import Tensor
 from .watch import Watch
 
-_MOST = 8  # kinds of calls with the same objects
+OTHERS = "shapes, dtypes or other arguments are others in each call"
+_MOST = 8  # kinds of calls with the same objects that came once; twice as many of all
 
 
 class Kind:
@@ -21,7 +22,7 @@ class Kind:
         self.fixed: dict[int, Tensor] = {}  # which of the Tensors that it is given must be the very same again
         self.tape: Tape | None = None
         self.program: Any = None
-        self.tries, self.stopped = 0, False
+        self.tries, self.stopped, self.played = 0, False, False
 
     def others(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """Those of a call's Tensors that may be others than before; None if one is that must not be."""
@@ -33,27 +34,47 @@ class Kind:
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """What its program takes in a call with these Tensors; None if it is not the program for this call."""
         others = self.others(tensors)
-        if others is None or not self.watch.same() or (given := self.places.given(others)) is None:
+        if others is None or (given := self.places.given(others)) is None or not self.watch.same():
             return None
-        return None if self.program.writes_to(given) else given
+        if self.program.writes_to(given):
+            return None
+        self.played = True
+        return given
+
+    def why(self) -> str:
+        """What a call that is not of this kind differs in."""
+        what = self.watch.what
+        return self.places.looked_at() or (f"{what} is another one in each call" if what else OTHERS)
 
     def recorded_for(self, tensors: list[Tensor]) -> bool:
         """Whether a call with these Tensors is one more to record for it."""
-        return self.others(tensors) is not None and self.watch.same_gradients() and self.places.seen_again()
+        return self.others(tensors) is not None and self.watch.same_flags() and self.watch.same_gradients() and (
+            self.places.seen_again())
 
 
 class Kinds(dict[Any, list[Kind]]):
     """Those there are, by what `structure` says of their arguments."""
 
     unused = 0  # of calls with objects that were gone before there was a program
+    closed = False  # whether there are to be no more
+
+    def new(self, key: tuple) -> list[Kind]:
+        return [] if self.closed else self.setdefault(key, [])
 
     def full(self, key: tuple) -> bool:
         """Whether there are enough with the objects of this key; those with objects that are gone are dropped."""
         for old in [old for old in self if any(same.get() is None for same in Same.of(old))]:
             self.unused += not any(kind.program for kind in self.pop(old))
         objects, count = Same.of(key), sum(map(len, self.values()))
-        these = sum(len(kinds) for other, kinds in self.items() if Same.of(other) == objects)
-        return max(these, self.unused, count // _MOST) >= _MOST
+        these = [kind for other, kinds in self.items() if Same.of(other) == objects for kind in kinds]
+        once = sum(kind.tries < 2 for kind in these)
+        return max(once, len(these) // 2, self.unused, count // _MOST) >= _MOST
+
+    def close(self) -> None:
+        """Have no more; of those there are, only the ones that were played."""
+        self.closed = True
+        for key, kinds in list(self.items()):
+            self[key] = [kind for kind in kinds if kind.played]
 
     @property
     def programs(self) -> list[Any]:

@@ -253,7 +253,9 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
     """
     made: list[Step] = []
     for step, following in itertools.pairwise([*tape.steps, Step("")]):
-        if isinstance(step.call, Call):
+        if step.follows():
+            made.append(step)
+        elif isinstance(step.call, Call):
             made.append(as_loop(step, following, kernels))
         else:
             made.extend(_loops(step) or kernels and _anew(step, tape) or [step])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import mode
+from .counted import followed
 
 
 def noted(function: Callable) -> Callable:
@@ -17,8 +18,10 @@ def noted(function: Callable) -> Callable:
     @wraps(function)
     def run(*arguments: Any, **options: Any) -> Any:
         tape = mode.tape
-        return function(*arguments, **options) if tape is None else tape.unit(
-            function.__name__.lstrip("_"), function, arguments, options)
+        if tape is None:
+            return function(*arguments, **options)
+        return tape.unit(function.__name__.lstrip("_"), function, [*map(followed, arguments)],
+                         {n: followed(x) for n, x in options.items()})
 
     return run
 

@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .autograd import mode
-from .counted import Number, each, refreshed, shown
+from .counted import ERRORS, Number, Seen, each, refreshed, shown
+from .growing import Growing
 from .lifted import NUMBERS
-from .steps import memory
+from .steps import Refused, memory
 from .structures import Unsuited, alike, holds_only_tensors, structure, tensors_in
 from .tape import Tape
 from .tensor import Tensor
@@ -46,6 +47,26 @@ class Place(NamedTuple):
             setattr(self.where, self.key, value)
 
 
+class GrowingPlace(Place):
+    """Where a list lies to which the function appends: before a call there is nothing, after it what it has added."""
+
+    def get(self) -> Any:
+        found = get(self.where, self.key)
+        return found.new() if type(found) is Growing else [] if type(found) is list else MISSING
+
+    def put(self, value: list) -> None:
+        get(self.where, self.key).extend(value)
+
+    def lend(self) -> Growing:
+        lent = Growing(get(self.where, self.key), self.name)
+        Place.put(self, lent)
+        return lent
+
+    def take_back(self, lent: Growing) -> None:
+        if get(self.where, self.key) is lent:
+            Place.put(self, lent.of)
+
+
 class Places:
     """The places that a function binds, as they are before one of its calls.
 
@@ -61,7 +82,7 @@ class Places:
         self.bound = [True for _ in self.places]
         self.left: list[tuple[Place, Any]] = []  # places that each call leaves with the same
         self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
-        self.seen: list[tuple] = []  # what Python saw of numbers
+        self.seen: list[Seen] = []  # what Python saw of numbers
         self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
         self.options: dict[tuple, tuple] = {}  # of optimizers, that Python read: groups, names, values, and Numbers
 
@@ -72,11 +93,12 @@ class Places:
 
         numbers = {i: x.shown() if self.exact else x for i, x in self.numbers.items()}
         lent = [numbers.get(i, value) for i, value in enumerate(lent)]
+        growing = [place for place in self.places if type(place) is GrowingPlace]
         for place, value in zip(self.places, lent, strict=True):
             place.put(value)
         try:
             mode.tape.places = self  # type: ignore[union-attr]
-            with math_follows():
+            with math_follows(), _growing(growing):
                 yield
         finally:
             mode.tape.places = None  # type: ignore[union-attr]
@@ -84,7 +106,7 @@ class Places:
             for place, value, bound in zip(self.places, self.values, self.bound, strict=True):
                 if not bound:
                     place.put(value)
-            if self.numbers or self.options:
+            if self.numbers or self.options or growing:
                 self.settle()
 
     def option(self, group: dict, name: str, value: Any) -> Any:
@@ -112,6 +134,13 @@ class Places:
         for place, value in self.left:
             place.put(value)
         return result[0]
+
+    def put_again(self, result: tuple) -> Any:
+        """`put` in place of what was put before: what was appended to lists is taken off."""
+        for place, value in zip(self.places, result[1], strict=True):
+            if type(place) is GrowingPlace and value:
+                del get(place.where, place.key)[-len(value):]
+        return self.put(result)
 
     def filled(self, places: dict, tape: Tape) -> bool:
         """Whether some were only filled, once, by an earlier call: they are none of `places` any more."""
@@ -148,13 +177,44 @@ class Places:
             if not refreshed(numbers, dict.get(group, name)):
                 return False
         try:
-            return all([again() == value for again, value in self.seen])
-        except (ArithmeticError, TypeError, ValueError):  # which the function will raise itself
+            for again, value, _ in self.seen:
+                if again() != value:
+                    return False
+        except ERRORS:
             return False
+        return True
 
     def looked_at(self) -> str:
-        names = [self.places[i].name for i in self.numbers]
-        return f"what Python sees of {' and '.join(names)}" if self.seen else ""
+        """What Python would see otherwise now, as a reason to give up, and what to do about it."""
+        line = next((seen.line for seen in self.seen if not seen.same()), "")
+        names = " and ".join([self.places[i].name for i in self.numbers]) or "an option of an optimizer"
+        if line and self.exact:
+            return ("its code uses type() or another function that must be given numbers themselves, so a program is "
+                    f"for {names} as it is; ask isinstance(), or do that outside")
+        return (f"Python looks at {names} at {line}; each branch, size, text, float() or int() takes a program of its "
+                "own, and there are too many; compute with the number as it is, or do that outside, and pass what "
+                "comes of it") if line else ""
+
+
+@contextmanager
+def _growing(places: list) -> Iterator[None]:
+    """In a `with` block the lists in places are `Growing`."""
+    lent, kept = [(place, place.lend()) for place in places], []  # type: ignore[var-annotated]
+    try:
+        yield
+        for _, x in lent:
+            mode.tape.trouble = mode.tape.trouble or x.trouble()  # type: ignore[union-attr]
+        kept = [x for _, x in lent if x.read]
+    except Refused:  # it may be called again
+        raise
+    except BaseException:
+        kept = [x for _, x in lent]
+        raise
+    finally:
+        for place, x in lent:
+            place.take_back(x)
+        for x in kept:
+            x.of[:] = list.__iter__(x)
 
 
 def _kind(values: list, tensors: list[Tensor]) -> list:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import mode
-from .counted import Number, now
+from .counted import Number, followed, now
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def drawn(draw: Callable[[], Any]) -> Any:
 
 def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
     """draw(*inputs), with arrays in place of Tensors: random numbers that depend on what these hold by then."""
-    arrays = [getattr(x, "_data", x) for x in inputs]
+    arrays = [followed(getattr(x, "_data", x)) for x in inputs]
     if mode.tape is None:
         return np.asarray(draw(*arrays))
     return mode.tape.unit(name, lambda *now: drawn(lambda: draw(*now)), arrays)
@@ -37,7 +37,8 @@ def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *para
         return None
     from .kernels import noise as kernels  # which takes longer to import than most programs need
 
-    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *map(float, parameters)
+    given = [followed(p) if type(p) is Number else float(p) for p in parameters]
+    arguments = shape, drawn(lambda: int(numbers.integers(2**63))), *given
     make = getattr(kernels, name)
     return make(*arguments) if mode.tape is None else mode.tape.unit(name, make, arguments)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .counted import Number
+
 
 class Refused(RuntimeError):
     """What a function does cannot be done again without Python."""
@@ -48,6 +50,10 @@ class Step:
             self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
 
+    def follows(self) -> bool:
+        """Whether what it gives depends on numbers that are others in each call."""
+        return Number in map(type, (*self.arguments, *self.options.values()))
+
     def renewed(self) -> tuple:
         """The arguments of the call, as they are now."""
         return tuple(map(now, self.renew(self.call.arguments)))  # type: ignore[misc]
@@ -82,7 +88,7 @@ def arrays_in(value: Any) -> Iterable[np.ndarray]:
 
 
 def now(x: Any) -> Any:
-    return x.value if type(x) is Drawn else x
+    return x.value if type(x) is Drawn else x.again() if type(x) is Number else x
 
 
 def as_arrays(result: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from .autograd import Node
 from .counted import Number
 from .extremum import Extremum
+from .growing import Growing
 from .lifted import Mark
 from .tensor import Tensor
 
@@ -78,6 +79,8 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
         return value if replace is not None else _plain(kind, value)
     if kind is Number:
         return value.again()
+    if kind is Growing:
+        return value.of
     if replace is None and tensors is not None and isinstance(value, np.ndarray):
         raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):

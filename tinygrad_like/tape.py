@@ -14,6 +14,7 @@ would compute, as long as Python would take the same path again. Of that `captur
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 
 from .anomaly import user_line
 from .autograd import mode
+from .counted import Number, plain, shown
 from .distributed.group import Communicates
 from .steps import Drawn, Refused, Step, arrays_in, as_arrays, memory
 from .tensor import Tensor, wrap
@@ -66,6 +68,8 @@ class Tape:
         self.draws: list[Callable[[], None]] = []
         self.generators: dict[int, tuple] = {}  # of the user's own, with the state that each had when it was met
         self.numbers: list[Drawn] = []  # that were drawn
+        self.follow: list[weakref.ref] = []  # nodes that have saved numbers that are followed
+        self.drawing = False  # whether what is asked of such numbers will be asked anew
         self.scheduled: dict[int, dict] = {}  # what steps of schedulers change: their attributes, and groups
         self.flags: dict[int, np.ndarray] = {}  # that kernels set only if something is wrong
         self.kept_state: dict[int, np.ndarray] | None = None
@@ -87,6 +91,8 @@ class Tape:
         mode.tape = None
         self.program.close_tape()
         self.flush()
+        for node in [node for reference in self.follow if (node := reference()) is not None]:
+            node.saved = node.saved and tuple(map(plain, node.saved))
         for key, m in self.stand_ins.alive().items():
             del self.made[key], self.known[key]
             self.made[id(m)] = self.known[id(m)] = m
@@ -160,10 +166,19 @@ class Tape:
         for t in inputs:
             if hasattr(t, "_data") and id(memory(t._data)) not in self.known:
                 self._from_outside(t)
-        return self.unit(op.name, op.forward, arrays, options)
+        given = [x if type(x) is Number else array for x, array in zip(inputs, arrays, strict=True)]
+        return self.unit(op.name, op.forward, given, options)
+
+    def node(self, node: Any) -> None:
+        """Keep no numbers that are followed for who walks the graph after the tape is closed."""
+        if Number in map(type, node.saved):
+            self.follow.append(weakref.ref(node))
 
     def rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
         """rule(g, *values), noted: as on arrays if it is made of kernels then, else as the ops that it calls."""
+        if Number in map(type, values):
+            c = self.unit(f"the VJP of {op.name}", on_arrays, [*map(_array, (g, *values))])
+            return wrap(c) if isinstance(c, np.ndarray) else rule(g, *map(shown, values))
         self.trying = True
         try:
             with self._apart() as calls:
@@ -195,15 +210,18 @@ class Tape:
         options, told, drawn = options or {}, len(self.told) - self.between_calls, self.own_draws
         if self.inside:
             return function(*arguments, **options)
+        follows = Number in map(type, (*arguments, *options.values()))
         with self._apart() as calls:
-            result = as_arrays(function(*arguments, **options))
-        plain = {n: x for n, x in options.items() if n not in _RESULTS}
+            result = as_arrays(function(*map(plain, arguments), **{n: plain(x) for n, x in options.items()}))
+        if follows and not self._is_new(result):
+            arguments, options, follows = [*map(shown, arguments)], {n: shown(x) for n, x in options.items()}, False
+        read = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
-        self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(plain.items())]))
-        for x in arrays_in([*arguments, *plain.values()]):
+        self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
+        for x in arrays_in([*arguments, *read.values()]):
             self._know(x)
         by_kernels = len(self.told) - self.between_calls == told and self.own_draws == drawn
-        enough = by_kernels and self._suffices(calls, [*outputs, *given])
+        enough = not follows and by_kernels and self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
         for x in [*outputs, *given]:
@@ -229,7 +247,7 @@ class Tape:
     def python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
         """Do function(*arguments), and whenever the tape is played. changes: the arrays that it writes to."""
         with self._apart():
-            function(*arguments)
+            function(*map(plain, arguments))
         self.note_python(name, function, *arguments, changes=changes)
 
     def note_python(self, name: str, function: Callable, *arguments: Any, changes: Sequence[np.ndarray] = ()) -> None:
@@ -285,6 +303,8 @@ class Tape:
             return self.stand_ins.noted(x)
         if type(x) is Drawn:
             return "drawn"
+        if type(x) is Number:
+            return "followed"
         return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -330,6 +350,12 @@ class Tape:
             written.update(id(memory(x)) for x in call.writes())
         return enough and all(id(memory(out)) in written for out in outputs)
 
+    def _is_new(self, result: Any) -> bool:
+        """Whether there is nothing but arrays of memory that was not there before, which can all be written anew."""
+        if isinstance(result, tuple | list | dict):
+            return all([self._is_new(x) for x in (result.values() if isinstance(result, dict) else result)])
+        return result is None or isinstance(result, np.ndarray) and id(memory(result)) not in self.known
+
     def _from_outside(self, t: Any) -> None:
         self.tensors[id(t)] = (t, t._data)
         self._know(t._data)
@@ -338,7 +364,9 @@ class Tape:
 
     def drawn(self, draw: Callable[[], Any]) -> Any:
         """A number or an array drawn now, and anew whenever the tape is played: first, or after a step that draws."""
+        self.drawing, before = True, self.drawing
         value = draw()
+        self.drawing = before
         if self.inside:
             self.own_draws += 1
             return value

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import Node, mode, tick
-from .call import ABSENT, PLAIN, SETTINGS, Op, Placed, share_version
+from .call import ABSENT, PLAIN, SETTINGS, SINGLE, Op, Placed, share_version
 from .dtypes import BOOL, FLOAT32, FLOAT64, INT64, NARROW
 from .errors import blame
 from .tensor import Tensor, wrap
@@ -29,10 +29,10 @@ from .tensor import Tensor, wrap
 # Names in the templates end in _, or begin with it and a digit, as no name of an op does.
 _NAMES: dict[str, Any] = {
     "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
-    "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "Tensor_": Tensor,
-    "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "dtype_of_": lambda x: getattr(x, "dtype", BOOL),
-    "mode_": mode, "new_": Tensor.__new__, "number_": np.float32, "shape_": lambda x: getattr(x, "shape", ()),
-    "share_version_": share_version, "tick_": tick, "wrap_": wrap,
+    "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
+    "Tensor_": Tensor, "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "mode_": mode,
+    "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__, "number_": np.float32,
+    "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version, "tick_": tick, "wrap_": wrap,
 }
 # An op with an option of such a name is called in the general way.
 _TAKEN = {"any", "isinstance", "len", "list", "map", "self", "tuple", "type"}
@@ -236,7 +236,7 @@ def call(op: Any) -> Callable:
     text = _CALL.substitute(
         words, options_or_default="".join([f"{n}=defaults_[{n!r}], " for n in op.options]),
         or_an_option_is_a_tensor="".join(
-            [f" or type({n}) not in SETTINGS_ and isinstance({n}, Tensor_)" for n in op.options]),
+            [f" or type({n}) not in SETTINGS_ and isinstance({n}, SINGLE_)" for n in op.options]),
         passed=", ".join([f"{n}={n}" for n in op.options]),
         take_residuals="" if sources.keys() >= set(op.kept) else "if type(out_) is tuple: out_, residuals_ = out_",
         kept=_kept(op, _if_needed(op, sources, [f"p_{i} is not None" for i in count])))

@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 
+from ..counted import anew
 from ..noting import noted
 from .axes import axes, one_axis
 from .compare import cast
@@ -223,7 +224,7 @@ def index_copy(x, axis, index, source):
 
 
 def _constant(value, x):
-    return value if hasattr(value, "shape") else np.asarray(value, x.dtype)
+    return value if hasattr(value, "shape") else anew(lambda: np.asarray(value, x.dtype), value)
 
 
 def _with_slices(x, axis, index, values):

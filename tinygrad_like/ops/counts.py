@@ -86,7 +86,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """
     if getattr(q, "requires_grad", False):
         raise TypeError("quantile: q is an option, which no gradient reaches; pass its detach()")
-    shares = values_of("quantile", q, "reads its shares in NumPy")
+    shares = values_of("quantile", q, "reads its shares in NumPy", "give them as numbers")
     if shares.dtype.kind not in "fiu":
         raise TypeError(f"quantile: q must be a number in [0, 1], or several in one axis, got {q!r}")
     shares = shares.astype(np.result_type(shares, np.float32))  # in float64, float32's 0.6 times 5 would be above 3
@@ -190,7 +190,7 @@ def bincount(x, weights=None, minlength=0):
     values, weights = [a._data if hasattr(a, "_data") else a if a is None else np.asarray(a) for a in (x, weights)]
     counts = _counted(values, weights, minlength)
     if counts.size != minlength:
-        varying("bincount gives a number of elements that depends on values, without a minlength above them")
+        varying("bincount gives a number of elements that depends on values", "give a minlength above them")
     return wrap(counts)
 
 

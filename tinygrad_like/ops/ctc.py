@@ -155,7 +155,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         log_probs = unsqueeze(log_probs, 1)
     targets, *lengths = (x if hasattr(x, "_data") else np.asarray(x) for x in (targets, input_lengths, target_lengths))
     if targets.ndim == 1:
-        targets, *lengths = (values_of("ctc_loss", x, "reads labels in a row in NumPy; pass them as (batch, L)")
+        targets, *lengths = (values_of("ctc_loss", x, "reads labels in a row in NumPy", "pass them as (batch, L)")
                              for x in (targets, *lengths))
         targets = _padded(targets, np.atleast_1d(lengths[1]))
     lengths = [reshape(x, shape=(-1,)) if not x.ndim else x for x in lengths]

@@ -10,8 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from .. import anomaly
 from ..autograd import mode
 from ..call import Placed
+from ..counted import anew
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
 from ..noting import noted
@@ -235,7 +237,7 @@ def _index_array(i):
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
     if array.dtype.kind == "b" and hasattr(i, "_data"):
-        varying("a mask selects a number of elements that depends on its values; use where, or multiply with it")
+        varying("a mask selects a number of elements that depends on its values", "use where, or multiply with it")
     return copied(array, BOOL if array.dtype.kind == "b" else INT64)
 
 
@@ -245,16 +247,16 @@ def copied(array: np.ndarray, dtype=None) -> np.ndarray:
     return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
 
 
-def varying(why: str) -> None:
+def varying(why: str, remedy: str = "do that outside, and capture what comes before it, or after it") -> None:
     """Say that a shape depends on values, in which case a captured function cannot be played."""
     if mode.tape is not None:
-        mode.tape.trouble = why
+        mode.tape.trouble = f"{why}, at {anomaly.user_line()}; {remedy}"
 
 
-def values_of(who: str, x, why: str):
+def values_of(who: str, x, why: str, *remedy: str):
     """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
     if hasattr(x, "_data"):
-        varying(f"{who} {why}")
+        varying(f"{who} {why}", *remedy)
         return x._data
     return np.asarray(x)
 
@@ -383,7 +385,7 @@ def source(src, x, index):
     """A number stands for a src full of it; of a src larger than the index the beginning counts."""
     shape = np.shape(index)
     if isinstance(src, int | float):
-        src = np.full(shape, src, x.dtype)
+        src = anew(lambda number=src: np.full(shape, number, x.dtype), src)
     if isinstance(src, np.ndarray) and hasattr(x, "_data"):
         src = wrap(src)  # or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))

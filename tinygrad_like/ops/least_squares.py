@@ -32,7 +32,7 @@ def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):
 
 
 def _full_rank(x, rtol) -> bool:
-    varying("which formula is used depends on the rank")
+    varying("which formula is used depends on the rank", "use linalg.solve, or do that outside")
     values = np.linalg.svd(np.asarray(getattr(x, "_data", x), wide(x.dtype)), compute_uv=False)
     return bool((values.min(-1, initial=np.inf) > rtol * values.max(-1, initial=0.0)).all())
 

@@ -123,7 +123,8 @@ def _same(a, b):
 
 def masked_select(x, mask):
     """The elements of x where the mask is true, in a row; the two broadcast. Raises TypeError unless it is boolean."""
-    mask = values_of("masked_select", mask, "gives a number of elements that depends on its mask; use where")
+    mask = values_of("masked_select", mask, "gives a number of elements that depends on its mask",
+                     "use where, or multiply with the mask")
     if mask.dtype.kind != "b":
         raise TypeError(f"masked_select: the mask must be boolean, got {mask.dtype}; compare, or cast with .bool()")
     try:
@@ -136,5 +137,5 @@ def masked_select(x, mask):
 @primitive
 def nonzero(x):
     """The indices of all elements that are not 0, one in each row: (number, x.ndim)."""
-    varying("nonzero gives a number of elements that depends on values")
+    varying("nonzero gives a number of elements that depends on values", "use where, or a mask to multiply with")
     return np.argwhere(x)

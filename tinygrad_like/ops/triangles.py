@@ -163,7 +163,7 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
                          f"same dtype")
     if not left:
         return _t(lu_solve(factors, pivots, _t(b), adjoint=not adjoint))
-    values = values_of("lu_solve", pivots, "compares pivots with the number of rows")
+    values = values_of("lu_solve", pivots, "compares pivots with the number of rows", "use linalg.solve")
     if values.dtype.kind not in "iu" or values.size and not (values.min() >= 1 and values.max() <= n):
         raise ValueError(f"lu_solve: pivots are integers from 1 to {n}, as lu_factor gives them")
     order = _order(pivots - 1, rows=n)
