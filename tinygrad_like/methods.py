@@ -314,7 +314,7 @@ OPS = """
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
     fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
-    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
+    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma i0 ldexp diag_embed diagflat fliplr flipud rot90 movedim
     moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
     slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
     bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv

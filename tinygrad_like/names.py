@@ -213,7 +213,7 @@ MISSING = {
     "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
     "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
-    "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
+    "storage": "the array is x.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
 }

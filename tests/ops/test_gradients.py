@@ -398,6 +398,10 @@ CASES |= {
                                    real(3)),
     "getitem with axes of size 1": (lambda x: x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0],
                                     real(3, 3)),
+    "i0": (ops.i0, real(3, 4)),
+    "i1e": (ops.i1e, real(3, 4)),
+    "bessel_i of a higher order": (lambda x: ops.bessel_i(x, order=3, scaled=False), 3 * real(3, 4)),
+    "bessel_i far from 0": (lambda x: ops.bessel_i(x, order=0, scaled=True), 40 + positive(3, 4)),
 }
 
 def triangle(**how):

@@ -64,6 +64,7 @@ from .elements import (
     float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp,
 )
 from .gamma import polygamma, lgamma, digamma
+from .bessel import bessel_i, i0, i0e, i1, i1e
 from .arrange import (
     atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors,
     cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit,
