@@ -134,7 +134,7 @@ class Optimizer:
                     continue
                 state = self.state[p]
                 before.append((p, state, state.copy() if state else _NOTHING))
-                x, g = p._data, getattr(p.grad, "_data", None)  # None is refused below
+                x, g = p._data, p.grad._data
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
@@ -194,9 +194,6 @@ class Optimizer:
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; copy it, with nn.Parameter(array)")
-        if not isinstance(p.grad, Tensor):
-            raise TypeError(f"{who}: the gradient of a parameter of shape {x.shape} is {_brief(p.grad)}; it must be a "
-                            "Tensor")
         if p.grad.shape != x.shape:
             raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
                              "be equal")

@@ -29,7 +29,7 @@ _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before eac
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
 _OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
-_FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
+_FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
 
 
 @lru_cache(256)

