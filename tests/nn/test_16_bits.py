@@ -77,9 +77,9 @@ def test_small_updates_add_up(name, narrow):
         ours.step()
         other.step()
     np.testing.assert_allclose(ours.state[p]["master"], q.data, rtol=1e-6)
-    np.testing.assert_array_equal(p.detach().numpy(), ours.state[p]["master"].astype(p.dtype))
+    np.testing.assert_array_equal(p.detach().numpy(), ours._states[p]["master"].astype(p.dtype))
     assert p.detach().float().numpy()[0] < 0.995 or name == "adagrad"
-    assert all(a.dtype == np.float32 for a in ours.state[p].values() if isinstance(a, np.ndarray))
+    assert all(a.dtype == np.float32 for a in ours._states[p].values() if isinstance(a, np.ndarray))
 
     again = OPTIMIZERS[name]([p])
     again.load_state_dict(ours.state_dict())
