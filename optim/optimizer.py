@@ -196,16 +196,17 @@ class Optimizer:
 
         Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """
-        x, who = p._data, f"{self.name}.step"
+        x, g, who = p._data, p.grad, f"{self.name}.step"
+        assert g is not None
         dtype = wide(x.dtype)
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; copy it, with nn.Parameter(array)")
-        if p.grad.shape != x.shape:
-            raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
-                             "be equal")
+        if g.shape != x.shape:
+            raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {g.shape}; they must be "
+                             "equal")
         for name in (*self.state_names, MASTER):
             a = state.get(name)
             if a is not None and (not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape)):
@@ -214,7 +215,7 @@ class Optimizer:
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
             if a is not None and not (type(a) is np.ndarray and a.dtype is dtype and a.flags.carray):
                 state[name] = np.array(a, dtype, order="C")
-        return np.asarray(p.grad._data, dtype, order="C")
+        return np.asarray(g._data, dtype, order="C")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""

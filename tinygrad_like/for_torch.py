@@ -238,8 +238,8 @@ names._NAMES.update({
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
         expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
         modified_bessel_i0=ops.i0, modified_bessel_i1=ops.i1,
-        **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p log_softmax logit "
-           "logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
+        **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p "
+           "log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
 for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "
