@@ -12,7 +12,7 @@ Size = int | tuple[int, ...]
 
 
 def _pooled(rank: int, x: Tensor, kernel_size: Size, output_size: Size | None, output_ratio: Any,
-            samples: Tensor | None) -> tuple[Tensor, Tensor]:
+            samples: Tensor | None) -> Any:
     spatial = x.shape[-rank:]
     if output_size is None:
         _check(f"fractional_max_pool{rank}d", output_size, output_ratio)
@@ -51,6 +51,7 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Size, output_size: Size | 
 
 class _FractionalMaxPool(Configured):
     rank: int
+    _random_samples: Tensor | None
 
     def __init__(self, kernel_size: Size, output_size: Size | None = None, output_ratio: Any = None,
                  return_indices: bool = False, _random_samples: Tensor | None = None):
