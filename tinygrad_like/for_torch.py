@@ -30,7 +30,7 @@ def _of_dim(op: Any, of_two: Any) -> Callable:
         if place and not isinstance(place[0], int):
             return of_two(x, place[0])
         if place or dim is not None:
-            return names.pair_of(op, x, place[0] if place else dim, *place[1:2] or (keepdim,))
+            return ops.order.pair_of(op, x, place[0] if place else dim, *place[1:2] or (keepdim,))
         return getattr(T, op.name)(x, keepdim=keepdim, **others)
 
     function.__name__ = op.name

@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from . import ops
+from .autograd import mode
 from .counted import Number
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
@@ -221,7 +222,11 @@ class Methods:
 
     # Indexing and order
     def __getitem__(self, index):
-        y = ops.getitem(self, index)
+        kind = type(index)
+        if (kind is int or kind is slice) and mode.tape is None and self._data.ndim:  # as below, sooner
+            y = ops.take(self, index=(index,))
+        else:
+            y = ops.getitem(self, index)
         if y.version is not None:  # a view: what changes it in place changes this
             y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
         return y

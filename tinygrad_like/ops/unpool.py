@@ -10,9 +10,10 @@ from ..dtypes import INT64
 from ..primitive import primitive
 from .compare import cast
 from .elementwise import floor
-from .index import gather, scatter, take_along
+from .index import gather, take_along
 from .pool import Axis, each, max_windows, windows_of
 from .reduce import argmax
+from .scatter import scatter
 from .shape import cat, reshape
 
 
