@@ -232,7 +232,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
         losses = exp(target) * (target - input)
     else:
         some = target > 0
-        losses = target * log(where(some, target, 1.0)) - target * input
+        losses = target * (log(where(some, target, 1.0)) - input)
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)

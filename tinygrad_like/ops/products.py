@@ -9,8 +9,8 @@ import numpy as np
 from ..primitive import fresh, fused
 from .axes import axes, one_axis
 from .compare import cast
-from .elementwise import clip, sqrt, where
-from .index import getitem
+from .elementwise import clip, sqrt, sub, where
+from .index import getitem, take
 from .linalg import vector_norm
 from .matmul import matmul, outer
 from .reduce import cumsum, mean, sum
@@ -202,7 +202,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     x = cat(*ends, axis=axis) if len(ends) > 1 else x
     before = (slice(None),) * axis
     for _ in range(n):
-        x = getitem(x, (*before, slice(1, None))) - getitem(x, (*before, slice(None, -1)))
+        x = sub(take(x, index=(*before, slice(1, None))), take(x, index=(*before, slice(None, -1))))
     return x
 
 

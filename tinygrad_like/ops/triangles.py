@@ -186,8 +186,8 @@ def householder_product(A, tau):
     if m < n or k > n or tau.shape[:-1] != A.shape[:-2]:
         raise ValueError("householder_product: takes matrices (..., m, n), m >= n, and numbers (..., k), k <= n, got "
                          f"{A.shape} and {tau.shape}")
-    eye = np.eye(m, n, dtype=A.dtype)
-    v, q = tril(A, diagonal=-1) + eye, eye
+    eye, v = np.eye(m, n, dtype=A.dtype), tril(A, diagonal=-1)
+    v, q = v + eye, eye if k else v * 0.0 + eye
     for i in reversed(range(k)):
         column = v[..., i:i + 1]
         q = q - tau[..., i:i + 1, None] * matmul(column, matmul(_t(column), q))
