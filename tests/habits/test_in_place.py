@@ -159,7 +159,7 @@ def test_every_change_in_place_is_that_of_a_method():
             plain_name = name.rstrip("_")
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
-                "geometric", "random", "fill_diagonal", "resize"), name
+                "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory"), name
 
 
 def test_booleans_and_integers():
