@@ -229,7 +229,8 @@ def _missing(name: str, hint: str) -> property:
 for _name, _hint in MISSING.items():
     setattr(Names, _name, _missing(_name, _hint))
 for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
-              "index_add index_put tile type type_as").split():  # those of several ops
+              "index_add index_put tile type type_as logical_and "
+              "logical_or logical_xor").split():  # those of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
 
 

@@ -15,10 +15,12 @@ _FAR = 30.0  # from here on the series of 1 / x has all digits, for orders n wit
 def bessel_i(x, *, order, scaled):
     """I_n(x) = sum_k (x / 2)^(2k + n) / (k! (k + n)!), n = order; scaled: e^-|x| I_n(x), which does not overflow.
 
-    Computed in float64. Raises ValueError for an order that is no integer >= 0.
+    Computed in float64. Raises ValueError for an order that is no integer >= 0, TypeError for complex numbers.
     """
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"bessel_i: order={order!r} must be an integer >= 0")
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"bessel_i: takes real numbers, got {x.dtype}")
     y = np.abs(np.asarray(x, np.float64))
     far = y > max(_FAR, order * order)
     with np.errstate(all="ignore"):
