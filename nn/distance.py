@@ -21,8 +21,9 @@ from .module import Configured, Module, Parameter, check_positive
 @named
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along axis dim of their common shape."""
-    shape = np.broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = ops.expand(x1, shape=shape), ops.expand(x2, shape=shape)
+    if x1.shape != x2.shape:
+        shape = np.broadcast_shapes(x1.shape, x2.shape)
+        x1, x2 = ops.expand(x1, shape=shape), ops.expand(x2, shape=shape)
     lengths = [norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(axis=dim)
 

@@ -30,6 +30,7 @@ from .activation import prelu
 from .bag import embedding_bag
 from .embedding import embedding
 from .distance import bilinear, cosine_similarity, pairwise_distance, pdist, triplet_margin_with_distance_loss
+from .fractional import fractional_max_pool2d, fractional_max_pool3d
 from .norm import moments, move_statistics
 from .pool import pixel_shuffle, pixel_unshuffle
 from .responses import alpha_dropout, channel_shuffle, feature_alpha_dropout, local_response_norm, lp_pool1d, lp_pool2d
@@ -49,7 +50,7 @@ __all__ = [
     "hardsigmoid", "hardswish", "hardtanh", "affine_grid", "grid_sample", "cosine_embedding_loss",
     "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
     "multilabel_soft_margin_loss", "poisson_nll_loss", "soft_margin_loss", "triplet_margin_loss",
-    "adaptive_avg_pool3d", "adaptive_max_pool3d",
+    "adaptive_avg_pool3d", "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
     "alpha_dropout", "avg_pool3d", "bilinear", "channel_shuffle", "conv3d", "conv_transpose3d", "ctc_loss", "dropout3d",
     "embedding_bag", "feature_alpha_dropout", "hardshrink", "instance_norm", "local_response_norm", "lp_pool1d",
     "lp_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "multilabel_margin_loss", "pdist",

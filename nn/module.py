@@ -93,8 +93,7 @@ class Module:
     # Attributes -----------------------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        problem = self._problem(name, value)
-        if problem:
+        if problem := self._problem(name, value):
             raise TypeError(f"{type(self).__name__}.{name} {problem}")
         if type(value) is Buffer:
             self.__dict__["_buffers"] = {**self._buffers, name: value.persistent}
@@ -102,8 +101,7 @@ class Module:
 
     def _problem(self, name: str, value: Any) -> str | None:
         """Why an attribute cannot be set: a parameter, for instance, must not silently stop being one."""
-        old = self.__dict__.get(name)
-        if old is not None and value is not None:
+        if (old := self.__dict__.get(name)) is not None and value is not None:
             if isinstance(old, Parameter) and not isinstance(value, Parameter):
                 return (f"is a Parameter and cannot become a {type(value).__name__}; wrap it in nn.Parameter, or "
                         f"copy values into it with .{name}.assign(value)")
@@ -248,8 +246,7 @@ class Module:
 
     def _get(self, who: str, target: str, tensors_of: Callable) -> Any:
         path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        found = dict(tensors_of(module))
+        found = dict(tensors_of(module := self.get_submodule(path)))
         if name not in found:
             raise AttributeError(f"{who}: {type(module).__name__} has no {name!r} of that kind, only {list(found)}")
         return found[name]
@@ -324,8 +321,7 @@ class Module:
 
         It takes a dtype, a Tensor whose dtype is meant, and the device "cpu", which changes nothing.
         """
-        dtype = wanted_dtype("to", *wanted, **others)
-        if dtype is None:
+        if (dtype := wanted_dtype("to", *wanted, **others)) is None:
             return self
         if dtype.kind not in FLOATS:
             raise TypeError(f"to: parameters must be floating point, got {dtype}; use float32 or float64")
@@ -334,6 +330,12 @@ class Module:
                 tensor.data = tensor.data.astype(dtype)
                 tensor.grad = None if tensor.grad is None else tensor.grad.detach().cast(dtype)
                 tensor.touch()
+        return self
+
+    def share_memory(self) -> Self:
+        """`share_memory_` of every parameter and buffer: forked processes train one model."""
+        for tensor in itertools.chain(self.parameters(), self.buffers()):
+            tensor.share_memory_()
         return self
 
     def cpu(self) -> Self:
@@ -381,8 +383,7 @@ class Module:
         return self._hook("backward", hook)
 
     def _hook(self, kind: str, hook: Callable, with_kwargs: bool = False) -> Handle:
-        if self._hooks is None:
-            self._hooks = Hooks()
+        self._hooks = self._hooks or Hooks()
         return self._hooks.add(self, kind, hook, with_kwargs)
 
     # Text -------------------------------------------------------------------------------------------------------------
@@ -441,9 +442,9 @@ def described(value: Any) -> str:
 @contextmanager
 def modes_restored(model: Module) -> Iterator[None]:
     """At the end, give every module in `model` back its mode, training or evaluation."""
-    modes = [(module, module.training) for module in model.modules()]
+    modes = {module: module.training for module in model.modules()}
     try:
         yield
     finally:
-        for module, training in modes:
+        for module, training in modes.items():
             module.training = training

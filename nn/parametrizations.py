@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tinygrad_like import Tensor, no_grad
+import numpy as np
+
+from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like.dtypes import finfo
 
 from .conv import ConvTranspose1d, ConvTranspose2d
 from .module import Module
 from .parametrize import parameter_of, parametrized
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -31,6 +34,88 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
         dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
     weight = parameter_of("spectral_norm", module, name)
     return parametrized("spectral_norm", module, name, _SpectralNorm(weight, n_power_iterations, eps, dim), unsafe=True)
+
+
+def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
+               use_trivialization: bool = True) -> Module:
+    """Compute a parameter as a matrix Q (..., m, n) with Q^T Q = I, or Q Q^T = I if m < n (Lezcano-Casado 2019).
+
+    orthogonal_map: "matrix_exp", e^(A - A^T) of the lower triangle A of the original, "cayley",
+    (I + S / 2) (I - S / 2)^-1 with S = A - A^T, or "householder", a product of reflections (see
+    `linalg.householder_product`); by default the first for square matrices, else the last.
+    use_trivialization: Q times a constant matrix, the buffer `base`, so that the parameter, made orthogonal, is what it
+    begins with, and may be set. Without, only "householder" may.
+
+    Raises ValueError if there is no such parameter, it has less than two axes, or for another map.
+    """
+    weight = parameter_of("orthogonal", module, name)
+    if weight.ndim < 2:
+        raise ValueError(f"orthogonal: takes matrices in the last two axes, but {name} has shape {weight.shape}")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.shape[-1] == weight.shape[-2] else "householder"
+    return parametrized("orthogonal", module, name, _Orthogonal(weight, orthogonal_map, use_trivialization), True)
+
+
+class _Orthogonal(Module):
+    base: Tensor | None
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool):
+        if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+            raise ValueError(f"orthogonal: orthogonal_map={orthogonal_map!r} must be one of matrix_exp, cayley, "
+                             "householder")
+        self.shape, self.orthogonal_map, self.trivialized = weight.shape, orthogonal_map, use_trivialization
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.shape[-2] < x.shape[-1]
+        x = x.mT if wide else x
+        m, n = x.shape[-2:]
+        if self.orthogonal_map == "householder":
+            v = x.tril(-1)
+            q = ops.linalg.householder_product(v, 2 / (1 + v.square().sum(axis=-2)))
+            q = q * x.detach().diagonal(0, -2, -1).trunc().unsqueeze(-2)
+        else:
+            lower = x.tril()
+            if m != n:
+                lower = ops.cat(lower, Tensor.zeros(*x.shape[:-1], m - n, dtype=x.dtype), axis=-1)
+            skew = lower - lower.mT
+            eye = Tensor.eye(m, dtype=x.dtype)
+            q = ops.linalg.matrix_exp(skew) if self.orthogonal_map == "matrix_exp" else ops.linalg.solve(
+                eye - skew / 2, eye + skew / 2)
+            q = q[..., :n]
+        if self.trivialized and self.base is not None:
+            q = self.base @ q
+        return q.mT if wide else q
+
+    def right_inverse(self, q: Tensor) -> Tensor:
+        if q.shape != self.shape:
+            raise ValueError(f"orthogonal: the parameter has shape {self.shape}, and is set to shape {q.shape}")
+        wide = q.shape[-2] < q.shape[-1]
+        tall = q.mT if wide else q
+        m, n = tall.shape[-2:]
+        if not self.trivialized:
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError("orthogonal: without use_trivialization a parameter that "
+                                          f"{self.orthogonal_map} computes cannot be set")
+            return _reflections(tall).mT if wide else _reflections(tall)
+        if m != n:
+            tall = ops.cat(tall, Tensor.randn(*tall.shape[:-1], m - n, dtype=tall.dtype), axis=-1)
+        rounded = 10 * m * float(finfo(tall.dtype).eps)
+        if m != n or not np.allclose((tall.mT @ tall).detach().numpy(), np.eye(n), atol=rounded):
+            factor, r = ops.linalg.qr(tall)
+            tall = factor * r.diagonal(0, -2, -1).sign().unsqueeze(-2)
+        self.base = tall.clone()
+        return Tensor(np.broadcast_to(-np.eye(*q.shape[-2:], dtype=q.dtype), q.shape))
+
+
+def _reflections(q: Tensor) -> Tensor:
+    """The columns v of the reflections whose product QR makes Q of, below a diagonal of the signs of R's."""
+    h, tau = np.linalg.qr(q.detach().numpy(), mode="raw")
+    a = np.array(np.swapaxes(h, -1, -2), q.dtype)
+    i = np.arange(q.shape[-1])
+    a[..., i, i] = np.where(tau == 0, -1, 1) * np.sign(a[..., i, i])
+    return Tensor(a)
 
 
 class _WeightNorm(Module):

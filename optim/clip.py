@@ -83,8 +83,6 @@ def _gradients(who: str, parameters: Iterable[Tensor]) -> list[Tensor]:
             raise TypeError(f"{who}: parameter {i} is a {type(p).__name__}, not a Tensor; pass model.parameters()")
     gradients = {id(p.grad): p.grad for p in parameters if p.grad is not None}  # a shared one is scaled once
     for g in gradients.values():
-        if not isinstance(g, Tensor):
-            raise TypeError(f"{who}: a gradient is a {type(g).__name__}, not a Tensor")
         if not g._data.flags.writeable:
             raise ValueError(f"{who}: a gradient of shape {g.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; set p.grad to a clone()")

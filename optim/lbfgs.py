@@ -144,7 +144,7 @@ class LBFGS(Optimizer):
     def _flat_gradient(self) -> np.ndarray:
         for p in self.param_groups[0]["params"]:
             if p.grad is not None:
-                self._checked(p, self.state[p])
+                self._checked(p, self._states[p])
         return np.concatenate([np.zeros(p.numel(), p.dtype) if p.grad is None else p.grad.data.reshape(-1)
                                for p in self.param_groups[0]["params"]])
 

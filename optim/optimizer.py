@@ -15,7 +15,7 @@ from tinygrad_like.autograd import mode
 from tinygrad_like.counted import each, plain, shown
 from tinygrad_like.dtypes import FLOAT32, FLOATS, NARROW, wide
 
-from .state import Group, State, States
+from .state import Group, Seen, State, States
 from .update import Update
 
 required: Any = object()  # what an optimizer of older programs for PyTorch has as the default of lr
@@ -45,19 +45,28 @@ class Optimizer:
         whole = isinstance(lr, dict) and self._steps_itself
         self.defaults = {**lr, **options} if whole else {"lr": lr, **options}  # type: ignore[dict-item]
         self.param_groups: list[dict[str, Any]] = []
-        self.state: dict[Tensor, State] = States()
+        self._states: dict[Tensor, State] = States()
         self.steps = 0
         for group in self._groups(params):
             self.add_param_group(group)
-        if not self.state:
+        if not self._states:
             raise ValueError(f"{self.name}: no parameters; a generator like model.parameters() can be read only once")
-        if not any(p.requires_grad for p in self.state):
-            p = next(iter(self.state))
+        if not any(p.requires_grad for p in self._states):
+            p = next(iter(self._states))
             raise ValueError(f"{self.name}: parameter 0 (shape {p.shape}), as all others, does not require grad; call "
                              "requires_grad_() of those to be trained")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+    @property
+    def state(self) -> Any:
+        """What is remembered of each parameter, `optimizer.state[p]["exp_avg"]`: Tensors on the optimizer's arrays."""
+        return self._states if self._steps_itself else Seen(self._states)
+
+    @state.setter
+    def state(self, states: Any) -> None:
+        self._states = states
 
     # The formula, by the subclass -----------------------------------------------------------------------------------
 
@@ -125,16 +134,16 @@ class Optimizer:
         """
         calls: dict[tuple, list[tuple]] = {}  # number of the group, of steps, numbers -> rows
         formulas = []
-        self.state = States.of(self.state)
+        self._states = States.of(self._states)
         for i, group in enumerate(self.param_groups):
             group = dict(group)  # whose numbers nobody follows
             lr = self._lr(group)
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                state = self.state[p]
+                state = self._states[p]
                 before.append((p, state, state.copy() if state else _NOTHING))
-                x, g = p._data, getattr(p.grad, "_data", None)  # None is refused below
+                x, g = p._data, p.grad._data
                 if careful:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
@@ -187,19 +196,17 @@ class Optimizer:
 
         Casting or copying the model, or assigning to `p.data`, changes only the parameter.
         """
-        x, who = p._data, f"{self.name}.step"
+        x, g, who = p._data, p.grad, f"{self.name}.step"
+        assert g is not None
         dtype = wide(x.dtype)
         if not isinstance(x, np.ndarray) or x.dtype.kind not in FLOATS:
             raise TypeError(f"{who}: a parameter's data is {_brief(x)}; it must be a floating-point array")
         if not x.flags.writeable:
             raise ValueError(f"{who}: a parameter of shape {x.shape} shows memory that must not be written, as expand "
                              "does and read-only arrays are; copy it, with nn.Parameter(array)")
-        if not isinstance(p.grad, Tensor):
-            raise TypeError(f"{who}: the gradient of a parameter of shape {x.shape} is {_brief(p.grad)}; it must be a "
-                            "Tensor")
-        if p.grad.shape != x.shape:
-            raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {p.grad.shape}; they must "
-                             "be equal")
+        if g.shape != x.shape:
+            raise ValueError(f"{who}: a parameter of shape {x.shape} has a gradient of shape {g.shape}; they must be "
+                             "equal")
         for name in (*self.state_names, MASTER):
             a = state.get(name)
             if a is not None and (not isinstance(a, np.ndarray) or a.shape != self.state_shape(name, x.shape)):
@@ -208,7 +215,7 @@ class Optimizer:
                                  "on purpose, make a new optimizer, or forget the past with optimizer.state[p].clear()")
             if a is not None and not (type(a) is np.ndarray and a.dtype is dtype and a.flags.carray):
                 state[name] = np.array(a, dtype, order="C")
-        return np.asarray(p.grad._data, dtype, order="C")
+        return np.asarray(g._data, dtype, order="C")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients; with set_to_none=False, those that exist become zeros."""
@@ -252,7 +259,7 @@ class Optimizer:
             seen.add(p)
         _check_memory(self.name, seen)
         self.param_groups.append(group)
-        self.state.update((p, State(p)) for p in params)
+        self._states.update((p, State(p)) for p in params)
 
     def _params(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -324,8 +331,8 @@ class Optimizer:
         """
         index = {p: i for i, p in enumerate(self._params())}
         return {
-            "state": {i: {k: _copied(v) for k, v in self.state[p].items()} for p, i in index.items()
-                      if self.state.get(p)},
+            "state": {i: {k: _copied(v) for k, v in self._states[p].items()} for p, i in index.items()
+                      if self._states.get(p)},
             "param_groups": [{**group, **({"lr": self._lr(group)} if "lr" in group else {}),
                               "params": [index[p] for p in group["params"]]} for group in self.param_groups],
             "step": self.steps,
@@ -351,7 +358,7 @@ class Optimizer:
         def load() -> None:
             for group, loaded in zip(self.param_groups, groups, strict=True):
                 group.update(loaded)
-            self.state, self.steps = state, steps
+            self._states, self.steps = state, steps
 
         return load
 

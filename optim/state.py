@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from tinygrad_like import Tensor
 from tinygrad_like.autograd import mode
 from tinygrad_like.counted import set_before_play
 from tinygrad_like.dtypes import wide
+from tinygrad_like.tensor import wrap
 
 
 class Group(dict):
@@ -52,3 +53,39 @@ class States(dict[Tensor, State]):
     def __missing__(self, param: Tensor) -> State:
         self[param] = State(param)
         return self[param]
+
+
+class Seen(MutableMapping):
+    """States, or one of them, as a program sees them: the arrays are Tensors, whose changes in place are theirs."""
+
+    def __init__(self, of: dict):
+        self._of = of
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self._of[key]
+        return Seen(value) if isinstance(value, dict) else wrap(value) if isinstance(value, np.ndarray) else value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, Tensor) and isinstance(value, Mapping):
+            self._of[key] = State(key)
+            self[key].update(value)
+        else:
+            self._of[key] = value._data if isinstance(value, Tensor) else value
+
+    def __delitem__(self, key: Any) -> None:
+        del self._of[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._of
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self._of else default
+
+    def __iter__(self) -> Iterator:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

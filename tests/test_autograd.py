@@ -1441,3 +1441,22 @@ def test_anomalies_are_looked_for_from_here_on():
             wrong()
         wrong()
     assert np.geterr() == errors and not mode.watchers
+
+
+@pytest.mark.parametrize("bad, error, message", [
+    (Tensor([1.0, 2.0]), RuntimeError, r"of float64 \(2,\) has that dtype and shape, got float32 \(2,\)"),
+    (Tensor(np.ones((2, 1))), RuntimeError, r"of float64 \(2,\) has that dtype and shape, got float64 \(2, 1\)"),
+    (np.ones(2), TypeError, "another Tensor, or None, got ndarray"), (3.0, TypeError, "got float")])
+def test_a_gradient_that_does_not_suit_is_refused_where_it_is_set(bad, error, message):
+    x = Tensor([1.0, 2.0], requires_grad=True, dtype="float64")
+    (x * x).sum().backward()
+    with pytest.raises(error, match=f"grad: .*{message}"):
+        x.grad = bad
+    with pytest.raises(TypeError, match="grad: .* this Tensor itself"):
+        x.grad = x
+    assert x.grad.tolist() == [2, 4]
+    x.grad = Tensor(np.array([5.0, 6.0]))
+    x.sum().backward()
+    assert x.grad.tolist() == [6, 7]
+    del x.grad
+    assert x.grad is None

@@ -22,7 +22,8 @@ CASES = {
     "Binomial": ((np.full(4, 6.0), A / 4), COUNTS, range(7)),
     "Chi2": ((A + 2,), X, (0, 80)), "InverseGamma": ((A + 4, B), X, (0, 60)), "Pareto": ((A, B + 4), X + 3, None),
     "Weibull": ((A, B + 1), X, (0, 40)), "NegativeBinomial": ((np.full(4, 5.0), A / 6), COUNTS, range(300)),
-    "HalfCauchy": ((A,), X, None),
+    "HalfCauchy": ((A,), X, None), "Kumaraswamy": ((A + 1, B + 1), X / 4, (0, 1)),
+    "VonMises": ((A - 1, B), X, None),
 }
 CASES = {name: pytest.param(name, *case, id=name) for name, case in CASES.items()}
 

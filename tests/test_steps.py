@@ -23,7 +23,7 @@ def memory(array):
 def kept(step):
     """The arrays that live from one step to the next."""
     model, optimizer, *batch = step.parts
-    state = [a for s in optimizer.state.values() for a in s.values() if isinstance(a, np.ndarray)]
+    state = [a for s in optimizer._states.values() for a in s.values() if isinstance(a, np.ndarray)]
     model = [t.data for t in model.state_dict().values() if t.ndim]  # but for counters, which no kernel reads
     return [*model, *state, *[t.data for t in batch]]
 

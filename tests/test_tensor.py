@@ -283,7 +283,7 @@ def test_copies_of_leaves_are_leaves_of_their_own(again):
     for array in (np.ones((2, 3), np.float32), np.ones((3, 2)).T, np.ones(12)[::2], np.array(2.0)):
         x = Tensor.from_numpy(array).requires_grad_()
         x.register_hook(lambda g: 1 / 0)
-        x.grad = Tensor.ones(*x.shape) * Tensor([1.0], requires_grad=True)  # as create_graph=True leaves it
+        x.grad = x.detach() * Tensor(1.0, requires_grad=True)  # as create_graph=True leaves it
         y = again(x)
         assert y.requires_grad and y.is_leaf and y.grad.node is None and y.dtype is x.dtype
         assert y.data.flags.c_contiguous == x.data.flags.c_contiguous or not x.data.flags.forc

@@ -13,7 +13,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import random
 from .autograd import mode
 from .counted import Number, anew, shown
-from .dtypes import FLOAT32, INT64, as_array, as_dtype, checked, wide
+from .dtypes import FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked, wide
 from .methods import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -93,12 +93,14 @@ class Creation:
     @staticmethod
     def rand(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Uniform on [0, 1)."""
-        return Creation.uniform(*shape, dtype=dtype, requires_grad=requires_grad, generator=generator)
+        numbers = random.of(generator)
+        return _make("uniform", numbers.random, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
 
     @staticmethod
     def randn(*shape: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
         """Standard normal."""
-        return Creation.normal(*shape, dtype=dtype, requires_grad=requires_grad, generator=generator)
+        numbers = random.of(generator)
+        return _make("normal", numbers.standard_normal, shape, dtype, requires_grad, noise=(numbers, 0.0, 1.0))
 
     @staticmethod
     def uniform(*shape: Any, low: float = 0.0, high: float = 1.0, dtype: Any = None,
@@ -179,13 +181,16 @@ def _constant(who: str, *values: Any) -> None:
                         "pass its .item(), or compute with operators, as in mean + std * Tensor.randn(3)")
 
 
+_WIDE = frozenset({FLOAT32, FLOAT64, INT64})  # which generators draw as they are
+
+
 def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: bool,
           number: float | None = None, noise: tuple | None = None) -> Tensor:
     """number: what each element is, if that is known. A captured function may write to the array, which begins like
     that in every call. noise: a generator and the numbers that the kernel of this name is given."""
     shape = plain_shape(shape)
     for n in shape:
-        if not isinstance(n, int | np.integer) or n < 0:
+        if type(n) is not int and not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
     dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
     if mode.tape is not None and number is not None and not requires_grad:
@@ -193,8 +198,11 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
     if noise is not None and dtype is FLOAT32 and (array := random.noise(who, shape, *noise)) is not None:
         return _tensor(array, requires_grad)
     try:
-        drawn = wide(dtype)
-        array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))
+        if mode.tape is None and dtype in _WIDE:
+            array = np.asarray(fill(shape, dtype), dtype)
+        else:
+            drawn = wide(dtype)
+            array = random.drawn(lambda: np.asarray(fill(shape, drawn), dtype=dtype))
     except TypeError:
         raise TypeError(f"{who}: cannot draw {dtype}; draw another dtype and cast()") from None
     return _tensor(array, requires_grad)

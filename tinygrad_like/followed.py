@@ -28,7 +28,7 @@ _FEW, _SMALL = 256, 2**16  # bytes of a NumPy array that is looked at before eac
 _DRAWS = frozenset("random randint randrange uniform choice choices shuffle sample gauss rand randn permutation beta "
                    "normal normalvariate standard_normal".split())
 _OPEN = types.SimpleNamespace, Namespace, UserDict, UserList, ChainMap  # whose attributes a program makes up
-FIELDS = frozenset("_data grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
+FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _count _hooks _after _pair".split())
 
 
 class Followed:
@@ -155,10 +155,11 @@ class Followed:
             self.gradients.append((t, t.grad is None))
 
     def _optimizer(self, optimizer: Any, name: str) -> None:
-        groups, state = optimizer.param_groups, optimizer.state
+        groups, states = optimizer.param_groups, "_states" if hasattr(optimizer, "_states") else "state"
+        state = getattr(optimizer, states)
         itself, by_kernel = getattr(optimizer, "_steps_itself", True), getattr(optimizer, "kernel", "")
         self.trained.update(id(memory(p._data)) for group in groups for p in group["params"])
-        self.entries.append((optimizer, "state", state, f"the state of {name}"))
+        self.entries.append((optimizer, states, state, f"the state of {name}"))
         self.lengths.append((groups, len(groups), f"the groups of {name}"))
         self.options_of.update({id(group): group for group in groups})
         for i, group in enumerate(groups):
@@ -179,8 +180,7 @@ class Followed:
                 tensors = {k: v for k, v in of.items() if isinstance(v, Tensor)}
                 self._attributes({**tensors, **numbers}, f"the state of {name}", of)
         if not ours(sys.modules.get(type(optimizer).__module__)):
-            own = {k: v for k, v in vars(optimizer).items() if k not in (
-                "steps", "param_groups", "state", "defaults")}
+            own = {k: v for k, v in vars(optimizer).items() if k not in ("steps", "param_groups", states, "defaults")}
             self._attributes(own, name, vars(optimizer))
             self._follow(type(optimizer), type(optimizer).__name__)
 

@@ -30,7 +30,7 @@ def _of_dim(op: Any, of_two: Any) -> Callable:
         if place and not isinstance(place[0], int):
             return of_two(x, place[0])
         if place or dim is not None:
-            return names.pair_of(op, x, place[0] if place else dim, *place[1:2] or (keepdim,))
+            return ops.order.pair_of(op, x, place[0] if place else dim, *place[1:2] or (keepdim,))
         return getattr(T, op.name)(x, keepdim=keepdim, **others)
 
     function.__name__ = op.name
@@ -237,8 +237,9 @@ names._NAMES.update({
     "is_floating_point": lambda input: input.is_floating_point(),
     "polygamma": polygamma, "take": ops.take_flat, "special": SimpleNamespace(
         expit=ops.sigmoid, gammaln=ops.lgamma, psi=ops.digamma, polygamma=polygamma,
-        **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 log1p log_softmax logit "
-           "logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
+        modified_bessel_i0=ops.i0, modified_bessel_i1=ops.i1,
+        **{name: getattr(ops, name) for name in ("digamma entr erf erfc erfinv exp2 expm1 i0 i0e i1 i1e log1p "
+           "log_softmax logit logsumexp ndtr round sinc softmax xlog1py xlogy").split()}),
 })
 names._absent.amp = names._NAMES["amp"]
 for _name in ("logspace tril_indices triu_indices randint_like scalar_tensor poisson result_type equal embedding "

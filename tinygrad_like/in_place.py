@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from mmap import mmap
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -347,6 +348,33 @@ class InPlace:
 
     resize_ = named(resize_)
 
+    def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Tensor:
+        """`resize_` to the shape of another Tensor."""
+        return self.resize_(the_template.shape)
+
+    resize_as_ = named(resize_as_)
+
+    def share_memory_(self: Any) -> Tensor:
+        """Move the numbers to memory that processes forked from now on share: what one of them writes, all see.
+
+        A process that is started anew, and what a pickle is sent to, have copies. Raises RuntimeError if other Tensors
+        show the memory, and in a captured function.
+        """
+        if self.is_shared():
+            return self
+        if mode.tape is not None:
+            mode.tape.refuse("share_memory_", "do it before the function is called", looks=True)
+        if aliases.sharing(self) != []:
+            raise RuntimeError("share_memory_: other Tensors show the memory of this one, and would show the old; call "
+                               "it before they are made, or of a clone()")
+        data = self._data
+        shared = np.frombuffer(mmap(-1, max(data.nbytes, 1)), data.dtype, data.size).reshape(data.shape)
+        shared[...] = data
+        self._data = shared
+        return self
+
+    share_memory_ = named(share_memory_)
+
     def detach_(self):
         """Leave the graph: from here on a leaf that does not require grad."""
         self.__dict__.pop("node", None)
@@ -363,6 +391,6 @@ for _name in """
     index_put ldexp logit masked_scatter nan_to_num negative rad2deg remainder renorm sgn sinc true_divide xlogy
     scatter scatter_add scatter_reduce selu sigmoid sign silu sin sinh softmax sqrt square subtract tan tanh tril triu
     trunc arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or bitwise_xor digamma
-    erfinv gcd index_reduce lcm lgamma
+    erfinv gcd i0 index_reduce lcm lgamma
 """.split():
     setattr(InPlace, f"{_name}_", in_place(_name))

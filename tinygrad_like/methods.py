@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from . import ops
+from .autograd import mode
 from .counted import Number
 from .dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, as_dtype, bfloat16
 from .errors import named
@@ -221,7 +222,11 @@ class Methods:
 
     # Indexing and order
     def __getitem__(self, index):
-        y = ops.getitem(self, index)
+        kind = type(index)
+        if (kind is int or kind is slice) and mode.tape is None and self._data.ndim:  # as below, sooner
+            y = ops.take(self, index=(index,))
+        else:
+            y = ops.getitem(self, index)
         if y.version is not None:  # a view: what changes it in place changes this
             y._viewed = ref(self), index  # weakly, or the graph of both may keep itself
         return y
@@ -314,7 +319,7 @@ OPS = """
     inverse=inv unfold=sliding_windows __lshift__=lshift __rshift__=rshift
     bitwise_and=logical_and bitwise_or=logical_or bitwise_xor=logical_xor bitwise_not=logical_not
     fmax fmin frac deg2rad rad2deg heaviside logaddexp2 logit nan_to_num remainder sinc xlogy float_power isposinf
-    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma ldexp diag_embed diagflat fliplr flipud rot90 movedim
+    isneginf clamp_min clamp_max sgn erfc erfinv lgamma digamma i0 ldexp diag_embed diagflat fliplr flipud rot90 movedim
     moveaxis=movedim tensor_split hsplit vsplit dsplit take_along_dim index_fill index_copy select_scatter
     slice_scatter masked_scatter take=take_flat kthvalue median nanmedian nansum nanmean quantile nanquantile mode
     bincount count_nonzero histc isin unique unique_consecutive inner kron cross vecdot ger baddbmm addbmm addmv

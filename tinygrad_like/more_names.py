@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from mmap import mmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,9 +53,7 @@ class MoreNames:
         Raises ValueError for numbers that this Tensor does not have.
         """
         size, stride, offset, data = tuple(size), tuple(stride), storage_offset or 0, self._data
-        root, axes = data, aliases._axes(data)
-        while isinstance(root.base, np.ndarray):
-            root = root.base
+        root, axes = _root(data), aliases._axes(data)
         if len(size) != len(stride) or min((*size, *stride, offset), default=0) < 0:
             raise ValueError(f"as_strided: size {size} and stride {stride} must be as many numbers >= 0 for each, and "
                              f"storage_offset={offset} one")
@@ -72,6 +71,19 @@ class MoreNames:
         if mode.tape is None:
             y._data.flags.writeable = False  # in PyTorch a change of it would be one of this Tensor
         return y
+
+    def storage_offset(self):
+        """How many elements after the beginning of its memory, which it may show a part of, the first one lies."""
+        return 0 if fills(self._data) else aliases._position(self._data, _root(self._data)) // self._data.itemsize
+
+    def data_ptr(self):
+        """The address of the first element, a number."""
+        return self._data.__array_interface__["data"][0]
+
+    def is_shared(self):
+        """Whether `share_memory_` has moved it to memory that forked processes share."""
+        held = _root(self._data).base
+        return isinstance(held.obj if isinstance(held, memoryview) else held, mmap)
 
     def index_reduce(self, axis, index, source, reduce, include_self=True):
         """This Tensor with slices of source reduced into those that index names along the axis, see `scatter_reduce`.
@@ -102,6 +114,13 @@ class MoreNames:
         hooks = self._after = self._after or []
         hooks.append(hook)
         return Handle(hooks, hook)
+
+
+def _root(array: np.ndarray) -> np.ndarray:
+    """The array that the memory was made for."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 for _name in ("equal", "aminmax", "as_strided", "index_reduce"):

@@ -16,14 +16,14 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 
 from . import creation, ops
 from .autograd import no_grad, set_grad_enabled
-from .dtypes import FLOAT32, bfloat16, finfo, promote_types
+from .dtypes import FLOAT32, FLOAT64, bfloat16, finfo, promote_types
 from .errors import named
 from .habits import MEMORY_FORMATS, device, renamed, taught, wanted_dtype
 from .in_place import InPlace
 from .methods import Methods, part_of_tensor, plain_shape
 from .more_names import MoreNames
 from .numpy_functions import norm
-from .random import Generator
+from .random import MANY, Generator, of, sampled
 from .several import joined
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ MISSING = {
     "values": "only x.max(dim) and the like give a pair", "realize": "ops compute at once; leave it out",
     "indices": "write x.max(dim=1), which gives values and indices, or x.argmax(1)",
     "astype": "write x.cast(dtype)", "copy": "write x.clone()",
-    "storage": "the array is x.data", "data_ptr": "write x.data.ctypes.data", "lazydata": "the array is x.data",
+    "storage": "the array is x.data", "lazydata": "the array is x.data",
     "save_for_backward": "declare an op with @primitive", "block_until_ready": "ops compute at once; leave it out",
     "at": "write x.clone(), then y[index] = value under no_grad(); or scatter", "apply_": "compute with ops",
 }
@@ -229,18 +229,21 @@ def _missing(name: str, hint: str) -> property:
 for _name, _hint in MISSING.items():
     setattr(Names, _name, _missing(_name, _hint))
 for _name in ("addcmul addcdiv addmm t view_as reshape_as expand_as swapaxes swapdims narrow select index_select "
-              "index_add index_put tile type type_as").split():  # those of several ops
+              "index_add index_put tile type type_as logical_and "
+              "logical_or logical_xor").split():  # those of several ops
     setattr(Names, _name, named(vars(Names)[_name], _name))
 
 
 def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bool, others: dict) -> Any:
     """Values, which are the pair too where the axis is given by position, an `Extremum`; of two Tensors one."""
+    if len(place) == 1 and type(place[0]) is int and axis is None and not others and isinstance(x, tensor.Tensor):
+        return extremum().of(*ops.order.pair_of(op, x, place[0], keepdim))
     if place and isinstance(place[0], tensor.Tensor | np.ndarray):
         return of_two(x, place[0])
     if set(others) == {"other"}:
         return of_two(x, others["other"])
     if set(others) == {"dim"}:  # PyTorch's name, and so PyTorch's pair
-        return pair_of(op, x, others["dim"], keepdim)
+        return ops.order.pair_of(op, x, others["dim"], keepdim)
     if others:
         given = renamed(op.name, op.options, {"axis": axis, "keepdim": keepdim}, others)
         axis, keepdim = given["axis"], given["keepdim"]
@@ -248,14 +251,14 @@ def _extremum(op: Any, of_two: Any, x: Any, place: tuple, axis: Any, keepdim: bo
         axis, keepdim = (*place, keepdim)[:2]
         if isinstance(axis, int):
             x = x if isinstance(x, tensor.Tensor) else tensor.wrap(np.asarray(x))  # of `torch.max(x.data, 1)`
-            return extremum().Extremum.of(*pair_of(op, x, axis, keepdim))
+            return extremum().of(*ops.order.pair_of(op, x, axis, keepdim))
     return op(x, axis=axis, keepdim=keepdim)
 
 
 @lru_cache
 def extremum() -> Any:
-    """The module, which needs the class of Tensors; an import in a function takes longer."""
-    return import_module(".extremum", __package__)
+    """`Extremum`, which needs the class of Tensors; an import in a function takes longer."""
+    return import_module(".extremum", __package__).Extremum
 
 # Functions of the package ---------------------------------------------------------------------------------------------
 
@@ -312,6 +315,10 @@ def empty_like(input: Any, **options: Any) -> Tensor:
 
 def bernoulli(input: Any, generator: Any = None) -> Tensor:
     """1 with the probability that the input says, else 0, element by element."""
+    if input._data.size < MANY and input.dtype in (FLOAT32, FLOAT64):
+        numbers = of(generator)
+        return tensor.wrap(sampled("bernoulli", lambda p: (numbers.random(p.shape, p.dtype) < p).astype(p.dtype),
+                                   input))
     with no_grad():
         drawn = creation.Creation.rand(*input.shape, dtype=input.dtype, generator=generator)
         return (drawn < input).cast(input.dtype)
@@ -359,15 +366,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, as its ops are compiled. Warns that it is `capture` that makes a step faster."""
     warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
     return model if model is not None else lambda model: model
-
-
-def pair_of(op: Any, x: Tensor, axis: Any, keepdim: bool) -> ops.order.Found:
-    """The values along an axis and where they are: of several that tie, the first has the cotangent, as in PyTorch."""
-    axis = ops.axes.one_axis(op.name, axis, x.ndim, scalar=True)
-    index = (ops.argmax if op is ops.max else ops.argmin)(x, axis=axis, keepdim=keepdim)
-    if not x.ndim:
-        return ops.order.Found(ops.gather(x, index, axis=axis), index)
-    return ops.order.Found(ops.index.take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)
 
 
 class _IsTuple(type):

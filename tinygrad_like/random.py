@@ -15,7 +15,7 @@ from .counted import Number, followed, now
 from .dtypes import wide
 
 generator = np.random.default_rng(0)
-_MANY = 256  # numbers that a kernel makes faster than NumPy
+MANY = 256  # numbers that a kernel makes faster than NumPy
 
 
 def drawn(draw: Callable[[], Any]) -> Any:
@@ -33,7 +33,7 @@ def sampled(name: str, draw: Callable[..., Any], *inputs: Any) -> Any:
 
 def noise(name: str, shape: tuple[int, ...], numbers: np.random.Generator, *parameters: Any) -> np.ndarray | None:
     """Many float32 numbers by the kernel of this name, from a seed of the generator's; None if they are few."""
-    if math.prod(shape) < _MANY or not all(isinstance(p, int | float) and abs(p) < 1e38 for p in parameters):
+    if math.prod(shape) < MANY or not all([isinstance(p, int | float) and abs(p) < 1e38 for p in parameters]):
         return None
     from .kernels import noise as kernels  # which takes longer to import than most programs need
 

@@ -1,4 +1,5 @@
-"""Backward from several Tensors at once, and to some that are named; and what is called once a `.grad` is there."""
+"""Backward from several Tensors at once, and to some that are named; what is called once a `.grad` is there, and
+that of a program."""
 
 from __future__ import annotations
 
@@ -62,3 +63,15 @@ def call_after(leaf: Tensor) -> None:
     """Call what `register_post_accumulate_grad_hook` was given."""
     for hook in tuple(leaf._after or ()):
         hook(leaf)
+
+
+def set_gradient(x: Tensor, gradient: Tensor | None) -> None:
+    """x.grad = gradient. Raises TypeError for what is no other Tensor, RuntimeError for another dtype or shape."""
+    if gradient is not None:
+        if not isinstance(gradient, tensor.Tensor) or gradient is x:
+            got = "this Tensor itself" if gradient is x else type(gradient).__name__
+            raise TypeError(f"grad: the gradient of a Tensor is another Tensor, or None, got {got}")
+        if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
+            raise RuntimeError(f"grad: the gradient of a Tensor of {x.dtype} {x.shape} has that dtype and shape, got "
+                               f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
+    x._grad = gradient

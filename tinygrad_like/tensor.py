@@ -21,7 +21,7 @@ from .autograd import Handle, Node, mode, setting, tick, walk
 from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
 from .errors import named
 from .memory import fills
-from .several import backward_to, call_after
+from .several import backward_to, call_after, set_gradient
 from .surface import Surface
 from .versions import Version
 
@@ -37,7 +37,7 @@ class Tensor(Surface):
 
     # Defaults live on the class: a result stores only what differs, which makes recording cheap.
     _data: np.ndarray  # what `data` gives, which checks what it is set to; here it is read and set without detour
-    grad: Tensor | None = None
+    _grad: Tensor | None = None  # what `grad` gives
     node: Node | None = None  # the op that made this Tensor, while the graph is alive
     requires_grad: bool = False
     version: Version | None = None  # shared with views
@@ -76,6 +76,8 @@ class Tensor(Surface):
     ndim: int = property(operator.attrgetter("_data.ndim"))  # type: ignore[assignment]
     dtype: np.dtype = property(operator.attrgetter("_data.dtype"))  # type: ignore[assignment]
     nbytes: int = property(operator.attrgetter("_data.nbytes"))  # type: ignore[assignment]
+    grad: Tensor | None = property(operator.attrgetter("_grad"), set_gradient,  # type: ignore[assignment]
+                                   lambda self: self.__dict__.pop("_grad", None))
 
     def numel(self) -> int:
         """Number of elements."""
@@ -184,7 +186,7 @@ class Tensor(Surface):
                                "copied or pickled; take a leaf, or x.detach()")
         left_out = {"version", "_hooks", "_after", "_viewed", "_apart"}
         state = {k: v for k, v in self.__dict__.items() if k not in left_out}
-        return state if self.grad is None else state | {"grad": self.grad.detach()}
+        return state if self._grad is None else state | {"_grad": self._grad.detach()}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state, _data=as_array(state["_data"], None, "Tensor"))  # with this process's dtype objects
@@ -228,20 +230,20 @@ class Tensor(Surface):
                 leaf, c = table.popitem()
                 if not leaf.requires_grad:  # any more
                     continue
-                if leaf.grad is None or leaf._hooks or type(c) is not np.ndarray:
+                if leaf._grad is None or leaf._hooks or type(c) is not np.ndarray:
                     c = _own(c, leaf in owned)
                 if leaf._hooks:
                     for hook in tuple(leaf._hooks):
                         c = hook(c)
-                if leaf.grad is not None and leaf.grad.shape != c.shape:
+                if leaf._grad is not None and leaf._grad.shape != c.shape:
                     raise RuntimeError(f"backward: the gradient has shape {c.shape}, but .grad, from before .data was "
-                                       f"changed, {leaf.grad.shape}; call zero_grad() first")
+                                       f"changed, {leaf._grad.shape}; call zero_grad() first")
                 found.append((leaf, c))
             with _adding:
                 for leaf, c in reversed(found):
                     if mode.tape is not None:
                         mode.tape.leaf(leaf)
-                    leaf.grad = c if leaf.grad is None else _added(leaf.grad, c, leaf in owned)
+                    leaf._grad = c if leaf._grad is None else _added(leaf._grad, c, leaf in owned)
             for leaf in [leaf for leaf, _ in found if leaf._after]:
                 call_after(leaf)
         finally:
@@ -342,7 +344,7 @@ class Tensor(Surface):
                 if t is not None:
                     with _adding:
                         c = _own(g, False)
-                        t.grad = c if t.grad is None else t.grad + c
+                        t._grad = c if t._grad is None else t._grad + c
 
             self.node.details().keep = keep
         return self
@@ -355,7 +357,7 @@ class Tensor(Surface):
         return out
 
     def zero_grad(self) -> None:
-        self.grad = None
+        self._grad = None
 
     # In-place change, each a tick that backward checks ----------------------------------------------------------------
 

@@ -31,7 +31,8 @@ _NAMES: dict[str, Any] = {
     "ABSENT_": ABSENT, "BOOL_": BOOL, "FLOAT32_": FLOAT32, "FLOAT64_": FLOAT64, "INT64_": INT64, "NARROW_": NARROW,
     "NOTHING_": {}, "Node_": Node, "PLAIN_": PLAIN, "Placed_": Placed, "SETTINGS_": SETTINGS, "SINGLE_": SINGLE,
     "Tensor_": Tensor, "array_": np.ndarray, "asarray_": np.asarray, "blame_": blame, "mode_": mode,
-    "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__, "number_": np.float32,
+    "dtype_of_": lambda x: getattr(x, "dtype", BOOL), "new_": Tensor.__new__,
+    "numbers_": frozenset({np.float32, np.float64, np.int64, np.bool_}),
     "shape_": lambda x: getattr(x, "shape", ()), "share_version_": share_version, "tick_": tick, "wrap_": wrap,
 }
 # An op with an option of such a name is called in the general way.
@@ -51,7 +52,7 @@ $each_input\
         if y_ is NotImplemented: raise
         return y_
     $take_residuals
-    if type(out_) is number_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
+    if type(out_) in numbers_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
     if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
             dtype_ is BOOL_ or dtype_ is INT64_ or dtype_ is FLOAT64_ and
             FLOAT64_ in (kinds_ := [*map(dtype_of_, ($arrays))]) and FLOAT32_ not in kinds_):

@@ -14,9 +14,9 @@ from .. import parametrizations, parametrize
 from ..module import Module
 from ..parametrizations import spectral_norm, weight_norm
 from ..parametrize import remove_parametrizations
-from . import rnn
+from . import prune, rnn
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "prune",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 # For `from nn.utils.parametrizations import weight_norm`.

@@ -243,3 +243,87 @@ def test_buffers_and_other_shapes():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(nn.Linear(2, 2), nn.utils.parametrize)
+
+
+SIZES = [(4, 4), (3, 5), (5, 3)]
+
+
+@pytest.mark.parametrize("map_", ["matrix_exp", "cayley", "householder", None])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_an_orthogonal_weight_stays_so_in_training(sizes, map_):
+    manual_seed(0)
+    layer = nn.Linear(*sizes)
+    before = layer.weight.detach().numpy().copy()
+    assert nn.utils.parametrizations.orthogonal(layer, orthogonal_map=map_) is layer
+    rows, columns = layer.weight.shape
+    eye = np.eye(min(rows, columns))
+
+    def product():
+        w = layer.weight.detach().numpy()
+        return w.T @ w if rows >= columns else w @ w.T
+
+    np.testing.assert_allclose(product(), eye, atol=1e-5)
+    q, r = np.linalg.qr(before if rows >= columns else before.T)
+    nearest = q * np.sign(np.diagonal(r))
+    np.testing.assert_allclose(layer.weight.detach().numpy(), nearest if rows >= columns else nearest.T, atol=1e-5)
+    optimizer, x = optim.SGD(layer.parameters(), 0.3), Tensor.randn(6, sizes[0])
+    first = layer.weight.detach().clone()
+    for _ in range(5):
+        optimizer.zero_grad()
+        (layer(x) - 1).square().mean().backward()
+        optimizer.step()
+    assert not (layer.weight - first).abs().max() < 1e-3
+    np.testing.assert_allclose(product(), eye, atol=1e-4)
+    wanted = np.linalg.qr(np.random.default_rng(0).standard_normal((max(sizes), min(sizes))).astype("float32"))[0]
+    wanted = Tensor(wanted if rows >= columns else wanted.T)
+    layer.weight = wanted
+    np.testing.assert_allclose(layer.weight.detach().numpy(), wanted.numpy(), atol=1e-5)
+    nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    np.testing.assert_allclose(layer.weight.detach().numpy(), wanted.numpy(), atol=1e-5)
+
+
+def test_an_orthogonal_weight_without_a_base():
+    manual_seed(0)
+    for sizes in SIZES:
+        layer = nn.utils.parametrizations.orthogonal(nn.Linear(*sizes), orthogonal_map="householder",
+                                                     use_trivialization=False)
+        assert list(layer.state_dict()) == ["bias", "parametrizations.weight.original"]
+        wanted = Tensor(nn.init.orthogonal_(Tensor.zeros(*sizes[::-1])))
+        layer.weight = wanted
+        np.testing.assert_allclose(layer.weight.detach().numpy(), wanted.numpy(), atol=1e-5)
+    layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3), orthogonal_map="cayley", use_trivialization=False)
+    w = layer.weight.detach().numpy()
+    np.testing.assert_allclose(w @ w.T, np.eye(3), atol=1e-5)
+    with pytest.raises(NotImplementedError, match="without use_trivialization a parameter that cayley computes"):
+        layer.weight = layer.weight
+    for bad, message in ((dict(name="bias"), "at least|two axes"), (dict(orthogonal_map="exp"), "orthogonal_map='exp'"),
+                         (dict(name="no"), "has no parameter 'no'")):
+        with pytest.raises(ValueError, match=f"orthogonal: .*({message})"):
+            nn.utils.parametrizations.orthogonal(nn.Linear(3, 3), **bad)
+    layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+    with pytest.raises(ValueError, match=r"has shape \(3, 3\), and is set to shape \(3, 2\)"):
+        layer.weight = Tensor.zeros(3, 2)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("map_", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_orthogonal_weights_are_pytorchs(sizes, map_, trivial):
+    torch = pytest.importorskip("torch")
+    from torch.nn.utils.parametrizations import orthogonal
+
+    theirs = orthogonal(torch.nn.Linear(*sizes), orthogonal_map=map_, use_trivialization=trivial).double()
+    ours = nn.utils.parametrizations.orthogonal(nn.Linear(*sizes), "weight", map_, use_trivialization=trivial).double()
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    ours.load_state_dict(theirs.state_dict())
+    original, other = ours.parametrizations.weight.original, theirs.parametrizations.weight.original
+    noise = 0.1 * np.random.default_rng(0).standard_normal(original.shape)
+    if map_ == "householder":
+        noise = np.tril(noise, -1)  # PyTorch rounds the diagonal to -1, 0 or 1
+    original.data += noise
+    other.data += torch.tensor(noise)
+    np.testing.assert_allclose(ours.weight.detach().numpy(), theirs.weight.detach().numpy(), atol=1e-12)
+    (ours.weight * Tensor(noise)).sum().backward()
+    (theirs.weight * torch.tensor(noise)).sum().backward()
+    np.testing.assert_allclose(original.grad.numpy(), other.grad.numpy(), atol=1e-12)

@@ -374,3 +374,33 @@ X, V, I = Tensor(np.ones((2, 3))), Tensor(np.ones(3)), Tensor([0, 1])  # noqa: E
 def test_what_is_refused(call, message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("diagonal", [-9, -2, 0, 1, 7])
+@pytest.mark.parametrize("shape", [(4, 6), (5, 3), (1, 1), (0, 3), (2, 3, 4, 4), (130, 130)])
+def test_triangles(shape, diagonal, dtype):
+    """To the bit: NaN, infinity and -0 stay where they are kept, and are 0 where they are not."""
+    x = rng.standard_normal(shape).astype(dtype)
+    if dtype != "int64" and x.size > 12:
+        x.reshape(-1)[:12:3] = np.nan, np.inf, -np.inf, -0.0
+    for a in (x, x.swapaxes(-1, -2), x[..., ::-1]):
+        for ours, theirs in (ops.tril, np.tril), (ops.triu, np.triu):
+            found = ours(Tensor.from_numpy(a), diagonal=diagonal)
+            assert found.dtype == a.dtype and found.numpy().tobytes() == theirs(a, diagonal).tobytes()
+
+
+@pytest.mark.parametrize("shape, axis", [((7,), 0), ((3, 8), 1), ((3, 8), 0), ((2, 1, 5), -1)])
+def test_medians_where_some_are_nan(shape, axis):
+    x = rng.integers(0, 4, shape).astype("float32")
+    x[rng.random(shape) < 0.3] = np.nan
+    for keepdim in False, True:
+        values, index = ops.median(Tensor(x), axis, keepdim)
+        np.testing.assert_array_equal(np.take_along_axis(x, index.numpy() if keepdim else np.expand_dims(
+            index.numpy(), axis), axis), values.numpy() if keepdim else np.expand_dims(values.numpy(), axis))
+        np.testing.assert_array_equal(np.isnan(values.numpy()), np.isnan(x).any(axis, keepdims=keepdim))
+        values, index = ops.nanmedian(Tensor(x), axis, keepdim)
+        rows = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+        lower = [np.sort(r[~np.isnan(r)])[(np.sum(~np.isnan(r)) - 1) // 2] if not np.isnan(r).all() else np.nan
+                 for r in rows]
+        np.testing.assert_array_equal(values.numpy().reshape(-1), lower)

@@ -398,6 +398,13 @@ CASES |= {
                                    real(3)),
     "getitem with axes of size 1": (lambda x: x[:, None] * x[..., None] + x[None, :, 0:3, None][0, :, :, 0],
                                     real(3, 3)),
+    "householder_product": (linalg.householder_product, real(2, 4, 3), real(2, 2)),
+    "fractional_max_pool": (lambda x: ops.fractional_max_pool(
+        x, 2, (3, 2), Tensor([[[0.1, 0.6], [0.9, 0.3]]]))[0], real(1, 2, 6, 5)),
+    "i0": (ops.i0, real(3, 4)),
+    "i1e": (ops.i1e, real(3, 4)),
+    "bessel_i of a higher order": (lambda x: ops.bessel_i(x, order=3, scaled=False), 3 * real(3, 4)),
+    "bessel_i far from 0": (lambda x: ops.bessel_i(x, order=0, scaled=True), 40 + positive(3, 4)),
 }
 
 def triangle(**how):

@@ -152,7 +152,8 @@ ELSEWHERE = {"device", "memory_format", "layout"}  # what there is one of
 NOT_COMPARED = set("""
     randn rand randint randn_like rand_like normal uniform bernoulli multinomial nn.functional.dropout
     nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout nn.functional.feature_alpha_dropout
-    nn.functional.rrelu cov nn.functional.triplet_margin_with_distance_loss nn.functional.ctc_loss
+    nn.functional.rrelu nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
+    cov nn.functional.triplet_margin_with_distance_loss nn.functional.ctc_loss
     empty new_empty item gradient nansum nanmean nn.functional.softplus
 """.split())
 VARIANTS = {"linalg.lstsq grad_oriented", "linalg.pinv singular", "linalg.pinv hermitian",  # composed of several

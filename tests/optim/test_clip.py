@@ -30,7 +30,9 @@ def test_norm_over_all_gradients_together():
                                     lambda a: a.astype("float64"), lambda a: a[:, ::-1].copy()[:, ::-1]])
 def test_any_layout_and_dtype(change):
     a, b = leaves(np.arange(6.0).reshape(2, 3), [1.0])
-    a.grad = Tensor.from_numpy(change(a.grad.data))
+    g = change(a.grad.data)
+    a.data = np.zeros_like(g)
+    a.grad = Tensor.from_numpy(g)
     expected = a.grad.numpy() / 2
     assert clip_grad_norm([a, b], 0.5 * 56**0.5) == pytest.approx(56**0.5)
     np.testing.assert_allclose(a.grad.numpy(), expected, rtol=1e-5)
@@ -47,12 +49,10 @@ def test_a_gradient_of_two_parameters_is_clipped_once(clip):
 @pytest.mark.parametrize("clip", [clip_grad_norm, clip_grad_value])
 def test_gradients_that_cannot_be_changed_are_refused_before_any_is(clip):
     a, b = leaves([3.0, 4.0], [1.0, 1.0])
-    for bad, error, message in ((Tensor([9.0]).expand(2), ValueError, r"of shape \(2,\) shows memory that must not be"),
-                                (np.ones(2), TypeError, "a gradient is a ndarray, not a Tensor")):
-        b.grad = bad
-        with pytest.raises(error, match=f"{clip.__name__}: .*{message}"):
-            clip([a, b], 0.1)
-        assert a.grad.tolist() == [3, 4]
+    b.grad = Tensor([9.0]).expand(2)
+    with pytest.raises(ValueError, match=rf"{clip.__name__}: .*of shape \(2,\) shows memory that must not be"):
+        clip([a, b], 0.1)
+    assert a.grad.tolist() == [3, 4]
 
 
 def test_small_gradients_are_left_alone_to_the_bit():

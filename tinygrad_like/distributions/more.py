@@ -266,5 +266,91 @@ class RelaxedBernoulli(Distribution):
         return t.log() + difference - 2 * difference.softplus() - value.log() - (-value).log1p()
 
 
-__all__ = ["Chi2", "HalfCauchy", "InverseGamma", "Multinomial", "NegativeBinomial", "Pareto", "RelaxedBernoulli",
-           "RelaxedOneHotCategorical", "Weibull"]
+class VonMises(Distribution):
+    """e^(concentration cos(x - loc)) / (2 pi I_0(concentration)): angles around loc, on [-pi, pi)."""
+
+    loc: Tensor
+    concentration: Tensor
+
+    def __init__(self, loc: Any, concentration: Any):
+        self._take(loc=loc, concentration=concentration)
+        self._require(self.concentration._data > 0, "concentration must be positive")
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        def draw(n: tuple[int, ...], loc: np.ndarray, concentration: np.ndarray) -> np.ndarray:
+            turned = loc + random.generator.vonmises(0.0, concentration, n) + math.pi
+            return (turned % (2 * math.pi) - math.pi).astype(loc.dtype)
+
+        return self._sampled(draw, sample_shape, self.loc, self.concentration)
+
+    def log_prob(self, value: Any) -> Tensor:
+        # With the factor e^-concentration on both sides, as I_0 alone overflows.
+        near = self.concentration * ((value - self.loc).cos() - 1)
+        return near - ops.i0e(self.concentration).log() - math.log(2 * math.pi)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        """That of angles: 1 - E[cos(x - loc)]."""
+        return 1 - ops.i1e(self.concentration) / ops.i0e(self.concentration)
+
+
+class Kumaraswamy(Distribution):
+    """a b x^(a - 1) (1 - x^a)^(b - 1), for x from 0 to 1, with a = concentration1 and b = concentration0."""
+
+    concentration1: Tensor
+    concentration0: Tensor
+    has_rsample = True
+
+    def __init__(self, concentration1: Any, concentration0: Any):
+        self._take(concentration1=concentration1, concentration0=concentration0)
+        self._require(self.concentration1._data > 0, "concentration1 must be positive")
+        self._require(self.concentration0._data > 0, "concentration0 must be positive")
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.icdf(_uniform(self, sample_shape, self.concentration1.dtype))
+
+    def log_prob(self, value: Any) -> Tensor:
+        value = value if isinstance(value, Tensor) else Tensor(value)
+        a, b = self.concentration1, self.concentration0
+        return a.log() + b.log() + ops.xlogy(a - 1, value) + ops.xlog1py(b - 1, -(value**a))
+
+    def cdf(self, value: Any) -> Tensor:
+        return 1 - (1 - value**self.concentration1) ** self.concentration0
+
+    def icdf(self, value: Any) -> Tensor:
+        value = value if isinstance(value, Tensor) else Tensor(value)
+        return (-((-value).log1p() / self.concentration0).expm1()) ** (1 / self.concentration1)
+
+    def entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        return (1 - 1 / b) + (1 - 1 / a) * (digamma(b + 1) + np.euler_gamma) - a.log() - b.log()
+
+    def _moment(self, n: int) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        return b * (lgamma(1 + n / a) + lgamma(b) - lgamma(1 + n / a + b)).exp()
+
+    @property
+    def mean(self) -> Tensor:
+        return self._moment(1)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._moment(2) - self._moment(1).square()
+
+    @property
+    def mode(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        inside = (a >= 1) & (b >= 1) & (a * b > 1)
+        return ops.where(inside, ((a - 1) / ops.where(inside, a * b - 1, 1.0)).clip(0.0, None) ** (1 / a), math.nan)
+
+
+__all__ = ["Chi2", "HalfCauchy", "InverseGamma", "Kumaraswamy", "Multinomial", "NegativeBinomial", "Pareto",
+           "RelaxedBernoulli", "RelaxedOneHotCategorical", "VonMises", "Weibull"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import base as b
 from . import constraints as c
+from . import low_rank as l
 from . import more as m
 from . import positive as p
 from . import transformed as t
@@ -40,6 +41,10 @@ TABLE: dict[type, tuple[dict[str, c.Constraint], Any]] = {
                           "logits": c.real}, c.nonnegative_integer),
     m.Multinomial: (_OF_KINDS, lambda d: c.multinomial(d.total_count)),
     m.RelaxedOneHotCategorical: (_OF_KINDS, c.simplex), m.RelaxedBernoulli: (_LOGITS, c.unit_interval),
+    m.VonMises: ({"loc": c.real, "concentration": c.positive}, c.real),
+    m.Kumaraswamy: ({"concentration1": c.positive, "concentration0": c.positive}, c.unit_interval),
+    l.LowRankMultivariateNormal: ({"loc": c.real_vector, "cov_factor": c.independent(c.real, 2),
+                                   "cov_diag": c.independent(c.positive, 1)}, c.real_vector),
     t.LogNormal: (_AROUND, c.positive),
     t.TransformedDistribution: ({}, lambda d: d.transforms[-1].codomain if d.transforms else d.base_dist.support),
     t.MixtureSameFamily: ({}, lambda d: d.component_distribution.support),

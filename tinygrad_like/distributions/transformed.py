@@ -10,20 +10,23 @@ from .. import ops
 from ..autograd import no_grad
 from ..tensor import Tensor
 from . import constraints
-from .base import Categorical, Distribution, Normal
+from .base import Categorical, Distribution, Independent, Normal
 
 __all__ = ["AffineTransform", "ComposeTransform", "ExpTransform", "LogNormal", "MixtureSameFamily", "SigmoidTransform",
            "TanhTransform", "Transform", "TransformedDistribution"]
 
 
 class Transform:
-    """An invertible function y = f(x) of each number: `f(x)`, its inverse `f.inv(y)`, and log |f'(x)|.
+    """An invertible function y = f(x) of each number, or of a vector or a matrix: `f(x)`, its inverse `f.inv(y)`, and
+    the logarithm of its slope.
 
-    domain, codomain: constraints that say where x and y lie. cache_size is PyTorch's and changes nothing.
+    domain, codomain: constraints that say where x and y lie, and by their event_dim how many axes one of them has.
+    bijective: whether each y comes from one x. cache_size is PyTorch's and changes nothing.
     """
 
     domain: Any = constraints.real
     codomain: Any = constraints.real
+    bijective = True
 
     def __init__(self, cache_size: int = 0):
         pass
@@ -35,8 +38,16 @@ class Transform:
         raise NotImplementedError(f"{type(self).__name__} must define _inverse(y)")
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """log |f'(x)|, number by number."""
+        """log |f'(x)|, number by number; or, of vectors, log |det f'(x)|, vector by vector."""
         raise NotImplementedError(f"{type(self).__name__} must define log_abs_det_jacobian(x, y)")
+
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of f(x) of an x of this shape."""
+        return tuple(shape)
+
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of x of an f(x) of this shape."""
+        return tuple(shape)
 
     @property
     def inv(self) -> Transform:
@@ -46,7 +57,8 @@ class Transform:
 
 class _Inverse(Transform):
     def __init__(self, of: Transform):
-        self.of, self.domain, self.codomain = of, of.codomain, of.domain
+        self.of, self.domain, self.codomain, self.bijective = of, of.codomain, of.domain, of.bijective
+        self.forward_shape, self.inverse_shape = of.inverse_shape, of.forward_shape  # type: ignore[method-assign]
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
@@ -63,10 +75,12 @@ class _Inverse(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale x."""
+    """loc + scale x; event_dim: how many axes at the end are one value."""
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
         self.loc, self.scale = loc, scale
+        self.domain = self.codomain = constraints.independent(constraints.real, event_dim) if event_dim else (
+            constraints.real)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
@@ -75,8 +89,9 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        scale = self.scale if isinstance(self.scale, Tensor) else Tensor(float(self.scale))
-        return scale.abs().log().expand(*ops.broadcast_tensors(x, scale)[0].shape)
+        scale = self.scale if isinstance(self.scale, Tensor) else Tensor(float(self.scale), dtype=x.dtype)
+        slope = scale.abs().log().expand(*ops.broadcast_tensors(x, scale)[0].shape)
+        return _summed(slope, self.domain.event_dim)
 
 
 class ExpTransform(Transform):
@@ -124,12 +139,29 @@ class SigmoidTransform(Transform):
         return -(-x).softplus() - x.softplus()
 
 
+def _summed(x: Any, axes: int) -> Any:
+    """The sum over so many of the last axes."""
+    return x.sum(axis=tuple(range(-axes, 0))) if axes > 0 else x
+
+
+def _wider(constraint: Any, event_dim: int) -> Any:
+    more = event_dim - constraint.event_dim
+    return constraints.independent(constraint, more) if more > 0 else constraint
+
+
 class ComposeTransform(Transform):
     """Several transforms, one after the other."""
 
     def __init__(self, parts: Iterable[Transform], cache_size: int = 0):
         self.parts = list(parts)
-        self.codomain = self.parts[-1].codomain if self.parts else constraints.real
+        self.bijective = all(part.bijective for part in self.parts)
+        if self.parts:
+            before, after = self.parts[-1].codomain.event_dim, self.parts[0].domain.event_dim
+            for part in reversed(self.parts):
+                before = max(before + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+            for part in self.parts:
+                after = max(after + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
+            self.domain, self.codomain = _wider(self.parts[0].domain, before), _wider(self.parts[-1].codomain, after)
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:
@@ -142,23 +174,48 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        if not self.parts:
+            return x.zeros_like()
         total: Any = 0.0
+        events = self.domain.event_dim
         for part in self.parts:
-            total, x = total + part.log_abs_det_jacobian(x, y := part(x)), y
+            slope, x = part.log_abs_det_jacobian(x, y := part(x)), y
+            total = total + _summed(slope, events - part.domain.event_dim)
+            events += part.codomain.event_dim - part.domain.event_dim
         return total
+
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return tuple(shape)
+
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return tuple(shape)
 
 
 class TransformedDistribution(Distribution):
     """f(x) of samples x of a base distribution: log p(f(x)) = log p_base(x) - log |f'(x)|.
 
-    transforms: one, or a list of those applied one after the other.
+    transforms: one, or a list of those applied one after the other. Those of vectors or matrices make events of the
+    last axes, also of a base distribution of numbers. Raises ValueError if that has too few axes.
     """
 
     def __init__(self, base_distribution: Distribution, transforms: Any):
         self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        self._f = ComposeTransform(self.transforms)
-        self.batch_shape, self.event_shape = base_distribution.batch_shape, base_distribution.event_shape
+        self._f = f = ComposeTransform(self.transforms)
+        events = len(base_distribution.event_shape)
+        shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
+        if len(shape) < f.domain.event_dim:
+            raise ValueError(f"TransformedDistribution: the transforms take values of {f.domain.event_dim} axes, but "
+                             f"those of {base_distribution} have {len(shape)}")
+        if f.domain.event_dim > events:
+            self.base_dist = Independent(base_distribution, f.domain.event_dim - events)
+        shape = f.forward_shape(shape)
+        cut = len(shape) - max(f.codomain.event_dim, f.codomain.event_dim + events - f.domain.event_dim)
+        self.batch_shape, self.event_shape = shape[:cut], shape[cut:]
         self.has_rsample = base_distribution.has_rsample
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -171,9 +228,8 @@ class TransformedDistribution(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         y = value if isinstance(value, Tensor) else Tensor(value)
         x = self._f._inverse(y)
-        slope = self._f.log_abs_det_jacobian(x, y)
-        axes = tuple(range(-len(self.event_shape), 0))
-        return self.base_dist.log_prob(x) - (slope.sum(axis=axes) if axes else slope)
+        slope = _summed(self._f.log_abs_det_jacobian(x, y), len(self.event_shape) - self._f.codomain.event_dim)
+        return self.base_dist.log_prob(x) - slope
 
 
 class LogNormal(TransformedDistribution):

@@ -52,7 +52,7 @@ from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrang
 from .scatter import scatter, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
 from .grid import affine_grid, grid_sample
-from .unpool import max_pool_with_indices, max_unpool
+from .unpool import fractional_max_pool, max_pool_with_indices, max_unpool
 from .volume import conv3d, conv_transpose3d, max_pool3d, avg_pool3d
 from . import cotangents, linalg
 from .statistics import in_dtype, var_mean, std_mean, normalize, layernorm, batchnorm, softmin, multinomial
@@ -64,6 +64,7 @@ from .elements import (
     float_power, isposinf, isneginf, clamp_min, clamp_max, sgn, erfc, erfinv, ndtr, ldexp,
 )
 from .gamma import polygamma, lgamma, digamma
+from .bessel import bessel_i, i0, i0e, i1, i1e
 from .arrange import (
     atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack, block_diag, broadcast_tensors,
     cartesian_prod, combinations, diag_embed, diagflat, fliplr, flipud, rot90, movedim, tensor_split, hsplit, vsplit,

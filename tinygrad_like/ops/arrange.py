@@ -201,6 +201,8 @@ def take_along_dim(x, indices, axis=None):
     axis = one_axis("take_along_dim", axis, x.ndim)
     if indices.ndim != x.ndim:
         raise ValueError(f"take_along_dim: x has {x.ndim} axes, but indices has shape {indices.shape}")
+    if (x.shape[:axis], x.shape[axis + 1:]) == (indices.shape[:axis], indices.shape[axis + 1:]):
+        return gather(x, indices, axis=axis)
     shape = list(np.broadcast_shapes(*[(*y.shape[:axis], 1, *y.shape[axis + 1:]) for y in (x, indices)]))
     wide = [expand(y, shape=(*shape[:axis], y.shape[axis], *shape[axis + 1:])) for y in (x, indices)]
     return gather(wide[0], wide[1], axis=axis)
@@ -228,7 +230,7 @@ def _constant(value, x):
 
 
 def _with_slices(x, axis, index, values):
-    from .index import scatter
+    from .scatter import scatter
 
     shape = [1] * x.ndim
     shape[axis] = -1

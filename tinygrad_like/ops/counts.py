@@ -6,31 +6,43 @@ import numpy as np
 
 from ..dtypes import FLOATS
 from ..noting import noted
+from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, isnan
 from .elementwise import ceil, floor, round, where
-from .index import gather, getitem, values_of, varying
+from .index import gather, getitem, take_along, values_of, varying
 from .order import Found, argsort, searchsorted, sort
 from .reduce import sum
 from .shape import reshape, stack, unsqueeze
 
 
-def _rank(who, x, axis, keepdim, place):
-    """The element that stands at `place(number, order)` in the order along the axis, and its index."""
+@primitive
+def rank_places(x, *, axis, k, nan):
+    """Where, along `axis`, the number stands that has k smaller ones, or, without a k, half of the others; NaN is the
+    largest. nan: what stands there if there is one: "last" such a NaN, "left out" the number of that rank among the
+    others, "" what the order says."""
+    order, before, n = argsort.forward(x, axis=axis), (slice(None),) * axis, x.shape[axis]
+    index = order[(*before, (n - 1) // 2 if k is None else k)]
+    if nan and x.dtype.kind == "f" and np.isnan(np.maximum.reduce(x, axis=None)):
+        bad = np.isnan(x)
+        if nan == "last":
+            return np.where(bad.any(axis), order[(*before, n - 1)], index)
+        rank = np.maximum(n - 1 - bad.sum(axis, keepdims=True), 0) // 2
+        return np.take_along_axis(order, rank, axis).reshape(index.shape)
+    return index.copy()
+
+
+def _ranked(who, x, axis, keepdim, k=None, nan=""):
+    """The element of a rank along the axis, and its index, see `rank_places`."""
     axis = one_axis(who, axis, x.ndim, scalar=True)
-    if x.ndim and not x.shape[axis]:
+    if not x.ndim:
+        order = argsort(x, axis=axis)
+        return Found(gather(x, order, axis=axis), order)
+    if not x.shape[axis]:
         raise ValueError(f"{who}: nothing to choose from along axis {axis} of shape {x.shape}")
-    order = argsort(x, axis=axis)
-    index = place(x.shape[axis], order) if x.ndim else order
-    values = gather(x, index, axis=axis)
-    if x.ndim and not keepdim:
-        shape = (*x.shape[:axis], *x.shape[axis + 1:])
-        values, index = reshape(values, shape=shape), reshape(index, shape=shape)
-    return Found(values, index)
-
-
-def _at(i, axis_of):
-    return lambda n, order: getitem(order, (slice(None),) * axis_of + (slice(i(n), i(n) + 1),))
+    index = rank_places(x, axis=axis, k=k, nan=nan)
+    values = take_along(x, index, axis=axis, keepdim=False)
+    return Found(unsqueeze(values, axis), unsqueeze(index, axis)) if keepdim else Found(values, index)
 
 
 def kthvalue(x, k, axis=-1, keepdim=False):
@@ -38,34 +50,21 @@ def kthvalue(x, k, axis=-1, keepdim=False):
     n = x.shape[one_axis("kthvalue", axis, x.ndim)] if x.ndim else 1
     if not 1 <= k <= n:
         raise ValueError(f"kthvalue: k={k} must lie between 1 and {n}")
-    return _rank("kthvalue", x, axis, keepdim, _at(lambda n: k - 1, axis % max(x.ndim, 1)))
+    return _ranked("kthvalue", x, axis, keepdim, k - 1)
 
 
 def median(x, axis=None, keepdim=False):
     """The middle value, of two the lower; along an axis, with its index: (values, indices). NaN if there is one."""
     if axis is None:
-        return median(reshape(x, shape=(-1,)), 0)[0]
-    axis = one_axis("median", axis, x.ndim, scalar=True)
-
-    def place(n, order):
-        last = _at(lambda n: n - 1, axis)(n, order)  # where a NaN would be
-        middle = _at(lambda n: (n - 1) // 2, axis)(n, order)
-        return where(isnan(gather(x, last, axis=axis)), last, middle)
-
-    return _rank("median", x, axis, keepdim, place)
+        return _ranked("median", reshape(x, shape=(-1,)), 0, False, nan="last")[0]
+    return _ranked("median", x, axis, keepdim, nan="last")
 
 
 def nanmedian(x, axis=None, keepdim=False):
     """The median of the numbers that are not NaN; along an axis, with its index: (values, indices)."""
     if axis is None:
-        return nanmedian(reshape(x, shape=(-1,)), 0)[0]
-    axis = one_axis("nanmedian", axis, x.ndim, scalar=True)
-
-    def place(n, order):
-        count = sum(isnan(x) == False, axis=axis, keepdim=True)  # noqa: E712
-        return gather(order, where(count > 0, (count - 1) // 2, 0), axis=axis)
-
-    return _rank("nanmedian", x, axis, keepdim, place)
+        return _ranked("nanmedian", reshape(x, shape=(-1,)), 0, False, nan="left out")[0]
+    return _ranked("nanmedian", x, axis, keepdim, nan="left out")
 
 
 def nansum(x, axis=None, keepdim=False):

@@ -16,11 +16,10 @@ from ..call import Placed
 from ..counted import anew
 from ..dtypes import BOOL, INT64
 from ..kernels import accelerated
-from ..noting import noted
 from ..primitive import fresh, primitive
 from ..tensor import wrap
 from .axes import one_axis
-from .elementwise import where
+from .elementwise import add
 
 # take and put: every index there is -----------------------------------------------------------------------------------
 
@@ -264,12 +263,20 @@ def values_of(who: str, x, why: str, *remedy: str):
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------
 
 
+_FEW = 256  # of so many numbers NumPy's index is sooner there than the kernel
+
+
 @primitive
 def take_along(x, index, *, axis, keepdim=True):
     """out[i, j] = x[i, index[i, j]] for axis=1, and so for any axis; no other axis of the two differs in size. With
     keepdim=False out[i] = x[i, index[i]]: index and out lack the axis."""
     try:
-        return along(x, index, axis) if keepdim else along(x, _with_axis(index, axis), axis).reshape(index.shape)
+        if keepdim:
+            return along(x, index, axis)
+        if index.size < _FEW and not mode.compiled:
+            before, after = _grid_around(index.shape, axis, True)
+            return x[(*before, index, *after)]
+        return along(x, _with_axis(index, axis), axis).reshape(index.shape)
     except IndexError:
         n = x.shape[axis]
         bad = index.min() if index.min() < -n else index.max()
@@ -329,6 +336,16 @@ def gather(x, index, *, axis):
 
 def scatter_add(x, index, src, *, axis):
     """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
+    array, n = getattr(index, "_data", None), x.ndim
+    if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
+            and type(axis) is int and -n <= axis < n and mode.tape is None and hasattr(src, "_data")):
+        axis, shape = axis % n, x.shape  # as below, sooner
+        if array.shape == src.shape and (array.shape[:axis], array.shape[axis + 1 :]) == (
+                shape[:axis], shape[axis + 1 :]):
+            try:
+                return add(x, add_along(src, wrap(array.copy()), size=shape[axis], axis=axis))
+            except IndexError:  # which is explained below
+                pass
     axis, index, rows = _axis_and_index("scatter_add", x.shape, index, axis, src)
     src = source(src, x, index)
     if rows or not x.ndim:
@@ -345,40 +362,6 @@ def scatter_add(x, index, src, *, axis):
 def _padded(x, shape):
     """x, with zeros behind it up to a shape."""
     return x if x.shape == shape else put(x, shape=shape, index=tuple([slice(0, n) for n in x.shape]))
-
-
-def scatter(x, index, src, *, axis):
-    """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
-
-    Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
-    overwritten.
-    """
-    axis, index, _ = _axis_and_index("scatter", x.shape, index, axis, src)
-    src = source(src, x, index)
-    if not x.ndim:
-        _in_range("scatter", (), index, 0)
-        return x * 0 + src
-    place = _in_range("scatter", x.shape, index, axis)
-    src = where(stays(place, x.shape, axis), src, False)  # False is the zero of every dtype
-    added = add_along(src, _beside(src, place), size=x.shape[axis], axis=axis)
-    return where(untouched(place, x.shape, axis), x, _padded(added, x.shape))
-
-
-@noted
-def stays(index, shape, axis):
-    """Of several entries of an index along `axis` that name one place, which is the last."""
-    place = _places(index, axis)
-    order, last = np.arange(index.size).reshape(index.shape), np.empty(shape, np.int64)
-    last[place] = order
-    return last[place] == order
-
-
-@noted
-def untouched(index, shape, axis):
-    """Which places of an array of this shape no entry of an index along `axis` names."""
-    out = np.ones(shape, bool)
-    out[_places(index, axis)] = False
-    return out
 
 
 def source(src, x, index):
@@ -400,7 +383,8 @@ def place_along(who, shape, index, axis, src=None) -> tuple:
 
 
 def _places(index, axis) -> tuple:
-    return tuple([index if a == axis else g for a, g in enumerate(_grid(index.shape))])
+    before, after = _grid_around(index.shape, axis)
+    return (*before, index, *after) if index.ndim else ()
 
 
 def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
@@ -441,6 +425,13 @@ def _beginning(x, shape, axis):
     if all([n == m for a, (n, m) in enumerate(zip(x.shape, shape, strict=True)) if a != axis]):
         return x
     return take(x, index=tuple([slice(None) if a == axis else slice(0, n) for a, n in enumerate(shape)]))
+
+
+@lru_cache(64)
+def _grid_around(shape: tuple[int, ...], axis: int, between: bool = False) -> tuple[tuple, tuple]:
+    """`_grid` before the axis and after it; between: of a shape that lacks the axis."""
+    grid = _grid(shape)
+    return grid[:axis], grid[axis + (not between):]
 
 
 @lru_cache(64)

@@ -11,9 +11,10 @@ from ..dtypes import FLOATS, INT64
 from ..kernels import accelerated
 from ..noting import change, noted
 from ..primitive import fresh, fused
+from ..tensor import wrap
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
-from .index import copied, gather, take
+from .index import gather, take, take_along
 from .pointwise import on_arrays, pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
@@ -133,8 +134,10 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     check_ignore_index("nll_loss", ignore_index)
     if weight is None and axis == labels.ndim and mode.tape is None and labels.size and labels.dtype is INT64 and (
             # Read without a sign, what is below 0 is above all classes.
-            labels.view(np.uint64).max() < classes and (ignore_index < 0 or (labels != ignore_index).all())):
-        picked = take(input, index=(np.arange(labels.size), copied(labels, INT64)) if axis else (int(labels),))
+            np.maximum.reduce(labels.view(np.uint64), axis=None) < classes and (
+                ignore_index < 0 or (labels != ignore_index).all())):
+        picked = (take_along(input, wrap(labels.copy()) if hasattr(input, "_data") else labels, axis=1, keepdim=False)
+                  if axis else take(input, index=(int(labels),)))
         scale = -1.0 / labels.size if reduction == "mean" else -1.0
         return neg(picked) if reduction == "none" else sum(picked) * scale
     given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
@@ -229,7 +232,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
         losses = exp(target) * (target - input)
     else:
         some = target > 0
-        losses = where(some, target * log(where(some, target, 1.0)), 0.0) - target * input
+        losses = target * (log(where(some, target, 1.0)) - input)
     if reduction == "batchmean":
         return sum(losses) * (1 / (input.shape[0] if input.ndim else 1))
     return _reduce(losses, reduction)

@@ -112,12 +112,16 @@ def operand(who, x):
     return x if hasattr(x, "ndim") else as_array(x, None, who)
 
 
+_FEW = 4096  # products that are sooner there one by one
+
+
 def outer(a, b):
     """out[i, j] = a[i] b[j] of two vectors."""
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer: takes two vectors, got shapes {a.shape} and {b.shape}")
-    product = matmul if a.dtype is b.dtype and a.dtype.kind == "f" else mul  # whose rules are products of matrices
-    return product(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
+    if a.dtype is b.dtype and a.dtype.kind == "f" and a.size * b.size > _FEW:  # whose rules are products of matrices
+        return matmul(reshape(a, shape=(-1, 1)), reshape(b, shape=(1, -1)))
+    return mul(reshape(a, shape=(-1, 1)), b)
 
 
 # Linear (7.35; PyTorch's weight layout) -------------------------------------------------------------------------------

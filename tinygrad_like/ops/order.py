@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import FLOAT32
+from ..autograd import mode
+from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..kernels import accelerated
 from ..primitive import primitive
+from ..tensor import wrap
 from .axes import one_axis
 from .index import gather, take_along
+from .reduce import argmax, argmin
 
 _SMALL = 1024  # so many numbers NumPy sorts as they are before `_ranks` of them would be made
 
@@ -128,3 +131,18 @@ def topk(x, k: int, axis=-1, largest=True, sorted=True):
         return sort(x)
     first = first_places(x, k=k, axis=axis, largest=largest)
     return Found(take_along(x, first, axis=axis), first)
+
+
+_PLAIN = frozenset({FLOAT32, FLOAT64, INT64})
+
+
+def pair_of(op, x, axis, keepdim: bool) -> Found:
+    """`max` or `min` along an axis and where: of several that tie, the first has the cotangent, as in PyTorch."""
+    axis, data, largest = one_axis(op.name, axis, x.ndim, scalar=True), x._data, op.name == "max"
+    if mode.usual is not None and data.dtype in _PLAIN and data.ndim and data.size:  # as below, sooner
+        index = wrap(np.asarray((data.argmax if largest else data.argmin)(axis, keepdims=bool(keepdim))))
+        return Found(take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)
+    index = (argmax if largest else argmin)(x, axis=axis, keepdim=keepdim)
+    if not x.ndim:
+        return Found(gather(x, index, axis=axis), index)
+    return Found(take_along(x, index, axis=axis, keepdim=bool(keepdim)), index)

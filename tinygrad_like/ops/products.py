@@ -9,8 +9,8 @@ import numpy as np
 from ..primitive import fresh, fused
 from .axes import axes, one_axis
 from .compare import cast
-from .elementwise import clip, sqrt, where
-from .index import getitem
+from .elementwise import clip, sqrt, sub, where
+from .index import getitem, take
 from .linalg import vector_norm
 from .matmul import matmul, outer
 from .reduce import cumsum, mean, sum
@@ -170,7 +170,8 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
         squares = [sum(x * x, axis=-1) for x in (x1, x2)]
         mixed = matmul(x1, transpose(x2, -1, -2))
         return sqrt(clip(unsqueeze(squares[0], -1) + unsqueeze(squares[1], -2) - 2.0 * mixed, min=0.0))
-    d = unsqueeze(x1, -2) - unsqueeze(x2, -3)
+    a, b = x1.shape, x2.shape
+    d = reshape(x1, shape=(*a[:-1], 1, a[-1])) - reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
     return vector_norm(d, p, axis=-1) if p else vector_norm(d, p, axis=-1) + sum(d * 0.0, axis=-1)
 
 
@@ -201,7 +202,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     x = cat(*ends, axis=axis) if len(ends) > 1 else x
     before = (slice(None),) * axis
     for _ in range(n):
-        x = getitem(x, (*before, slice(1, None))) - getitem(x, (*before, slice(None, -1)))
+        x = sub(take(x, index=(*before, slice(1, None))), take(x, index=(*before, slice(None, -1))))
     return x
 
 

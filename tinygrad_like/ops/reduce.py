@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..autograd import mode
 from ..dtypes import FLOAT32, FLOAT64, FLOATS
 from ..kernels import accelerated
 from ..primitive import fresh, fused, primitive
@@ -120,6 +121,9 @@ def _centred(x, axis):
     return x - mean(x, axis=axis, keepdim=True)
 
 
+_FEW = 1024
+
+
 def var_reference(x, axis=None, keepdim=False, correction=1):
     n = _var_count(x.shape, axis, axes("var", axis, x.ndim), correction)
     return sum(square(_centred(x, axis)), axis=axis, keepdim=keepdim) / (n - correction)
@@ -130,6 +134,11 @@ def var(x, *, axis=None, keepdim=False, correction=1):
     """The variance over `axis`: squared distances to the mean, summed and divided by n - correction."""
     given, axis = axis, axes("var", axis, x.ndim)
     n = _var_count(x.shape, given, axis, correction)
+    if x.dtype is FLOAT32 and x.size <= _FEW and not mode.compiled:  # in float64, which takes fewer steps
+        d = x.astype(FLOAT64)
+        d -= np.add.reduce(d, axis=axis, keepdims=True) / n
+        d *= d
+        return (np.add.reduce(d, axis=axis, keepdims=keepdim) / (n - correction)).astype(FLOAT32)
     d = _distance(x, axis)
     off = sum_over(d, axis, keepdim)  # 0 apart from rounding
     return np.maximum(sum_over(np.square(d, out=d), axis, keepdim) - off * off / n, 0) / (n - correction)

@@ -10,11 +10,59 @@ from ..noting import noted
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
 from .elementwise import mul, where
-from .index import getitem, place_along, put, scatter, source, take, values_of, varying
+from .index import (
+    _axis_and_index,
+    _beside,
+    _in_range,
+    _padded,
+    _places,
+    add_along,
+    getitem,
+    place_along,
+    put,
+    source,
+    take,
+    values_of,
+    varying,
+)
 from .shape import expand, reshape
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
+
+
+def scatter(x, index, src, *, axis):
+    """x with src written at index: out[i, index[i, j]] = src[i, j] for axis=1.
+
+    Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
+    overwritten.
+    """
+    axis, index, _ = _axis_and_index("scatter", x.shape, index, axis, src)
+    src = source(src, x, index)
+    if not x.ndim:
+        _in_range("scatter", (), index, 0)
+        return x * 0 + src
+    place = _in_range("scatter", x.shape, index, axis)
+    src = where(stays(place, x.shape, axis), src, False)  # False is the zero of every dtype
+    added = add_along(src, _beside(src, place), size=x.shape[axis], axis=axis)
+    return where(untouched(place, x.shape, axis), x, _padded(added, x.shape))
+
+
+@noted
+def stays(index, shape, axis):
+    """Of several entries of an index along `axis` that name one place, which is the last."""
+    place = _places(index, axis)
+    order, last = np.arange(index.size).reshape(index.shape), np.empty(shape, np.int64)
+    last[place] = order
+    return last[place] == order
+
+
+@noted
+def untouched(index, shape, axis):
+    """Which places of an array of this shape no entry of an index along `axis` names."""
+    out = np.ones(shape, bool)
+    out[_places(index, axis)] = False
+    return out
 
 
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
 
 from .. import kernels
+from ..autograd import mode
 from ..dtypes import FLOAT32
 from ..kernels import accelerated
 from ..primitive import fresh, primitive
@@ -65,10 +67,17 @@ def inverse(axes) -> tuple[int, ...]:
 
 def transpose(x, axis0=1, axis1=0):
     """Swap two axes."""
-    order = list(range(x.ndim or 1))
-    a, b = one_axis("transpose", axis0, x.ndim, scalar=True), one_axis("transpose", axis1, x.ndim, scalar=True)
+    if type(axis0) is type(axis1) is int:
+        return permute(x, axes=_swapped(x.ndim, axis0, axis1))
+    return permute(x, axes=_swapped.__wrapped__(x.ndim, axis0, axis1))
+
+
+@lru_cache(64)
+def _swapped(ndim: int, axis0: int, axis1: int) -> tuple[int, ...]:
+    order = list(range(ndim or 1))
+    a, b = one_axis("transpose", axis0, ndim, scalar=True), one_axis("transpose", axis1, ndim, scalar=True)
     order[a], order[b] = order[b], order[a]
-    return permute(x, axes=tuple(order[: x.ndim]))
+    return tuple(order[:ndim])
 
 
 @primitive
@@ -92,8 +101,9 @@ expand.vjp(x=lambda g: g)  # the engine sums over what was broadcast
 
 def unsqueeze(x, axis):
     """Insert an axis of size 1 at `axis` of the result."""
-    axis = one_axis("unsqueeze", axis, x.ndim + 1)
-    return reshape(x, shape=(*x.shape[:axis], 1, *x.shape[axis:]))
+    shape = x.shape
+    axis = one_axis("unsqueeze", axis, len(shape) + 1)
+    return reshape(x, shape=(*shape[:axis], 1, *shape[axis:]))
 
 
 def squeeze(x, axis=None):
@@ -126,7 +136,10 @@ def unflatten(x, axis, sizes):
 @primitive
 def flip(x, *, axis=None):
     """Reverse the order of elements along `axis` (all axes if None). A copy, as in PyTorch."""
-    return copied(np.flip(x, all_axes("flip", axis, x.ndim)))
+    index = [slice(None)] * x.ndim
+    for a in all_axes("flip", axis, x.ndim):
+        index[a] = slice(None, None, -1)
+    return copied(x[tuple(index)])
 
 
 flip.vjp(x=lambda g, axis: flip(g, axis=axis))
@@ -159,7 +172,7 @@ roll.vjp(x=lambda g, shifts, axis: roll(
 @primitive
 def tril(x, *, diagonal=0):
     """The lower triangle of the last two axes, zeros above the diagonal."""
-    return triangle(_matrix("tril", x), operator.index(diagonal), False)
+    return _triangle(_matrix("tril", x), operator.index(diagonal), False)
 
 
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -168,16 +181,31 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @primitive
 def triu(x, *, diagonal=0):
     """The upper triangle of the last two axes, zeros below the diagonal."""
-    return triangle(_matrix("triu", x), operator.index(diagonal) - 1, True)
+    return _triangle(_matrix("triu", x), operator.index(diagonal) - 1, True)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+def _triangle(x, diagonal, upper):
+    if x.dtype is FLOAT32 and x.size <= _FEW and not mode.compiled:
+        return (x.view(np.uint32) & _bits(x.shape[-2], x.shape[-1], diagonal, upper)).view(FLOAT32)
+    return triangle(x, diagonal, upper)
+
+
+_FEW = 1 << 14  # numbers, of which NumPy is sooner there than the kernel
 
 
 @accelerated
 def triangle(x, diagonal, upper):
     """What is on and below a diagonal, or above it."""
     return np.triu(x, diagonal + 1) if upper else np.tril(x, diagonal)
+
+
+@lru_cache(32)
+def _bits(rows: int, columns: int, diagonal: int, upper: bool) -> np.ndarray:
+    """The bits that are left of a number, all or none, for every place of a matrix; nobody writes to it."""
+    return np.where(np.tri(rows, columns, diagonal, bool) == upper, np.uint32(0), ~np.uint32(0))
 
 
 def _matrix(who, x):

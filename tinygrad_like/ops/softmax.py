@@ -262,7 +262,8 @@ def check_weight(who: str, weight, classes: int) -> None:
 
 
 def check_ignore_index(who: str, ignore_index: int) -> None:
-    if not isinstance(ignore_index, int | np.integer) or not -(1 << 63) <= ignore_index < 1 << 63:
+    if type(ignore_index) is not int and not isinstance(ignore_index, np.integer | int) or not (
+            -(1 << 63) <= ignore_index < 1 << 63):
         raise ValueError(f"{who}: ignore_index must be an integer of 64 bits, got {ignore_index!r}")
 
 

@@ -173,3 +173,22 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
         return _rows(y, _backwards(order))
     y = solve_triangular(factors, _rows(b, order), upper=False, unitriangular=True)
     return solve_triangular(factors, y, upper=True)
+
+
+def householder_product(A, tau):
+    """The first n columns of H_1 ... H_k with H_i = I - tau_i v_i v_i^T, where v_i is column i of A below the diagonal,
+    1 on it and 0 above: (..., m, n), with m >= n, and (..., k), with k <= n, -> (..., m, n). It is what QR makes Q of.
+
+    Raises ValueError for other shapes.
+    """
+    m, n = _matrices("householder_product", A).shape[-2:]
+    k = tau.shape[-1] if tau.ndim else 0
+    if m < n or k > n or tau.shape[:-1] != A.shape[:-2]:
+        raise ValueError("householder_product: takes matrices (..., m, n), m >= n, and numbers (..., k), k <= n, got "
+                         f"{A.shape} and {tau.shape}")
+    eye, v = np.eye(m, n, dtype=A.dtype), tril(A, diagonal=-1)
+    v, q = v + eye, eye if k else v * 0.0 + eye
+    for i in reversed(range(k)):
+        column = v[..., i:i + 1]
+        q = q - tau[..., i:i + 1, None] * matmul(column, matmul(_t(column), q))
+    return q
