@@ -176,6 +176,20 @@ def test_an_option_out_of_range_is_an_error_of_the_call():
     assert step(x, 0.3).shape == (3,)
 
 
+def test_an_error_of_what_draws_that_is_caught():
+    def step(x, v):
+        try:
+            x = x + Tensor.normal(2, mean=0.0, std=v, dtype=tg.int64)
+        except TypeError:
+            x = x * 2
+        return x * float(v)
+
+    captured, x = capture(step), Tensor([1.0, 2.0])
+    with pytest.warns(UserWarning, match="Python looks at number 1"):
+        for i in range(12):
+            assert captured(x, i / 7).tolist() == step(x, i / 7).tolist()
+
+
 def test_what_is_drawn_does_not_add_up():
     """What a play asks of numbers is not noted as what Python has seen."""
     state = SimpleNamespace(std=1.0)

@@ -365,8 +365,10 @@ class Tape:
     def drawn(self, draw: Callable[[], Any]) -> Any:
         """A number or an array drawn now, and anew whenever the tape is played: first, or after a step that draws."""
         self.drawing, before = True, self.drawing
-        value = draw()
-        self.drawing = before
+        try:
+            value = draw()
+        finally:
+            self.drawing = before
         if self.inside:
             self.own_draws += 1
             return value
