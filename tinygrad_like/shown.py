@@ -19,7 +19,8 @@ import numpy as np
 
 from .aliases import sharing
 from .anomaly import user_line
-from .autograd import mode
+from .array import EITHER, as_pytorchs, sizes_in
+from .autograd import mode, setting
 from .counted import Number
 from .dtypes import FLOATS
 from .noting import refuse
@@ -34,6 +35,11 @@ class Shown(Tensor):
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))
+
+    def view(self, *shape: Any, **options: Any) -> Shown:
+        if options or not sizes_in(shape):
+            _python("x.data.view")
+        return shown(super().view(*shape, **options))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.ndarray, name):
@@ -88,7 +94,8 @@ def _arithmetic(name: str) -> Callable:
             if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
                 _python(f"x.data.{name} of {type(y).__name__}")
-        out = of_tensors(self, *others)
+        with setting("recording", mode.recording and not in_place):
+            out = of_tensors(self, *others)
         return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
 
     return operate
@@ -98,7 +105,8 @@ def _changing(name: str) -> Callable:
     of_tensors = getattr(Tensor, name)
 
     def change(self: Shown, *inputs: Any, **options: Any) -> Shown:
-        of_tensors(self, *inputs, **options)
+        with setting("recording", False):  # as that of an array
+            of_tensors(self, *inputs, **options)
         return self
 
     return change
@@ -117,6 +125,16 @@ def _refused(name: str) -> Any:
     return method if name.startswith("__") else property(attribute)
 
 
+def _either(name: str) -> Any:
+    """What Tensors have of that name, called as PyTorch's is."""
+    def method(self: Shown, *inputs: Any, **options: Any) -> Any:
+        if not as_pytorchs(name, inputs, options):
+            _python(f"x.data.{name}")
+        return getattr(super(Shown, self), name)(*inputs, **options)
+
+    return method
+
+
 _ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes", "size"))
 _ARITHMETIC = frozenset(("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv",
                          "itruediv", "pow", "matmul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne"))
@@ -129,10 +147,12 @@ for _name in dir(Tensor):
             setattr(Shown, _name, _arithmetic(_name))
         elif _operator in _OTHER_OPERATORS:
             setattr(Shown, _name, _refused(_name))
-    elif _name.startswith("_") or _name in _ALIKE:
+    elif _name.startswith("_") or _name in _ALIKE or _name in vars(Shown):
         continue
     elif _name.endswith("_"):
         setattr(Shown, _name, _changing(_name))
+    elif _name in EITHER:
+        setattr(Shown, _name, _either(_name))
     elif hasattr(np.ndarray, _name):  # names that arrays do not have are Tensors' there too
         setattr(Shown, _name, _refused(_name))
 Shown.__hash__ = Tensor.__hash__  # type: ignore[method-assign]
