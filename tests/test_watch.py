@@ -697,3 +697,23 @@ def test_an_optimizer_that_is_not_found():
         step = kind(step)
         found.append([step(Tensor([1.0, 2.0, 3.0])).item() for _ in range(8)])
     assert found[0] == found[1] and "SGD is reached through" in step.gave_up
+
+
+@pytest.mark.parametrize("change", ["training", "own"])
+def test_a_flag_that_is_another_one_in_every_call_from_the_first_on(change):
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    net[0].scaled = True
+
+    def step(x):
+        y = net(x)
+        return (y * 3 if net[0].scaled else y + 1).sum().detach()
+
+    captured, x = capture(step), Tensor.randn(5, 3)
+    for i in range(10):
+        on = i % 2 == 0
+        net.train(on) if change == "training" else setattr(net[0], "scaled", on)
+        mean = net[1].running_mean.clone()
+        expected = step(x)
+        net[1].running_mean.assign(mean)
+        assert abs(captured(x).item() - expected.item()) < 1e-4
+    assert len(captured.programs) == 2 and not captured.gave_up

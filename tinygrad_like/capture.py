@@ -94,11 +94,11 @@ class capture:
             self.lifted.numbers[:] = numbers
             kinds = self.kinds.setdefault(key, [])
             for kind in kinds:
-                if not kind.program:
-                    if kind.recorded_for(tensors):
-                        break
-                elif (given := kind.given(tensors)) is not None:
+                if kind.program and (given := kind.given(tensors)) is not None:
                     return kind.places.put(kind.program(given))
+            for kind in kinds:
+                if not kind.program and kind.recorded_for(tensors):
+                    break
             else:
                 if self.kinds.full(key):
                     why = kinds[-1].places.looked_at() or kinds[-1].watch.what if kinds else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .places import Places
+from .places import Places, get
+from .signs import FLAGS
 from .structures import Same
 from .tape import Tape
 from .tensor import Tensor
@@ -39,7 +40,13 @@ class Kind:
 
     def recorded_for(self, tensors: list[Tensor]) -> bool:
         """Whether a call with these Tensors is one more to record for it."""
-        return self.others(tensors) is not None and self.watch.same_gradients() and self.places.seen_again()
+        return self.others(tensors) is not None and (
+            self._same_flags() and self.watch.same_gradients() and self.places.seen_again())
+
+    def _same_flags(self) -> bool:
+        """Whether no flag, as `training` is, differs from what it was before the last recording."""
+        return not any(type(value) in FLAGS and type(now := get(where, key)) in FLAGS and now != value
+                       for where, key, value, _ in self.watch.entries)
 
 
 class Kinds(dict[Any, list[Kind]]):
