@@ -292,17 +292,6 @@ def own_optimizer():
     return layer, training(layer, Own(layer.parameters(), {"lr": 0.1}))
 
 
-def rate_set_inside():
-    layer, optimizer, update = net()
-
-    def step(x, y):
-        loss = update(x, y)
-        optimizer.param_groups[0]["lr"] *= 0.9
-        return loss
-
-    return layer, step
-
-
 BY_ITSELF = {
     "count": (counted(lambda: following(itertools.count(1))), "the place in"),
     "iterator of a list": (counted(lambda: following(iter(range(1, 99)))), "the place in"),
@@ -314,7 +303,6 @@ BY_ITSELF = {
     "global numpy": (counted(lambda: np.random.seed(5) or (lambda: np.random.rand()), 0.7), "np.random"),
     "hook of a parameter": (counting_hook(lambda m, h: m.weight.register_hook(h)), "seen"),
     "forward hook": (counting_hook(lambda m, h: m.register_forward_hook(lambda m, given, out: h(out))), "seen"),
-    "learning rate": (rate_set_inside, "the learning rate"),
 }
 
 
