@@ -72,6 +72,30 @@ def test_what_is_called_as_pytorchs_is_captured():
         numpys(Tensor([1.0, 2.0]))
 
 
+@pytest.mark.parametrize("number", [float, np.float64, np.float32])
+def test_a_number_of_numpys_leaves_its_dtype(number):
+    def run(wrap):
+        p, q = Tensor([1.0, 2.0]), Tensor([4.0, 5.0], requires_grad=True)
+
+        def step(m):
+            p.data.mul_(m).add_((1 - m) * q.detach().data)
+            p.data = m * p.data + q.data * (1 - m)
+            p.data -= number(0.25) * q.data / number(2)
+            p.data += number(1) - q.data
+            return p * 1
+
+        step = wrap(step)
+        out = [step(number(0.5 + 0.1 * i)).tolist() for i in range(6)]
+        return out, p.dtype, getattr(step, "programs", None)
+
+    *eager, _ = run(lambda f: f)
+    *captured, programs = run(lambda f: capture(f, fuse=False))
+    assert captured == eager and eager[1] == np.float32
+    assert number is np.float32 or len(programs) == 1
+    assert (np.float64(2) * Tensor([1, 2]).data).dtype == np.float64
+    assert np.exp(np.float64(2) ** Tensor([1.0]).data).dtype == np.float32
+
+
 def test_methods_that_compute():
     x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3), requires_grad=True)
     assert x.data.norm().item() == pytest.approx(55**0.5) and isinstance(x.data.clone(), Tensor)

@@ -42,6 +42,13 @@ class Array(np.ndarray):
 
         return change
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What a function of NumPy's gives; a number of its float64 leaves the dtype of what it meets: m * p.data."""
+        if array.dtype is _FLOAT64 and context is not None and any(type(x) is np.float64 for x in context[1]):
+            y = context[0](*map(plain, context[1][:context[0].nin]))
+            return y[context[2]] if type(y) is tuple else y
+        return super().__array_wrap__(array, context, return_scalar)
+
     def view(self, *shape: Any, **options: Any) -> Any:
         """NumPy's, or a Tensor's if sizes are given: `x.data.view(-1, 10)`."""
         sizes = sizes_in(shape)
@@ -53,6 +60,14 @@ class Array(np.ndarray):
 
     def __reduce__(self) -> Any:
         return np.asarray(self).__reduce__()
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def plain(x: Any) -> Any:
+    """A number of NumPy's as Python's."""
+    return float(x) if issubclass(type(x), np.floating) else x  # type: no number that follows one
 
 
 def sizes_in(shape: tuple) -> Any:

@@ -10,6 +10,7 @@ which a Tensor on the same memory does as well. But its `std` is not an array's:
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from sys import getrefcount
@@ -19,7 +20,7 @@ import numpy as np
 
 from .aliases import sharing
 from .anomaly import user_line
-from .array import EITHER, as_pytorchs, sizes_in
+from .array import EITHER, as_pytorchs, plain, sizes_in
 from .autograd import mode, setting
 from .counted import Number
 from .dtypes import FLOATS
@@ -27,6 +28,8 @@ from .noting import refuse
 from .steps import Refused
 from .tensor import Tensor, _python, _write
 
+_OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+                                   np.true_divide: operator.truediv}
 _UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
@@ -35,6 +38,13 @@ class Shown(Tensor):
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        operate = _OPERATORS.get(ufunc)
+        if method != "__call__" or options or operate is None or not issubclass(type(inputs[0]), np.floating):
+            _python("x.data.__array_ufunc__")
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
+        return operate(plain(inputs[0]), *inputs[1:])  # as in m * p.data, where m is a number of NumPy's
 
     def view(self, *shape: Any, **options: Any) -> Shown:
         if options or not sizes_in(shape):
@@ -90,6 +100,7 @@ def _arithmetic(name: str) -> Callable:
     of_tensors, in_place = getattr(Tensor, name), name.startswith("__i")
 
     def operate(self: Shown, *others: Any) -> Any:
+        others = tuple(map(plain, others))
         for y in others:
             if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
@@ -145,7 +156,7 @@ for _name in dir(Tensor):
     if _name == f"__{_operator}__":
         if _operator in _ARITHMETIC:
             setattr(Shown, _name, _arithmetic(_name))
-        elif _operator in _OTHER_OPERATORS:
+        elif _operator in _OTHER_OPERATORS and _name not in vars(Shown):
             setattr(Shown, _name, _refused(_name))
     elif _name.startswith("_") or _name in _ALIKE or _name in vars(Shown):
         continue
