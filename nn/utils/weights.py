@@ -108,7 +108,7 @@ def _parameter(who: str, module: Module, name: str) -> Parameter:
     return w
 
 
-def _remove(who: str, module: Module, name: str, kind: type) -> Module:
+def _remove(who: str, module: Module, name: str, kind: Any) -> Module:
     norm: Any = _norms_of(module).get(name)
     if not isinstance(norm, kind):
         raise ValueError(f"remove_{who}: {name!r} of {type(module).__name__} is not computed by {who}")
