@@ -11,10 +11,10 @@ from optim.clip import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor, ops
 
 from .. import parametrizations, parametrize
-from . import rnn
+from . import prune, rnn
 from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector",
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "prune",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
 
 # For `from nn.utils.parametrizations import weight_norm`.

@@ -55,14 +55,14 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     `nn.utils.parametrizations.weight_norm` does the same, under other names. Raises ValueError if there is no such
     parameter.
     """
-    w = _parameter("weight_norm", module, name)
+    w = parameter_alone("weight_norm", module, name)
     norm = _WeightNorm(name, w.ndim, dim)
     delattr(module, name)
     with no_grad():
         g = Parameter(norm.length(w), w.requires_grad)
     for part, parameter in zip(norm.parts, (g, Parameter(w.detach(), w.requires_grad)), strict=True):
         module.register_parameter(part, parameter)
-    _set_norms(module, {**_norms_of(module), name: norm})
+    computed(module, norm)
     return module
 
 
@@ -74,7 +74,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     iterations in each call of the module while it trains: v = W^T u / ||W^T u||, u = W v / ||W v||. dim: the axis of
     the matrix's rows, by default that of the output channels. Raises ValueError if there is no such parameter.
     """
-    w = _parameter("spectral_norm", module, name)
+    w = parameter_alone("spectral_norm", module, name)
     if n_power_iterations < 1:
         raise ValueError(f"spectral_norm: n_power_iterations={n_power_iterations} must be at least 1")
     if dim is None:
@@ -85,7 +85,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     for part, n in zip(norm.parts[1:], norm.matrix(w.detach()).shape, strict=True):
         module.register_buffer(part, unit(Tensor.randn(n, dtype=w.dtype), eps))
     module.register_forward_pre_hook(norm)
-    _set_norms(module, {**_norms_of(module), name: norm})
+    computed(module, norm)
     return module
 
 
@@ -99,9 +99,11 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     return _remove("spectral_norm", module, name, _SpectralNorm)
 
 
-def _parameter(who: str, module: Module, name: str) -> Parameter:
+def parameter_alone(who: str, module: Module, name: str) -> Parameter:
+    """A parameter of a module without parametrizations; ValueError else."""
     if is_parametrized(module):
-        raise ValueError(f"{who}: {type(module).__name__} has parametrizations; use nn.utils.parametrizations.{who}")
+        raise ValueError(f"{who}: {type(module).__name__} has parametrizations, beside which it does not work; remove "
+                         "them first, or use nn.utils.parametrizations for norms")
     w = parameter_of(who, module, name)
     if not isinstance(w, Parameter):
         raise ValueError(f"{who}: {name!r} of {type(module).__name__} is a buffer, not a parameter")
@@ -109,12 +111,12 @@ def _parameter(who: str, module: Module, name: str) -> Parameter:
 
 
 def _remove(who: str, module: Module, name: str, kind: Any) -> Module:
-    norm: Any = _norms_of(module).get(name)
+    norm: Any = computed_by(module, name)
     if not isinstance(norm, kind):
         raise ValueError(f"remove_{who}: {name!r} of {type(module).__name__} is not computed by {who}")
     with no_grad():
         w = Parameter(norm.compute(module).detach(), module.__dict__[norm.parts[0]].requires_grad)
-    _set_norms(module, {n: other for n, other in _norms_of(module).items() if n != name})
+    computed(module, norm, remove=True)
     for part in norm.parts:
         delattr(module, part)
     before: dict = module._hooks.before if module._hooks is not None else {}
@@ -124,16 +126,21 @@ def _remove(who: str, module: Module, name: str, kind: Any) -> Module:
     return module
 
 
-def _norms_of(module: Module) -> dict[str, Any]:
-    return vars(type(module)).get("_norms", {})
+def computed_by(module: Module, name: str | None = None) -> Any:
+    """What computes the parameter of a module; without a name, that of all that are computed, by their names."""
+    made = vars(type(module)).get("_computed", {})
+    return made if name is None else made.get(name)
 
 
-def _set_norms(module: Module, norms: dict[str, Any]) -> None:
-    """Give the module a class of its own, with a property of each name; or the one it had, if there is none."""
-    plain = vars(type(module)).get("_without_norms", type(module))
+def computed(module: Module, by: Any, remove: bool = False) -> None:
+    """Give the module a class of its own, in which the parameter `by.name` is `by.compute(module)`; or, to remove that,
+    the class it had."""
+    plain = vars(type(module)).get("_plain_parameters", type(module))
+    made = {name: other for name, other in computed_by(module).items() if name != by.name}
+    made |= {} if remove else {by.name: by}
     module.__class__ = type(plain.__name__, (plain,), {
-        "_without_norms": plain, "_norms": norms, "__module__": plain.__module__,
-        **{name: property(norm.compute, _set) for name, norm in norms.items()}}) if norms else plain
+        "_plain_parameters": plain, "_computed": made, "__module__": plain.__module__,
+        **{name: property(other.compute, _set) for name, other in made.items()}}) if made else plain
 
 
 def _set(module: Module, value: Any) -> None:
