@@ -705,3 +705,38 @@ def test_a_flag_that_is_another_one_in_every_call_from_the_first_on(change):
         net[1].running_mean.assign(mean)
         assert abs(captured(x).item() - expected.item()) < 1e-4
     assert len(captured.programs) == 2 and not captured.gave_up
+
+
+@pytest.mark.parametrize("changed", ["a module", "a function", "None", "a list"])
+def test_an_object_that_is_another_one_in_every_call_from_the_first_on(changed):
+    nets, more, now = [nn.Linear(3, 3), nn.Linear(3, 3)], [], Namespace(net=None, activation=Tensor.relu, loss=None)
+    optimizers = [optim.SGD(net.parameters(), lr=0.1) for net in nets]
+    now.net, now.optimizer = nets[0], optimizers[0]
+
+    def step(x):
+        y = now.activation(now.net(x))
+        for part in more:
+            y = y + part
+        loss = y.square().mean() if now.loss is None else now.loss(y, x)
+        now.optimizer.zero_grad()
+        loss.backward()
+        now.optimizer.step()
+        return loss.detach()
+
+    def run(step):
+        for net in nets:
+            net.load_state_dict({"weight": np.eye(3, dtype="f"), "bias": np.zeros(3, "f")})
+        for i in range(12):
+            odd = i % 2
+            if changed == "a module":
+                now.net, now.optimizer = nets[odd], optimizers[odd]
+            elif changed == "a function":
+                now.activation = (Tensor.relu, Tensor.tanh)[odd]
+            elif changed == "None":
+                now.loss = F.l1_loss if odd else None
+            else:
+                more[:] = [Tensor.ones(3)] * odd
+            yield step(Tensor(np.random.default_rng(i).standard_normal((5, 3)).astype("f"))).item()
+
+    captured = capture(step, fuse=False)
+    assert list(run(captured)) == list(run(step)) and len(captured.programs) >= 2 and not captured.gave_up
