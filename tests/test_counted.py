@@ -457,6 +457,33 @@ def test_a_rate_that_is_set_inside(when, kind):
     assert len(step.programs) == 1
 
 
+@pytest.mark.parametrize("kind", [optim.AdamW, optim.SGD])
+def test_options_from_a_table_of_numpys(kind):
+    table = np.linspace(0.04, 0.4, 10)
+
+    def run(wrap):
+        w = weight(5, 8)
+        optimizer = kind([w], lr=0.1, weight_decay=0.01)
+
+        def step(x):
+            loss = (x @ w).tanh().square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        step, losses = wrap(step), []
+        for i in range(10):
+            for group in optimizer.param_groups:
+                group["weight_decay"], group["lr"] = table[i], 0.1 * table[-1 - i]
+            losses.append(step(Tensor.ones(2, 5)).item())
+        return losses, w.tolist(), step
+
+    *eager, _ = run(lambda f: f)
+    *captured, step = run(lambda f: capture(f, fuse=False))
+    assert captured == eager and len(step.programs) == 1
+
+
 def test_rates_that_are_set_between_two_updates():
     def run(wrap):
         w, v, state = weight(5, 8), weight(8, 2), SimpleNamespace(t=0)
