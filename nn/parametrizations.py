@@ -125,14 +125,14 @@ class _WeightNorm(Module):
     def _axes(self, ndim: int) -> tuple[int, ...]:
         return tuple([a for a in range(ndim) if self.dim is None or a != self.dim % ndim])
 
-    def forward(self, length: Tensor, direction: Tensor) -> Tensor:
-        return direction * (length / _length(direction, self._axes(direction.ndim), length.ndim > 0))
+    def forward(self, g: Tensor, v: Tensor) -> Tensor:
+        return v * (g / length(v, self._axes(v.ndim), g.ndim > 0))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return _length(weight, self._axes(weight.ndim), self.dim is not None), weight
+        return length(weight, self._axes(weight.ndim), self.dim is not None), weight
 
 
-def _length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
+def length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
     return (v * v).sum(axis=axis, keepdim=keepdim).sqrt() if axis else v.abs()
 
 
@@ -147,7 +147,7 @@ class _SpectralNorm(Module):
         if weight.ndim > 1:
             matrix = self._matrix(weight).detach()
             for name, n in zip(("_u", "_v"), matrix.shape, strict=True):
-                self.register_buffer(name, _unit(Tensor.randn(n, dtype=weight.dtype), eps))
+                self.register_buffer(name, unit(Tensor.randn(n, dtype=weight.dtype), eps))
             for _ in range(15):
                 self._iterate(matrix)
 
@@ -157,12 +157,12 @@ class _SpectralNorm(Module):
 
     def _iterate(self, matrix: Tensor) -> None:
         with no_grad():
-            self._u.assign(_unit(matrix @ self._v, self.eps))
-            self._v.assign(_unit(matrix.T @ self._u, self.eps))
+            self._u.assign(unit(matrix @ self._v, self.eps))
+            self._v.assign(unit(matrix.T @ self._u, self.eps))
 
     def forward(self, w: Tensor) -> Tensor:
         if w.ndim == 1:
-            return _unit(w, self.eps)
+            return unit(w, self.eps)
         matrix = self._matrix(w)
         if self.training:
             for _ in range(self.iterations):
@@ -171,5 +171,5 @@ class _SpectralNorm(Module):
         return w / sigma
 
 
-def _unit(x: Tensor, eps: float) -> Tensor:
+def unit(x: Tensor, eps: float) -> Tensor:
     return x / (x * x).sum().sqrt().maximum(eps)

@@ -129,3 +129,35 @@ class RAdam(_Moments):
             s = ((now - 4) * (now - 2) * rho / ((rho - 4) * (rho - 2) * now)) ** 0.5
             step *= s * (1 - beta2**t) ** 0.5 / (np.sqrt(v) + group["eps"])
         x -= step
+
+
+class SparseAdam(Optimizer):
+    """Adam for embeddings of which a batch has a few: rows whose gradient is all 0, and their m and v, stay.
+
+        m <- m + (1 - beta1) (g - m);    v <- v + (1 - beta2) (g^2 - v)                          in the other rows
+        x <- x - lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
+
+    Rows are those of axis 0. Gradients are dense here, where PyTorch takes sparse ones: a row that a batch has, but
+    with a gradient of exact zeros, stays too. maximize: climb instead, g <- -g. Source: PyTorch.
+    """
+
+    state_names = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False):
+        super().__init__(params, lr, betas=betas, eps=eps, maximize=maximize)
+
+    def check(self, group):
+        betas = group["betas"]
+        self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
+        self.require(group["eps"] > 0, "eps", group["eps"], "> 0")
+
+    def update(self, x, g, state, lr, group):
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        t, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
+        rows = (g != 0).any(axis=tuple(range(1, g.ndim)))
+        g = -g[rows] if group["maximize"] else g[rows]
+        m[rows] += (1 - beta1) * (g - m[rows])
+        v[rows] += (1 - beta2) * (g * g - v[rows])
+        x[rows] -= lr * (1 - beta2**t) ** 0.5 / (1 - beta1**t) * m[rows] / (np.sqrt(v[rows]) + group["eps"])

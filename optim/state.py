@@ -9,7 +9,7 @@ import numpy as np
 
 from tinygrad_like import Tensor
 from tinygrad_like.autograd import mode
-from tinygrad_like.counted import set_before_play
+from tinygrad_like.counted import set_when_played
 from tinygrad_like.dtypes import wide
 from tinygrad_like.tensor import wrap
 
@@ -27,7 +27,7 @@ class Group(dict):
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)
-        set_before_play(self, name, value)
+        set_when_played(self, name, value)
 
 
 class State(dict):

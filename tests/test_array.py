@@ -1,6 +1,7 @@
 """`x.data`: a NumPy array that takes a Tensor's methods."""
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -25,6 +26,74 @@ def test_methods_that_change_it():
     assert w.tolist() == [[7, 7, 7], [0, 1, 1]]
     assert np.abs(w.data.uniform_(2, 3) - 2.5).max() <= 0.5 and w.data.normal_().std() > 0
     assert w._data is memory and w.requires_grad and w.is_leaf
+
+
+@pytest.mark.parametrize("change", [
+    lambda a, w: a.copy_(w), lambda a, w: a.zero_().add_(w), lambda a, w: a.fill_(0.0).lerp_(w, 1.0),
+    lambda a, w: a.view(-1).copy_(w), lambda a, w: operator.iadd(a.zero_(), w),
+    lambda a, w: a.masked_fill_(Tensor([True, False]), w[0])[1:].fill_(w[1])])
+def test_what_it_is_changed_to_may_be_on_a_graph(change):
+    p, w = Tensor([1.0, 2.0], requires_grad=True), Tensor([4.0, 5.0], requires_grad=True)
+    memory = p._data
+    change(p.data, w * 1)
+    assert p.tolist() == [4, 5] and p._data is memory and p.is_leaf and p.requires_grad
+
+    @capture
+    def step(x):
+        p.data.copy_(w * x)
+        p.data -= w
+        return x + 1
+
+    for i in range(4):
+        step(Tensor(float(i)))
+        assert np.array_equal(p.numpy(force=True), (w * float(i) - w).numpy(force=True))
+
+
+def test_what_is_called_as_pytorchs_is_captured():
+    w = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3), requires_grad=True)
+
+    def step(x):
+        y = w * x
+        return (y.data.max(1)[1], y.data.max(1, keepdim=True)[0], y.data.sum(dim=1), y.data.argmax(dim=1),
+                y.data.view(-1).abs() + y.data.size(0), y.data.view(3, 2).mean(dim=0, keepdim=True))
+
+    captured = capture(step)
+    for i in range(5):
+        x = Tensor([1.0, -2.0 + i, 0.5 * i])
+        for a, b in zip(step(x), captured(x), strict=True):
+            assert np.array_equal(np.asarray(a), np.asarray(b)) and np.shape(a) == np.shape(b)
+    assert len(captured.programs) == 1
+
+    @capture
+    def numpys(x):
+        return x + x.data.max()
+
+    with pytest.raises(RuntimeError, match=r"x\.data\.max inside a captured function"):
+        numpys(Tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("number", [float, np.float64, np.float32])
+def test_a_number_of_numpys_leaves_its_dtype(number):
+    def run(wrap):
+        p, q = Tensor([1.0, 2.0]), Tensor([4.0, 5.0], requires_grad=True)
+
+        def step(m):
+            p.data.mul_(m).add_((1 - m) * q.detach().data)
+            p.data = m * p.data + q.data * (1 - m)
+            p.data -= number(0.25) * q.data / number(2)
+            p.data += number(1) - q.data
+            return p * 1
+
+        step = wrap(step)
+        out = [step(number(0.5 + 0.1 * i)).tolist() for i in range(6)]
+        return out, p.dtype, getattr(step, "programs", None)
+
+    *eager, _ = run(lambda f: f)
+    *captured, programs = run(lambda f: capture(f, fuse=False))
+    assert captured == eager and eager[1] == np.float32
+    assert number is np.float32 or len(programs) == 1
+    assert (np.float64(2) * Tensor([1, 2]).data).dtype == np.float64
+    assert np.exp(np.float64(2) ** Tensor([1.0]).data).dtype == np.float32
 
 
 def test_methods_that_compute():

@@ -69,7 +69,8 @@ X = Tensor(np.ones((6, 2)))
 ROWS = Tensor(np.ones((4, 2, 3), np.float32))
 V = Tensor(np.ones((1, 2, 4, 4, 4), np.float32))
 OPTIMIZERS = [optim.SGD, optim.Adam, optim.AdamW, optim.RMSProp, optim.Adagrad, optim.Adadelta, optim.Adamax,
-              optim.NAdam, optim.RAdam, optim.Rprop, optim.ASGD, optim.Adafactor, optim.Muon]
+              optim.NAdam, optim.RAdam, optim.Rprop, optim.ASGD, optim.Adafactor, optim.Muon,
+              optim.SparseAdam]
 SCHEDULERS = {
     "StepLR": dict(step_size=2, gamma=0.1), "MultiStepLR": dict(milestones=[1, 2], gamma=0.1),
     "ExponentialLR": dict(gamma=0.9), "CosineAnnealingLR": dict(T_max=3, eta_min=0.0),

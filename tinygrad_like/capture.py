@@ -173,6 +173,7 @@ class capture:
             program.names = places.close()
             return places.put_again(program.copied(arguments.given))
         kind.tape.shrink()
+        kind.recorded()
         if kind.tries == _TRIES:
             return self._stop(different or "it changes other arrays in each call", out, kind)
         return out

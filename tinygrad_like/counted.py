@@ -162,14 +162,22 @@ def asks_for_numbers(code: CodeType) -> bool:
                 for a, b in pairwise(steps)])  # not x.type(dtype), nor type(self).__name__
 
 
-def set_before_play(group: dict, name: str, value: Any) -> None:
-    """Note that an option of an optimizer is set to a Number, or a tuple of such: before a play, if nothing was updated
-    before it."""
+def set_when_played(group: dict, name: str, value: Any) -> None:
+    """Note that an option of an optimizer is set to a Number, or a tuple of such: before a play, or, if something was
+    updated before it, between the steps."""
     tape = mode.tape
-    if tape is not None and not tape.updates and each(value, plain) is not value:
-        tape.scheduled[id(group)] = group
+    if tape is None or each(value, plain) is value:
+        return
+
+    def put() -> None:
+        dict.__setitem__(group, name, each(value, now))
+
+    tape.scheduled[id(group)] = group
+    if tape.updates:
+        tape.note_python(f"{name} of an optimizer", put)
+    else:
         tape.log.append((f"{name} of an optimizer",))
-        tape.draws.append(lambda: dict.__setitem__(group, name, each(value, now)))
+        tape.draws.append(put)
 
 
 def plain(value: Any) -> Any:

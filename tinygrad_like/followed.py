@@ -165,8 +165,8 @@ class Followed:
         for i, group in enumerate(groups):
             self.lengths.append((group["params"], len(group["params"]), f"the parameters of group {i}"))
             options = {k: v for k, v in group.items() if k not in ("lr", "initial_lr", "params", "betas")}
-            self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if type(v) is float]
-            apart = NUMBERS if itself else (float,)  # where who reads them follows them, see `Places.option`
+            self.options += [(group, k, v == 0, f"group {i}.{k}") for k, v in options.items() if isinstance(v, float)]
+            apart = NUMBERS if itself else (float, np.float64)  # where who reads them follows them, see `Places.option`
             self._attributes({k: v for k, v in options.items() if type(v) not in apart}, f"group {i}", group)
             self._keep(partial(rates, group), group, f"the learning rate of {name}")
         for p, of in list(state.items()) if isinstance(state, dict) else ():

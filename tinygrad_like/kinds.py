@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .places import Places
+from .places import Places, can_be_bound, get
+from .signs import VALUES
 from .structures import Same
 from .tape import Tape
 from .tensor import Tensor
@@ -23,6 +24,8 @@ class Kind:
         self.tape: Tape | None = None
         self.program: Any = None
         self.tries, self.stopped, self.played = 0, False, False
+        self.left: list[tuple] = []
+        self.lengths: list[tuple] = []
 
     def others(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """Those of a call's Tensors that may be others than before; None if one is that must not be."""
@@ -48,8 +51,27 @@ class Kind:
 
     def recorded_for(self, tensors: list[Tensor]) -> bool:
         """Whether a call with these Tensors is one more to record for it."""
-        return self.others(tensors) is not None and self.watch.same_flags() and self.watch.same_gradients() and (
-            self.places.seen_again())
+        return self.others(tensors) is not None and self.watch.same_flags() and self._same_objects() and (
+            self.watch.same_gradients() and self.places.seen_again())
+
+    def recorded(self) -> None:
+        """Keep what the function, which just ran, has left as it was: if it is another one later, others set it."""
+        self.left = [entry for entry in self.watch.entries if get(entry[0], entry[1]) is entry[2] and (
+            not can_be_bound(entry[0], entry[2]))]
+        self.lengths = [entry for entry in self.watch.lengths if len(entry[0]) == entry[1]]
+
+    def _same_objects(self) -> bool:
+        """Whether no object but Tensors is another one than before the last recording."""
+        for where, key, value, name in self.left:
+            if (now := get(where, key)) is not value and not can_be_bound(where, now) and (
+                    type(now) is not type(value) or not isinstance(value, VALUES) or repr(now) != repr(value)):
+                self.watch.what = name
+                return False
+        for container, length, name in self.lengths:
+            if len(container) != length:
+                self.watch.what = f"the length of {name}"
+                return False
+        return True
 
 
 class Kinds(dict[Any, list[Kind]]):

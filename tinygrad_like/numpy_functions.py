@@ -12,6 +12,7 @@ import numpy as np
 import tinygrad_like.tensor as tensor  # `from . import tensor` may give the function
 
 from . import ops
+from .array import Array
 from .autograd import mode
 from .dtypes import FLOATS
 
@@ -143,7 +144,8 @@ class ForNumPy:
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and len(options) == 1 and "out" in options and mode.tape is None:  # `array -= x`
             tensors = [x for x in (*inputs, *options["out"]) if isinstance(x, tensor.Tensor)]
-            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and not self.requires_grad:
+            if len(inputs) == 2 and inputs[0] is options["out"][0] and len(tensors) == 1 and (
+                    not self.requires_grad or type(inputs[0]) is Array):  # what is done to `x.data` is not recorded
                 return ufunc(inputs[0], self._data, **options)
         op = _op_of(_UFUNCS.get(ufunc.__name__, ufunc.__name__)) if method == "__call__" and not options else None
         return op(*inputs) if op else _on_arrays(f"np.{ufunc.__name__}", getattr(ufunc, method), inputs, options)

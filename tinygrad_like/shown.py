@@ -10,6 +10,7 @@ which a Tensor on the same memory does as well. But its `std` is not an array's:
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from sys import getrefcount
@@ -19,13 +20,16 @@ import numpy as np
 
 from .aliases import sharing
 from .anomaly import user_line
-from .autograd import mode
+from .array import EITHER, as_pytorchs, plain, sizes_in
+from .autograd import mode, setting
 from .counted import Number
 from .dtypes import FLOATS
 from .noting import refuse
 from .steps import Refused
 from .tensor import Tensor, _python, _write
 
+_OPERATORS: dict[Any, Callable] = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+                                   np.true_divide: operator.truediv}
 _UNNAMED = 4  # how often a value is referred to in `set_data`, if by no name of the user's: by those it went through
 
 
@@ -34,6 +38,18 @@ class Shown(Tensor):
 
     def __getitem__(self, index: Any) -> Shown:
         return shown(super().__getitem__(index))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        operate = _OPERATORS.get(ufunc)
+        if method != "__call__" or options or operate is None or not issubclass(type(inputs[0]), np.floating):
+            _python("x.data.__array_ufunc__")
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
+        return operate(plain(inputs[0]), *inputs[1:])  # as in m * p.data, where m is a number of NumPy's
+
+    def view(self, *shape: Any, **options: Any) -> Shown:
+        if options or not sizes_in(shape):
+            _python("x.data.view")
+        return shown(super().view(*shape, **options))
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.ndarray, name):
@@ -84,11 +100,13 @@ def _arithmetic(name: str) -> Callable:
     of_tensors, in_place = getattr(Tensor, name), name.startswith("__i")
 
     def operate(self: Shown, *others: Any) -> Any:
+        others = tuple(map(plain, others))
         for y in others:
             if self.dtype.kind not in FLOATS or type(y) not in (int, float, Number) and not (
                     isinstance(y, Tensor) and y.dtype is self.dtype):
                 _python(f"x.data.{name} of {type(y).__name__}")
-        out = of_tensors(self, *others)
+        with setting("recording", mode.recording and not in_place):
+            out = of_tensors(self, *others)
         return out if in_place or any(isinstance(y, Tensor) and type(y) is not Shown for y in others) else shown(out)
 
     return operate
@@ -98,7 +116,8 @@ def _changing(name: str) -> Callable:
     of_tensors = getattr(Tensor, name)
 
     def change(self: Shown, *inputs: Any, **options: Any) -> Shown:
-        of_tensors(self, *inputs, **options)
+        with setting("recording", False):  # as that of an array
+            of_tensors(self, *inputs, **options)
         return self
 
     return change
@@ -117,6 +136,16 @@ def _refused(name: str) -> Any:
     return method if name.startswith("__") else property(attribute)
 
 
+def _either(name: str) -> Any:
+    """What Tensors have of that name, called as PyTorch's is."""
+    def method(self: Shown, *inputs: Any, **options: Any) -> Any:
+        if not as_pytorchs(name, inputs, options):
+            _python(f"x.data.{name}")
+        return getattr(super(Shown, self), name)(*inputs, **options)
+
+    return method
+
+
 _ALIKE = frozenset(("shape", "ndim", "dtype", "nbytes", "size"))
 _ARITHMETIC = frozenset(("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv",
                          "itruediv", "pow", "matmul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne"))
@@ -127,12 +156,14 @@ for _name in dir(Tensor):
     if _name == f"__{_operator}__":
         if _operator in _ARITHMETIC:
             setattr(Shown, _name, _arithmetic(_name))
-        elif _operator in _OTHER_OPERATORS:
+        elif _operator in _OTHER_OPERATORS and _name not in vars(Shown):
             setattr(Shown, _name, _refused(_name))
-    elif _name.startswith("_") or _name in _ALIKE:
+    elif _name.startswith("_") or _name in _ALIKE or _name in vars(Shown):
         continue
     elif _name.endswith("_"):
         setattr(Shown, _name, _changing(_name))
+    elif _name in EITHER:
+        setattr(Shown, _name, _either(_name))
     elif hasattr(np.ndarray, _name):  # names that arrays do not have are Tensors' there too
         setattr(Shown, _name, _refused(_name))
 Shown.__hash__ = Tensor.__hash__  # type: ignore[method-assign]

@@ -11,10 +11,8 @@ from optim.clip import clip_grad_norm, clip_grad_value
 from tinygrad_like import Tensor, ops
 
 from .. import parametrizations, parametrize
-from ..module import Module
-from ..parametrizations import spectral_norm, weight_norm
-from ..parametrize import remove_parametrizations
 from . import prune, rnn
+from .weights import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "prune",
            "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm"]
@@ -22,16 +20,6 @@ __all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_
 # For `from nn.utils.parametrizations import weight_norm`.
 sys.modules[f"{__name__}.parametrizations"] = parametrizations
 sys.modules[f"{__name__}.parametrize"] = parametrize
-
-
-def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make a parameter of what `weight_norm` computes now. Raises ValueError if nothing does."""
-    return remove_parametrizations(module, name)
-
-
-def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make a parameter of what `spectral_norm` computes now. Raises ValueError if nothing does."""
-    return remove_parametrizations(module, name)
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,

@@ -18,7 +18,7 @@ LAYERS = {"Linear": ((5, 7), (3, 5)), "Conv2d": ((3, 4, 3), (2, 3, 6, 6)), "Conv
 def test_weight_norm_is_length_times_direction(dim):
     layer = nn.Linear(4, 3)
     before = layer.weight.detach().numpy().copy()
-    nn.utils.weight_norm(layer, dim=dim)
+    nn.utils.parametrizations.weight_norm(layer, dim=dim)
     made = layer.parametrizations.weight
     np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-6)
     made.original1.data *= np.float32(3)  # a length of no consequence
@@ -33,7 +33,7 @@ def test_weight_norm_is_length_times_direction(dim):
 
 def test_spectral_norm_has_the_largest_singular_value_one():
     manual_seed(0)
-    layer = nn.utils.spectral_norm(nn.Linear(6, 9), n_power_iterations=30)
+    layer = nn.utils.parametrizations.spectral_norm(nn.Linear(6, 9), n_power_iterations=30)
     layer(Tensor.ones(1, 6))
     assert np.linalg.svd(layer.weight.detach().numpy())[1][0] == pytest.approx(1, abs=1e-4)
     layer.eval()
@@ -58,16 +58,17 @@ def test_they_can_be_removed_and_undone():
     with pytest.raises(ValueError, match="is not computed"):
         nn.utils.parametrize.remove_parametrizations(twin, "weight")
     with pytest.raises(ValueError, match="weight_norm: Linear has no parameter 'weights', only"):
-        nn.utils.weight_norm(twin, "weights")
+        nn.utils.parametrizations.weight_norm(twin, "weights")
 
 
-def _nets():
+def _nets(norms):
     manual_seed(1)
-    return nn.Sequential(nn.utils.spectral_norm(nn.Linear(6, 8)), nn.ReLU(), nn.utils.weight_norm(nn.Linear(8, 2)))
+    return nn.Sequential(norms.spectral_norm(nn.Linear(6, 8)), nn.ReLU(), norms.weight_norm(nn.Linear(8, 2)))
 
 
-def test_they_train_captured_as_eager_and_are_saved(tmp_path):
-    nets = [_nets(), _nets()]
+@pytest.mark.parametrize("norms", [nn.utils, nn.utils.parametrizations], ids=["older", "newer"])
+def test_they_train_captured_as_eager_and_are_saved(norms, tmp_path):
+    nets = [_nets(norms), _nets(norms)]
     steps = []
     for model in nets:
         optimizer = optim.Adam(model.parameters())
@@ -86,21 +87,26 @@ def test_they_train_captured_as_eager_and_are_saved(tmp_path):
         assert played(x).item() == pytest.approx(steps[0](x).item(), rel=1e-4)
     assert len(played.programs) == 1
     save_weights(nets[0], tmp_path / "net.safetensors")
-    other = _nets()
+    other = _nets(norms)
     load_weights(other, tmp_path / "net.safetensors")
     nets[0].eval(), other.eval()
     assert np.array_equal(nets[0](x).detach().numpy(), other(x).detach().numpy())
 
 
 @pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:.*weight_norm.*deprecated")
+@pytest.mark.parametrize("newer", [False, True])
 @pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])
 @pytest.mark.parametrize("name", LAYERS)
-def test_as_pytorchs(name, norm):
+def test_as_pytorchs(name, norm, newer):
     import torch
 
+    def norms(lib):
+        return lib.utils.parametrizations if newer else lib.utils
+
     sizes, shape = LAYERS[name]
-    ours = getattr(nn.utils.parametrizations, norm)(getattr(nn, name)(*sizes))
-    theirs = getattr(torch.nn.utils.parametrizations, norm)(getattr(torch.nn, name)(*sizes))
+    ours = getattr(norms(nn), norm)(getattr(nn, name)(*sizes))
+    theirs = getattr(norms(torch.nn), norm)(getattr(torch.nn, name)(*sizes))
     state = theirs.state_dict()
     assert list(ours.state_dict()) == list(state)
     ours.load_state_dict({k: v.numpy() for k, v in state.items()})
@@ -116,11 +122,60 @@ def test_as_pytorchs(name, norm):
         np.testing.assert_allclose(p.numpy(), q.numpy(), atol=1e-5)
 
 
+def test_the_older_ones_keep_their_parts_in_the_module():
+    manual_seed(0)
+    head = nn.utils.weight_norm(nn.Linear(4, 3, bias=False))
+    head.weight_g.data.fill_(1)
+    head.weight_g.requires_grad = False
+    assert type(head).__name__ == "Linear" and isinstance(head, nn.Linear) and list(head.state_dict()) == [
+        "weight_g", "weight_v"]
+    np.testing.assert_allclose(head.weight.detach().square().sum(axis=1).numpy(), 1, rtol=1e-5)
+    head(Tensor.ones(1, 4)).sum().backward()
+    assert head.weight_g.grad is None and head.weight_v.grad is not None
+
+    layer = nn.utils.spectral_norm(nn.Linear(6, 9), n_power_iterations=30)
+    assert [n for n, _ in layer.named_parameters()] == ["bias", "weight_orig"]
+    x = Tensor.ones(1, 6)
+    layer(x)
+    assert np.linalg.svd(layer.weight.detach().numpy())[1][0] == pytest.approx(1, abs=1e-4)
+    twin, u = copy.deepcopy(layer).eval(), layer.weight_u.numpy().copy()
+    twin(x)
+    assert layer.weight.shape == twin.weight.shape  # reading it comes no closer
+    assert np.array_equal(twin.weight_u.numpy(), u) and np.array_equal(layer.weight_u.numpy(), u)
+    layer(x)
+    assert not np.array_equal(layer.weight_u.numpy(), u)
+
+
+def test_the_older_ones_can_be_removed():
+    layer, x = nn.Linear(4, 3), Tensor.randn(2, 4)
+    before = layer(x).detach().numpy()
+    nn.utils.weight_norm(layer)
+    nn.utils.weight_norm(layer, "bias", dim=None)
+    nn.utils.remove_weight_norm(layer)
+    np.testing.assert_allclose(layer(x).detach().numpy(), before, rtol=1e-5, atol=1e-6)
+    nn.utils.remove_weight_norm(layer, "bias")
+    assert type(layer) is nn.Linear and sorted(layer.state_dict()) == ["bias", "weight"]
+    nn.utils.spectral_norm(layer)
+    twin = copy.deepcopy(layer)
+    with pytest.raises(ValueError, match="spectral_norm: Linear has no parameter 'weight', only"):
+        nn.utils.spectral_norm(layer)
+    with pytest.raises(ValueError, match="this parameter is computed"):
+        layer.weight = nn.Parameter(Tensor.zeros(3, 4))
+    with pytest.raises(ValueError, match="remove_weight_norm: 'weight' of Linear is not computed by weight_norm"):
+        nn.utils.remove_weight_norm(layer)
+    nn.utils.remove_spectral_norm(layer)
+    after = layer(x).detach().numpy()
+    assert np.array_equal(after, layer(x).detach().numpy()) and isinstance(layer.weight, nn.Parameter)
+    assert "weight_u" in twin.state_dict()
+    with pytest.raises(ValueError, match="weight_norm: .* has parametrizations"):
+        nn.utils.weight_norm(nn.utils.parametrizations.weight_norm(layer), "bias")
+
+
 def test_one_of_several_can_be_removed():
     layer = nn.Linear(3, 3)
     before = layer.weight.detach().numpy().copy()
-    nn.utils.weight_norm(layer, "weight", dim=None)
-    nn.utils.weight_norm(layer, "bias", dim=None)
+    nn.utils.parametrizations.weight_norm(layer, "weight", dim=None)
+    nn.utils.parametrizations.weight_norm(layer, "bias", dim=None)
     twin = copy.deepcopy(layer)
     nn.utils.parametrize.remove_parametrizations(layer, "weight")
     assert type(layer.__dict__["weight"]) is nn.Parameter and not isinstance(twin.__dict__.get("weight"), nn.Parameter)

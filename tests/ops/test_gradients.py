@@ -351,6 +351,8 @@ CASES = {
     "lu_solve": (lambda x, b: linalg.lu_solve(*linalg.lu_factor(x), b), real(2, 3, 3), real(3, 2)),
     "lu_solve, from the right, of the transpose": (lambda x, b: linalg.lu_solve(
         *linalg.lu_factor(x), b, left=False, adjoint=True), real(3, 3), real(2, 3)),
+    "cholesky_inverse": (lambda x: linalg.cholesky_inverse(x.tril() + 3 * Tensor.eye(3)), real(2, 3, 3)),
+    "cholesky_inverse upper": (lambda x: linalg.cholesky_inverse(x.triu() + 3 * Tensor.eye(3), True), real(3, 3)),
 }
 CASES |= {
     # pooling

@@ -123,6 +123,20 @@ def test_a_checkpoint_goes_both_ways(cls, options):
     assert_equal(resumed, theirs, 1e-12)
 
 
+@pytest.mark.parametrize("options", [dict(), dict(lr=0.1, betas=(0.8, 0.95), eps=1e-3, maximize=True)])
+def test_sparse_adam(options):
+    values = np.random.default_rng(0).standard_normal((6, 3))
+    p, q = Tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
+    ours, theirs = optim.SparseAdam([p], **options), torch.optim.SparseAdam([q], **options)
+    for n in range(12):
+        rng = np.random.default_rng(n)
+        g = rng.standard_normal((6, 3)) * (rng.random((6, 1)) < 0.5)
+        p.grad, q.grad = Tensor(g), torch.tensor(g).to_sparse(1)
+        ours.step()
+        theirs.step()
+    assert_equal(ours, theirs, 1e-12)
+
+
 MUON = [dict(), dict(lr=0.1, nesterov=False, weight_decay=0.0, ns_steps=3, ns_coefficients=(3.0, -4.0, 2.0)),
         dict(lr=0.1, momentum=0.5, weight_decay=0.3, adjust_lr_fn="match_rms_adamw")]
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+import nn
 import optim
 from optim import lr_scheduler
-from tinygrad_like import Tensor
+from tinygrad_like import Tensor, capture
 
 G = [0.5, -1.0, 0.25, 0.25, -0.125, 2.0, 0.0, 1.5]
 
@@ -73,6 +74,34 @@ def test_radam(decoupled):
     assert 0 < rectified < len(G)
     assert walked(optim.RAdam, lr=0.05, betas=(0.8, 0.9), eps=1e-3, weight_decay=0.1,
                   decoupled_weight_decay=decoupled) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sparse_adam(sign):
+    x, m, v, found = 2.0, 0.0, 0.0, []
+    for t, g in enumerate(G, 1):
+        if g:
+            m, v = 0.8 * m + 0.2 * sign * g, 0.9 * v + 0.1 * g * g
+            x -= 0.05 * math.sqrt(1 - 0.9**t) / (1 - 0.8**t) * m / (math.sqrt(v) + 1e-3)
+        found.append(x)
+    assert walked(optim.SparseAdam, lr=0.05, betas=(0.8, 0.9), eps=1e-3, maximize=sign < 0) == pytest.approx(found)
+
+
+def test_sparse_adam_leaves_rows_that_a_batch_has_not():
+    layer = nn.Embedding(5, 3, sparse=True)
+    optimizer, before = optim.SparseAdam(layer.parameters(), lr=0.1), layer.weight.detach().clone()
+
+    @capture
+    def step(i):
+        loss = layer(i).square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    losses = [step(Tensor([i % 2, 3, 3])).item() for i in range(8)]
+    moved = (layer.weight != before).any(axis=1).tolist()
+    assert moved == [True, True, False, True, False] and losses[-1] < losses[0] and len(step.programs) == 1
 
 
 def test_rprop():

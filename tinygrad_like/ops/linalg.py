@@ -443,4 +443,4 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdim=False):
 # What is made of all these: the files need the functions above.
 from .least_squares import cholesky_ex, cond, inv_ex, lstsq, matrix_exp, matrix_rank, pinv, pinverse, vander  # noqa: E402, F401
 from .products import cross, multi_dot, vecdot  # noqa: E402, F401
-from .triangles import householder_product, lu, lu_factor, lu_solve, lu_unpack  # noqa: E402, F401
+from .triangles import cholesky_inverse, householder_product, lu, lu_factor, lu_solve, lu_unpack  # noqa: E402, F401

@@ -10,7 +10,7 @@ import numpy as np
 from ..primitive import primitive
 from .axes import one_axis
 from .index import take, take_along, values_of
-from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, solve_triangular
+from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve, solve_triangular
 from .matmul import matmul
 from .shape import cat, expand, reshape, tril, triu
 
@@ -147,6 +147,12 @@ def lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True):
         lower = tril(take(factors, index=(..., slice(0, k))), diagonal=-1) + np.eye(m, k, dtype=factors.dtype)
         upper = triu(take(factors, index=(..., slice(0, k), slice(None))))
     return LU(p, lower, upper)
+
+
+def cholesky_inverse(factor, upper=False):
+    """The inverse of a, given its Cholesky factor: (..., n, n). Raises ValueError for a zero on the diagonal."""
+    n = _matrices("cholesky_inverse", factor, square=True).shape[-1]
+    return cholesky_solve(np.eye(n, dtype=factor.dtype), factor, upper)
 
 
 def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
