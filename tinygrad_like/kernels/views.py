@@ -126,7 +126,7 @@ def _pointer(dtype: np.dtype) -> Callable:
     return pointer
 
 
-_float_pointer, _integer_pointer, _byte_pointer = map(_pointer, (FLOAT32, INT64, np.dtype(np.uint8)))
+_float_pointer, _integer_pointer, _byte_pointer = _pointer(FLOAT32), _pointer(INT64), _pointer(np.dtype(np.uint8))
 
 
 @inner
