@@ -24,6 +24,7 @@ from tinygrad_like.kernels import (
     channel_norm,
     columns,
     conv,
+    copies,
     dropout,
     elementwise,
     embedding,
@@ -129,6 +130,10 @@ CASES = {
     "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
     "cumprod": (lambda a: a.cumprod(1), ((7, 301, 70),)),
     "tril": (lambda a: a.tril(1), (MATRIX,)),
+    "transpose": (lambda a: a.t().contiguous() * x(513, 777), (MATRIX,)),
+    "channels last": (lambda a: a.permute(0, 2, 3, 1).contiguous() * 2, (IMAGES,)),
+    "roll": (lambda a: a.roll((5, -7), (2, 3)) * a.flip(1), (IMAGES,)),
+    "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
     "interpolation": (lambda a: F.interpolate(a, scale_factor=1.7, mode="bilinear"), (IMAGES,)),
@@ -174,7 +179,7 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, columns, conv, dropout, elementwise, embedding, formula, gemm, noise, norm,
+MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm, noise, norm,
            optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular,
            vectormath, winograd)
 
