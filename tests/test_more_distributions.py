@@ -213,8 +213,9 @@ def test_values_are_pytorchs(name, parameters, value, support):
                           found() if attribute == "entropy" else found))
         except NotImplementedError:
             continue
+    tolerance = 1e-7 if name == "VonMises" else 1e-9  # PyTorch's log I_0 is a polynomial
     for expected, found in pairs:
-        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.torch

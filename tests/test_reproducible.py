@@ -179,9 +179,9 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm, noise, norm,
-           optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax, triangular,
-           vectormath, winograd)
+MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
+           noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax,
+           triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:
