@@ -6,7 +6,7 @@ Functions of arrays take the address of the array object, and read its shape and
 from typing import NamedTuple
 
 from .simd import COLUMNS, FLOATS, inner
-from .tiles import copy_float, fetch_line, make_copy, transpose
+from .tiles import copy_float, make_copy, transpose
 from .views import data_of, ndim_of, size_of, stride_of
 
 _copy_columns = make_copy(COLUMNS)
@@ -99,8 +99,6 @@ def pack_columns(b, k, columns, panel):
     if b.column == 4:
         for i in range(k):
             _copy_columns(place(b, i, 0), panel + 4 * COLUMNS * i, columns)
-            for line in range(0, 4 * COLUMNS, 64):
-                fetch_line(place(b, i, COLUMNS) + line)
     elif b.row == 4 and k >= FLOATS:
         for j in range(0, min(columns, COLUMNS), FLOATS):
             for first in range(0, k, FLOATS):

@@ -97,12 +97,12 @@ def store(b, value, address, mask=None):
         b.call(masked, [value, pointer, ir.Constant(I32, 4), mask])
 
 
-def prefetch(b, address, level: int = 1, to_write: int = 0):
-    """Have the cache line of an address fetched into the first- or second-level cache; it may be any address."""
+def prefetch(b, address):
+    """Have the cache line of an address fetched into the first-level cache; the address may be anything."""
     signature = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
     fetch = cgutils.get_or_insert_function(b.module, signature, "llvm.prefetch.p0")
-    how, locality, data = (ir.Constant(I32, n) for n in (to_write, 4 - level, 1))
-    b.call(fetch, [b.inttoptr(address, POINTER), how, locality, data])
+    to_read, locality, data = (ir.Constant(I32, n) for n in (0, 3, 1))
+    b.call(fetch, [b.inttoptr(address, POINTER), to_read, locality, data])
 
 
 def broadcast(b, value, lanes: int):

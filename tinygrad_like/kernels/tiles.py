@@ -190,12 +190,6 @@ def copy_float(typing, source, target):
     return procedure(lambda b, source, target: store(b, load(b, source, F32), target), 2)
 
 
-@intrinsic
-def fetch_line(typing, address):
-    """Have a cache line fetched into the second-level cache."""
-    return procedure(lambda b, address: prefetch(b, address, level=2), 1)
-
-
 def _emit_copy(floats, exact, b, source, target, count):
     kind = ir.VectorType(F32, floats)
     with b.if_else(b.icmp_signed(">=", count, integer(floats))) as (all_floats, some_floats):
