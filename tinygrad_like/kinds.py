@@ -24,8 +24,8 @@ class Kind:
         self.tape: Tape | None = None
         self.program: Any = None
         self.tries, self.stopped, self.played = 0, False, False
-        self.left: list[tuple] = []
-        self.lengths: list[tuple] = []
+        self.left: list[tuple] = []  # of what the watch looks at, what the last recording left as it was,
+        self.lengths: list[tuple] = []  # and of how long lists and dicts are
 
     def others(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """Those of a call's Tensors that may be others than before; None if one is that must not be."""
