@@ -30,10 +30,9 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     While training, u and v come closer to the singular vectors by so many power iterations whenever w is read. dim: the
     axis of the matrix's rows, by default that of the output channels. Raises ValueError if there is no such parameter.
     """
-    if dim is None:
-        dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
     weight = parameter_of("spectral_norm", module, name)
-    return parametrized("spectral_norm", module, name, _SpectralNorm(weight, n_power_iterations, eps, dim), unsafe=True)
+    norm = _SpectralNorm(weight, n_power_iterations, eps, output_axis(module) if dim is None else dim)
+    return parametrized("spectral_norm", module, name, norm, unsafe=True)
 
 
 def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *,
@@ -122,18 +121,28 @@ class _WeightNorm(Module):
     def __init__(self, dim: int | None):
         self.dim = dim
 
-    def _axes(self, ndim: int) -> tuple[int, ...]:
-        return tuple([a for a in range(ndim) if self.dim is None or a != self.dim % ndim])
-
     def forward(self, g: Tensor, v: Tensor) -> Tensor:
-        return v * (g / length(v, self._axes(v.ndim), g.ndim > 0))
+        return v * (g / length(v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return length(weight, self._axes(weight.ndim), self.dim is not None), weight
+        return length(weight, self.dim), weight
 
 
-def length(v: Tensor, axis: tuple[int, ...], keepdim: bool) -> Tensor:
-    return (v * v).sum(axis=axis, keepdim=keepdim).sqrt() if axis else v.abs()
+def length(v: Tensor, dim: int | None) -> Tensor:
+    """The Euclidean norm over all axes but dim, which broadcasts to v; over all, if it is None."""
+    axes = tuple([a for a in range(v.ndim) if dim is None or a != dim % v.ndim])
+    return (v * v).sum(axis=axes, keepdim=dim is not None).sqrt() if axes else v.abs()
+
+
+def as_matrix(w: Tensor, dim: int) -> Tensor:
+    """w as a matrix whose rows lie along an axis."""
+    rows = w if dim == 0 else w.transpose(0, dim)
+    return rows.reshape(rows.shape[0], -1)
+
+
+def output_axis(module: Module) -> int:
+    """The axis of the output channels of its weight."""
+    return 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
 
 
 class _SpectralNorm(Module):
@@ -145,15 +154,11 @@ class _SpectralNorm(Module):
             raise ValueError(f"spectral_norm: n_power_iterations={iterations} must be at least 1")
         self.iterations, self.eps, self.dim = iterations, eps, dim % weight.ndim
         if weight.ndim > 1:
-            matrix = self._matrix(weight).detach()
+            matrix = as_matrix(weight, self.dim).detach()
             for name, n in zip(("_u", "_v"), matrix.shape, strict=True):
                 self.register_buffer(name, unit(Tensor.randn(n, dtype=weight.dtype), eps))
             for _ in range(15):
                 self._iterate(matrix)
-
-    def _matrix(self, w: Tensor) -> Tensor:
-        rows = w if self.dim == 0 else w.transpose(0, self.dim)
-        return rows.reshape(rows.shape[0], -1)
 
     def _iterate(self, matrix: Tensor) -> None:
         with no_grad():
@@ -163,7 +168,7 @@ class _SpectralNorm(Module):
     def forward(self, w: Tensor) -> Tensor:
         if w.ndim == 1:
             return unit(w, self.eps)
-        matrix = self._matrix(w)
+        matrix = as_matrix(w, self.dim)
         if self.training:
             for _ in range(self.iterations):
                 self._iterate(matrix.detach())

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .places import Places, can_be_bound, get
-from .signs import VALUES
 from .structures import Same
 from .tape import Tape
 from .tensor import Tensor
-from .watch import Watch
+from .watch import Watch, same
 
 OTHERS = "shapes, dtypes or other arguments are others in each call"
 _MOST = 8  # kinds of calls with the same objects that came once; twice as many of all
@@ -63,8 +62,7 @@ class Kind:
     def _same_objects(self) -> bool:
         """Whether no object but Tensors is another one than before the last recording."""
         for where, key, value, name in self.left:
-            if (now := get(where, key)) is not value and not can_be_bound(where, now) and (
-                    type(now) is not type(value) or not isinstance(value, VALUES) or repr(now) != repr(value)):
+            if not same(where, key, value) and not can_be_bound(where, get(where, key)):
                 self.watch.what = name
                 return False
         for container, length, name in self.lengths:
@@ -85,7 +83,7 @@ class Kinds(dict[Any, list[Kind]]):
 
     def full(self, key: tuple) -> bool:
         """Whether there are enough with the objects of this key; those with objects that are gone are dropped."""
-        for old in [old for old in self if any(same.get() is None for same in Same.of(old))]:
+        for old in [old for old in self if any(object_.get() is None for object_ in Same.of(old))]:
             self.unused += not any(kind.program for kind in self.pop(old))
         objects, count = Same.of(key), sum(map(len, self.values()))
         these = [kind for other, kinds in self.items() if Same.of(other) == objects for kind in kinds]

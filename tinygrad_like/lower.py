@@ -14,6 +14,7 @@ from .as_loops import Body, accumulated, as_loop, copied
 from .autograd import mode, setting, tick
 from .call import replayed
 from .dtypes import BOOL, INT64
+from .kernels.copies import parts_of_roll
 from .kernels.loops import MAKE, Loop
 from .kernels.program import Call
 from .primitive import Fused, declared
@@ -224,13 +225,9 @@ def _roll(step: Step) -> Iterator[Loop]:
     x, out, shifts, axis = step.arguments[0], step.outputs[0], step.options["shifts"], step.options.get("axis")
     if axis is None:
         raise KeyError("roll")
-    parts: list[list[tuple[slice, slice]]] = [[(slice(None), slice(None))] for _ in x.shape]
-    for a, shift in zip(*[v if isinstance(v, tuple | list) else (v,) for v in (axis, shifts)], strict=True):
-        n = x.shape[a]
-        k = shift % n if n else 0
-        parts[a] = [(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))] if k else parts[a]
-    for chosen in itertools.product(*parts):
-        yield copied(x[tuple(source for source, _ in chosen)], out[tuple(target for _, target in chosen)])
+    shifts, axes = [v if isinstance(v, tuple | list) else (v,) for v in (shifts, axis)]
+    for source, target in parts_of_roll(x, out, shifts, axes):
+        yield copied(source, target)
 
 
 LOWER: dict[str, Callable[[Step], Iterator[Loop]]] = {

@@ -31,7 +31,7 @@ def _compiled(text: str) -> types.CodeType:
     return compile(text, "<watch>", "eval")
 
 
-def _same(where: Any, key: Any, value: Any) -> bool:
+def same(where: Any, key: Any, value: Any) -> bool:
     """Whether a value lies there, or one that Python cannot tell from it: not 0.0 for -0.0, but NaN for NaN."""
     now = get(where, key)
     return now is value or isinstance(value, VALUES) and type(now) is type(value) and repr(now) == repr(value)
@@ -58,7 +58,7 @@ class Watch(Followed):
                 return True
         except (AttributeError, LookupError, ValueError):  # something is there no more
             pass
-        if self.differed and not _same(*self.differed):  # as of two kinds of calls that take turns
+        if self.differed and not same(*self.differed):  # as of two kinds of calls that take turns
             return False
         if not self._same_variables():
             return False
@@ -137,7 +137,7 @@ class Watch(Followed):
 
     def _same_variables(self, but_tensors: bool = False) -> bool:
         for where, key, value, name in self.entries:
-            if not _same(where, key, value):
+            if not same(where, key, value):
                 now = get(where, key)
                 if but_tensors and can_be_bound(where, now) and (
                         type(value) is type(now) or value is None or holds_only_tensors(value)):
@@ -211,7 +211,7 @@ class Watch(Followed):
 
     def same_flags(self) -> bool:
         """Whether flags, words and None are as they were, where there is something of these kinds now."""
-        return all(_same(*flag) or type(get(*flag[:2])) not in FLAGS for flag in self.flags)
+        return all(same(*flag) or type(get(*flag[:2])) not in FLAGS for flag in self.flags)
 
     def same_gradients(self) -> bool:
         """Whether the same Tensors have gradients."""

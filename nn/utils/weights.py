@@ -6,24 +6,18 @@ from typing import Any
 
 from tinygrad_like import Tensor, no_grad
 
-from ..conv import ConvTranspose1d, ConvTranspose2d
 from ..module import Module, Parameter
-from ..parametrizations import length, unit
+from ..parametrizations import as_matrix, length, output_axis, unit
 from ..parametrize import is_parametrized, parameter_of
 
 
 class _WeightNorm:
-    def __init__(self, name: str, ndim: int, dim: int | None):
-        self.name, self.keepdim = name, dim is not None
-        self.axes = tuple([a for a in range(ndim) if dim is None or a != dim % ndim])
-        self.parts = f"{name}_g", f"{name}_v"
-
-    def length(self, v: Tensor) -> Tensor:
-        return length(v, self.axes, self.keepdim)
+    def __init__(self, name: str, dim: int | None):
+        self.name, self.dim, self.parts = name, dim, (f"{name}_g", f"{name}_v")
 
     def compute(self, module: Module) -> Tensor:
         g, v = [module.__dict__[part] for part in self.parts]
-        return v * (g / self.length(v))
+        return v * (g / length(v, self.dim))
 
 
 class _SpectralNorm:
@@ -31,12 +25,10 @@ class _SpectralNorm:
         self.name, self.iterations, self.eps, self.dim = name, iterations, eps, dim
         self.parts = f"{name}_orig", f"{name}_u", f"{name}_v"
 
-    def matrix(self, w: Tensor) -> Tensor:
-        return (w if self.dim == 0 else w.transpose(0, self.dim)).reshape(w.shape[self.dim], -1)
-
     def compute(self, module: Module) -> Tensor:
         w, u, v = [module.__dict__[part] for part in self.parts]
-        return w / (u.clone() * (self.matrix(w) @ v.clone())).sum()  # clones: the next call changes them in place
+        u, v = u.clone(), v.clone()  # the next call changes them in place
+        return w / (u * (as_matrix(w, self.dim) @ v)).sum()
 
     def __call__(self, module: Module, inputs: Any) -> None:
         """Before each forward."""
@@ -44,8 +36,8 @@ class _SpectralNorm:
         if module.training:
             with no_grad():
                 for _ in range(self.iterations):
-                    v.assign(unit(self.matrix(w).T @ u, self.eps))
-                    u.assign(unit(self.matrix(w) @ v, self.eps))
+                    v.assign(unit(as_matrix(w, self.dim).T @ u, self.eps))
+                    u.assign(unit(as_matrix(w, self.dim) @ v, self.eps))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
@@ -56,10 +48,10 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     parameter.
     """
     w = parameter_alone("weight_norm", module, name)
-    norm = _WeightNorm(name, w.ndim, dim)
+    norm = _WeightNorm(name, dim)
     delattr(module, name)
     with no_grad():
-        g = Parameter(norm.length(w), w.requires_grad)
+        g = Parameter(length(w, dim), w.requires_grad)
     for part, parameter in zip(norm.parts, (g, Parameter(w.detach(), w.requires_grad)), strict=True):
         module.register_parameter(part, parameter)
     computed(module, norm)
@@ -77,12 +69,10 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     w = parameter_alone("spectral_norm", module, name)
     if n_power_iterations < 1:
         raise ValueError(f"spectral_norm: n_power_iterations={n_power_iterations} must be at least 1")
-    if dim is None:
-        dim = 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d) else 0
-    norm = _SpectralNorm(name, n_power_iterations, eps, dim % w.ndim)
+    norm = _SpectralNorm(name, n_power_iterations, eps, (output_axis(module) if dim is None else dim) % w.ndim)
     delattr(module, name)
     module.register_parameter(norm.parts[0], w)
-    for part, n in zip(norm.parts[1:], norm.matrix(w.detach()).shape, strict=True):
+    for part, n in zip(norm.parts[1:], as_matrix(w.detach(), norm.dim).shape, strict=True):
         module.register_buffer(part, unit(Tensor.randn(n, dtype=w.dtype), eps))
     module.register_forward_pre_hook(norm)
     computed(module, norm)

@@ -408,11 +408,11 @@ def input_gradient(g: np.ndarray, w: np.ndarray, bias: np.ndarray | None, x: Sha
         return winograd.convolve(g, w, bias, turned=True)
     dx = np.empty(x, np.float32)
     if _is_product(x, w.shape, padding, groups):
-        rows = dx.reshape(len(g), math.prod(x[1:]))
+        of_g, of_w, of_x = _rows(g), _rows(w), _rows(dx)
         with together():
             if bias is not None:
                 _fill(bias, x[2] * x[3], dx)
-            product(_rows(g), _rows(w), rows, None if bias is None else rows)
+            product(of_g, of_w, of_x, None if bias is None else of_x)
         return dx
     if _suits_side_by_side(g.shape, w.shape, g.shape, groups):
         many = backward_plans(x, w.shape, g.shape, stride, padding, dilation, groups, COLUMNS)

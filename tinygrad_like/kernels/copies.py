@@ -160,16 +160,22 @@ def joined(xs: Sequence[np.ndarray], axis: int) -> np.ndarray:
     return out
 
 
-def rolled(x: np.ndarray, shifts: Sequence[int], axes: Sequence[int]) -> np.ndarray:
-    """np.roll(x, shifts, axes)"""
+def parts_of_roll(x: np.ndarray, out: np.ndarray, shifts: Sequence[int],
+                  axes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Parts of x, and the parts of out that they are copied to, so that out is np.roll(x, shifts, axes)."""
     total = [0] * x.ndim
     for shift, axis in zip(shifts, axes, strict=True):
         total[axis] += shift
     pairs: list[list[tuple[slice, slice]]] = []
     for shift, n in zip(total, x.shape, strict=True):
-        k = shift % n
+        k = shift % n if n else 0
         pairs.append([(slice(0, n - k), slice(k, n)), (slice(n - k, n), slice(0, k))] if k else [(slice(None),) * 2])
+    return [(x[tuple([source for source, _ in part])], out[tuple([target for _, target in part])])
+            for part in itertools.product(*pairs)]
+
+
+def rolled(x: np.ndarray, shifts: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+    """np.roll(x, shifts, axes)"""
     out = np.empty(x.shape, np.float32)
-    beside(*[(_copy, x[tuple([source for source, _ in part])], out[tuple([target for _, target in part])])
-             for part in itertools.product(*pairs)])
+    beside(*[(_copy, *part) for part in parts_of_roll(x, out, shifts, axes)])
     return out

@@ -226,9 +226,10 @@ def pointwise(formula: Callable, name: str, numbers: Collection[str] = ()) -> An
     in_c_order = of_one_with_number if number and arrays == 1 else (of_one, of_two, of_three)[arrays - 1]
 
     def run(a, *others, **options):
-        given = a, *others
-        if all([type(x) is not np.ndarray or x.flags.c_contiguous for x in given]):
+        if (type(a) is not np.ndarray or a.flags.c_contiguous) and (not others or all(
+                [type(x) is not np.ndarray or x.flags.c_contiguous for x in others])):
             return in_c_order(a, *others, **options)
+        given = a, *others
         if (order := _order(given)) is None:
             return in_c_order(*map(_in_rows, given), **options)
         y = in_c_order(*[_turned(x, order) for x in given], **options)

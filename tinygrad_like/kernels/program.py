@@ -36,7 +36,7 @@ from numba.core.dispatcher import Dispatcher
 
 from ..autograd import mode
 from ..dtypes import FLOAT32, INT64
-from . import blocks, threads
+from . import ACCELERATED, blocks, threads
 from .atomics import call, get, put
 from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
 from .simd import INNER, compiled, inner
@@ -57,7 +57,7 @@ from .threads import (
 )
 from .views import following, integer_at, largest, real_at, suits, table_suits, view
 
-_MANY = 8192  # numbers that a kernel copies in less time than NumPy
+_MANY = ACCELERATED["copied"][1]  # numbers that a kernel copies in less time than NumPy
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
 
 
