@@ -62,8 +62,9 @@ class Update:
         """The arguments of a call of the kernel, in this step."""
         if self.counts is None:
             self.begin()
-        table = self.tables[i] = arguments[0]
-        table.ids[-1, 0] = 0  # not begun
+        table = arguments[0]
+        if table is not self.tables[i]:
+            self.tables[i], table.ids[-1, 0] = table, 0  # not begun
         return table, *self.numbers[i]
 
     def begin(self) -> None:
@@ -76,11 +77,12 @@ class Update:
         for table in self.tables:
             if table is not None:
                 table.ids[-1, 0] = 0  # not begun
-        states = [state for params in self.by_kernel for _, state, _ in params if "step" in state]
-        self.rates = [optimizer._lr(group) for _, _, group in self.by_formula]
-        self.counts = optimizer.steps, [(state, state["step"]) for state in states]
-        self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(group), dict(group))[1]
-                        for p, state, group in [params[0] for params in self.by_kernel]]
+        if self.by_formula:
+            self.rates = [optimizer._lr(group) for _, _, group in self.by_formula]
+        self.counts = optimizer.steps, [(state, state["step"]) for params in self.by_kernel
+                                        for _, state, _ in params if "step" in state]
+        self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(options), options)[1]
+                        for p, state, options in [(p, state, dict(group)) for (p, state, group), *_ in self.by_kernel]]
         self._count(1)
 
     def formulas(self, *gradients: np.ndarray) -> None:

@@ -81,12 +81,13 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if mode.eager or mode.tape is not None or self.ended or mode.anomaly or mode.watchers:
+        recording = mode.usual
+        if recording is None or mode.eager or self.ended:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         used, named, numbers = self.lifted.lift(args, options)
         try:
-            key = (structure(used, tensors), structure(named, tensors) if named else None, mode.recording,
+            key = (structure(used, tensors), structure(named, tensors) if named else None, recording,
                    random.rows and random.rows.count, *alike(tensors))
         except Unsuited as error:
             return self.function(*args, **options) if self.kinds.closed else self._give_up(str(error), args, options)

@@ -342,11 +342,12 @@ class Calls:
         self.address = self.records.ctypes.data
         for step, a, b in zip(self.steps, self.offsets, self.offsets[1:], strict=False):
             if step.renew is not None:
-                self.changing.append((step, step.call.kernel.pack, step.call.beside, self.records.data[a:b]))
+                self.changing.append((
+                    step.renew, step.call.arguments, step.call.kernel.pack, step.call.beside, self.records.data[a:b]))
 
     def run(self) -> None:
-        for step, pack, beside, record in self.changing:
-            record[:] = pack(*step.renewed(), beside=beside)
+        for renew, arguments, pack, beside, record in self.changing:
+            record[:] = pack(*renew(arguments), beside=beside)
         done = play_records(self.address, self.offsets)
         if done != len(self.steps):
             step = self.steps[done]

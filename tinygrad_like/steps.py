@@ -29,7 +29,7 @@ class Step:
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
         self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.renew: Callable[[tuple], Iterable] | None = None  # its arguments as they are now, from those it had
+        self.renew: Callable[[tuple], tuple] | None = None  # its call's arguments as they are now, from those it had
         self.changes = tuple(changes)  # what the function itself writes to, besides what it returns
         self.alone: Any = None  # the call of a kernel that does what its loop does, if no other loop is joined with it
         self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
@@ -53,10 +53,6 @@ class Step:
     def follows(self) -> bool:
         """Whether what it gives depends on numbers that are others in each call."""
         return Number in map(type, (*self.arguments, *self.options.values()))
-
-    def renewed(self) -> tuple:
-        """The arguments of the call, as they are now."""
-        return tuple(map(now, self.renew(self.call.arguments)))  # type: ignore[misc]
 
     def run(self) -> None:
         """Do again what Python did."""
@@ -89,6 +85,10 @@ def arrays_in(value: Any) -> Iterable[np.ndarray]:
 
 def now(x: Any) -> Any:
     return x.value if type(x) is Drawn else x.again() if type(x) is Number else x
+
+
+def all_now(arguments: tuple) -> tuple:
+    return tuple(map(now, arguments))
 
 
 def as_arrays(result: Any) -> Any:

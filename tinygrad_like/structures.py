@@ -56,8 +56,9 @@ class Same:
 def structure(value: Any, tensors: list | None = None, replace: Callable | None = None) -> Any:
     """What a value is made of besides Tensors, as something to compare by; or, with `replace`, the value with them
     replaced. The Tensors are added to `tensors`. Raises Unsuited for an array in place of a Tensor."""
-    if isinstance(value, Tensor):
-        if type(value) is not Tensor and isinstance(value, Extremum):  # also the pair of itself and where it is
+    kind = type(value)
+    if kind is Tensor or isinstance(value, Tensor):
+        if kind is not Tensor and isinstance(value, Extremum):  # also the pair of itself and where it is
             values, indices = value, value.indices
             if replace is not None:
                 return Extremum.of(replace(values), replace(indices))
@@ -70,8 +71,7 @@ def structure(value: Any, tensors: list | None = None, replace: Callable | None 
             tensors.append(value)
         array = value._data
         order = None if array.flags.c_contiguous else _order(array)
-        return Tensor, value.shape, array.dtype, value.requires_grad, value.grad is None, value.node is None, order
-    kind = type(value)
+        return Tensor, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None, order
     if kind is tuple or kind is list:
         parts = [structure(v, tensors, replace) for v in value]
         return kind(parts) if replace is not None else (kind, *parts)

@@ -25,7 +25,7 @@ from .anomaly import user_line
 from .autograd import mode
 from .counted import Number, plain, shown
 from .distributed.group import Communicates
-from .steps import Drawn, Refused, Step, arrays_in, as_arrays, memory
+from .steps import Drawn, Refused, Step, all_now, arrays_in, as_arrays, memory
 from .tensor import Tensor, wrap
 
 _RESULTS = ("stats",)  # options that are arrays to write to
@@ -291,7 +291,7 @@ class Tape:
                 self._write(x)
             step = call if type(call) is Step else Step(name, call=call)
             if any(type(x) is Drawn for x in call.arguments):
-                step.renew = tuple
+                step.renew = all_now
             self._append(step)
 
     def _append(self, step: Step) -> None:

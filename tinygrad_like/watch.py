@@ -194,6 +194,7 @@ class Watch(Followed):
 
         asked = [f"{name(where)}.cell_contents is {name(value)}" if type(where) is types.CellType else
                  f"{name(where)}[{key}] == {name(value)}" if where is self.lifted and value else  # of known types
+                 f"item({name(where)}, {name(key)}) is {name(value)}" if id(where) in self.options_of else
                  f"{name(where)}[{name(key)}] is {name(value)}" if has_items(where) else
                  f"{name(where)}.{key} is {name(value)}" for where, key, value, _ in self.entries]
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
