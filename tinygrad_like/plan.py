@@ -21,7 +21,7 @@ from .kernels.loops import Loop, Value, place
 from .kernels.program import Call, Copy
 from .kernels.table import Table
 from .kernels.views import address
-from .memory import give_back
+from .memory import give_back, pages
 from .steps import Step, memory
 
 LINE = 64  # bytes of a cache line
@@ -281,7 +281,7 @@ def placed(steps: Sequence[Step], pinned: set[int]) -> tuple[list[Step], np.ndar
     lives.sort(key=lambda life: life[0])
     offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
     give_back(size)
-    whole = np.empty(size + LINE, np.uint8)
+    whole = pages(size + LINE)
     start = -address(whole) % LINE
     place = {key: (m, start + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
         offsets, lives, strict=True)}

@@ -15,7 +15,7 @@ from .random import generator, get_rng_state, set_rng_state
 from .tape import Tape
 from .watch import Watch
 
-_LARGE, _MUCH = 2**23, 2**26  # bytes from which on copies lie in a file; and that a step makes
+_LARGE, _MUCH = 2**24, 2**26  # bytes from which on copies lie in a file; and that a step makes
 _ROUNDING = 1e-3  # of one step, in which sums of numbers that nearly cancel may be scaled up, as Adam does
 
 

@@ -19,30 +19,34 @@ from .kernels.views import address
 from .plan import BYTE, LINE, repointed, shown
 from .steps import Refused, Step, memory
 
-_SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them
+_SMALL, _LITTLE = 2**16, 2**20  # bytes of an array that is kept as it is, and of all of them,
+_FEW = 2**24  # and of all that a step makes, if it is known to make no more than these
 _PAGES = 2**26  # bytes of pages that are asked for at once
 
 
 class StandIns:
     """The stand-in of each memory that a step has made, as long as somebody else holds that memory.
 
-    gone: called with the id of memory that nobody holds any more, which may then be that of other memory.
+    gone: called with the id of memory that nobody holds any more, which may then be that of other memory. before: those
+    of an earlier tape of the same function.
     """
 
-    def __init__(self, gone: Callable[[int], None]):
+    def __init__(self, gone: Callable[[int], None], before: StandIns | None = None):
         self.gone = gone
         self.held: dict[int, tuple[weakref.ref, np.ndarray, int]] = {}  # which begin as the memory does, at an address
-        self.little, self.left = _LITTLE, 0
-        self.bytes = 0  # of all stand-ins
+        few = before is not None and before.bytes <= _FEW
+        self.small, self.little = (_FEW, _FEW) if few else (_SMALL, _LITTLE)
+        self.left = 0
+        self.bytes = 0  # of all memory that steps have made
         self.guarded: set[int] = set()  # the ids of memory that must not be written to
 
     def add(self, m: np.ndarray) -> np.ndarray:
         """A stand-in for memory; itself, as long as what is kept takes little."""
         key, count = id(m), m.nbytes
-        if count <= min(self.little, _SMALL):
+        self.bytes += count
+        if count <= min(self.little, self.small):
             self.little -= count
             return m
-        self.bytes += count
         start = address(m) % LINE
         if start + count > self.left:
             self.left = max(count + LINE, _PAGES)

@@ -55,7 +55,7 @@ class Tape:
         self.steps: list[Step] = []
         self.calls: list = []  # of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
-        self.stand_ins = StandIns(self._gone)
+        self.stand_ins = StandIns(self._gone, None if before is None else before.stand_ins)
         self.known: dict[int, np.ndarray] = {id(m): m for m in map(memory, inputs)}
         self.inputs = frozenset(self.known)
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
@@ -110,7 +110,8 @@ class Tape:
         if self.kept_state is not None:
             return self.kept_state
         given = self.inputs | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
-        return {key: m for key, m in written.items() if key not in self.made.keys() | self.flags.keys() | given}
+        own = self.made.keys() | self.flags.keys() | given
+        return {key: m for key, m in written.items() if key not in own}
 
     def shrink(self) -> None:
         """Let go of the arrays that it has made: what another tape is compared with does not need them."""

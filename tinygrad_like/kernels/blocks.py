@@ -25,20 +25,23 @@ from .atomics import exchange, get, put
 from .simd import compiled, inner
 
 _LEAST, _MOST = 256, 2**20  # bytes of a block in a list
+_LARGE = 2**22  # bytes of a block from which on large pages are asked for, as NumPy's own allocator does
 _HELD = 2**25  # bytes in all lists together
 UNLISTED = 2**62  # as if there were so many: then no block gets into a list
-_LINE = 64
+_LINE, _PAGE, _HUGE = 64, 4096, 14  # the last is MADV_HUGEPAGE
 _FINE = 8192  # bytes, below which classes are a cache line apart
 
-# The state, an address: a lock, bytes in the lists, and from _LISTS on the first block of each list, which holds the
-# address of the next.
-_LOCK, _BYTES, _LISTS = 0, 8, 64
+# The state, an address: a lock, bytes in the lists, where the heap ended when large pages were last asked for, and from
+# _LISTS on the first block of each list, which holds the address of the next.
+_LOCK, _BYTES, _END, _LISTS = 0, 8, 16, 64
 _SIZE = 4096
 
 _malloc = types.ExternalFunction("malloc", types.intp(types.intp))
 _calloc = types.ExternalFunction("calloc", types.intp(types.intp, types.intp))
 _usable = types.ExternalFunction("malloc_usable_size", types.intp(types.intp))
 _free = types.ExternalFunction("free", types.void(types.intp))
+_sbrk = types.ExternalFunction("sbrk", types.intp(types.intp))
+_madvise = types.ExternalFunction("madvise", types.int32(types.intp, types.intp, types.int32))
 _memset = types.ExternalFunction("memset", types.intp(types.intp, types.int32, types.intp))
 _memcpy = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.intp))
 
@@ -71,9 +74,21 @@ def _fresh(size):
 
 
 @inner
+def _large(state, block):
+    """A large block: if the heap has grown for it, the system is asked for large pages, each of which takes the place of
+    512 that would be made one by one."""
+    end = _sbrk(0)
+    if end != get(state + _END) and 0 < block < end:
+        begin = block & -_PAGE
+        _madvise(begin, (end - begin) & -_PAGE, _HUGE)
+        put(state + _END, end)
+    return block
+
+
+@inner
 def _taken(state, size):
     if size < _LEAST or size > _MOST:
-        return _fresh(size)
+        return _large(state, _fresh(size)) if size >= _LARGE else _fresh(size)
     number, room = _class_of(size)
     if get(state + _LISTS + 8 * number) == 0 or exchange(state + _LOCK, 0, 1) != 0:
         return _fresh(room)
@@ -115,7 +130,8 @@ def _allocate(state, size):
 def _allocate_zeros(state, count, each):
     size = count * each
     if size > _MOST:
-        return _aligned(_calloc(1, size + _LINE))
+        block = _aligned(_calloc(1, size + _LINE))
+        return _large(state, block) if size >= _LARGE else block
     block = _taken(state, size)
     if block != 0:
         _memset(block, 0, size)
