@@ -75,8 +75,8 @@ def _fresh(size):
 
 @inner
 def _large(state, block):
-    """A large block: if the heap has grown for it, the system is asked for large pages, each of which takes the place of
-    512 that would be made one by one."""
+    """A large block. If the heap has grown for it, the system is asked for large pages, each in place of 512 that would
+    be made one by one."""
     end = _sbrk(0)
     if end != get(state + _END) and 0 < block < end:
         begin = block & -_PAGE
