@@ -16,7 +16,7 @@ import importlib.util
 import inspect
 import os
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 
 import numpy as np
 
@@ -56,7 +56,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
     **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
     **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
-    **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp"), ("formula", 8192)),
+    **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
     "sqrt_vjp": ("formula", _SMALL),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # if not listed, as the function
     **dict.fromkeys(("relu_vjp", "relu6_vjp"), ("formula", _SMALL)),
@@ -95,6 +95,7 @@ def accelerated(definition: Callable, name: str = "", *, made: Callable | None =
     name = name or definition.__name__.lstrip("_")
     module, least = ACCELERATED[name]
 
+    @lru_cache  # also for copies of what is made here, with names of their own
     def kernel() -> Callable:
         home = __getattr__(module)
         return made(home) if made else getattr(home, name)

@@ -154,12 +154,29 @@ def pow(a, b):
     return np.power(a, b)
 
 
-# Powers for which np.power is slow.
-_PRODUCTS = {2: square.forward, 3: lambda a: mul.forward(square.forward(a), a),
-             4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward, 0.5: sqrt.forward}
+def _cube(a):
+    return a * a * a
 
-pow.vjp(a=lambda g, a, b: mul(g, _power_slope(a, b)),
-        b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+
+def _cube_vjp(g, a):
+    return g * (a * a * 3)
+
+
+cube = accelerated(_cube, made=lambda home: home.pointwise(_cube, "cube"))
+cube_vjp = accelerated(_cube_vjp, made=lambda home: home.pointwise(_cube_vjp, "cube_vjp"))
+
+# Powers for which np.power is slow.
+_PRODUCTS = {2: square.forward, 3: cube, 4: lambda a: square.forward(square.forward(a)), -1: reciprocal.forward,
+             0.5: sqrt.forward}
+
+
+def _power_vjp(g, a, b):
+    if type(b) in (int, float) and b == 3 and type(g) is np.ndarray:  # in one pass
+        return cube_vjp(g, a)
+    return mul(g, _power_slope(a, b))
+
+
+pow.vjp(a=_power_vjp, b=lambda g, a, b, out: g * (out * _log_base(a, b)))
 
 
 def _power_slope(a, b):
