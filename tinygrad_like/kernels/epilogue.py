@@ -15,7 +15,8 @@ import numpy as np
 from ..steps import memory
 from .kinds import EPILOGUE
 from .loops import Loop, rows_and_columns
-from .program import _SIZE, Call, Kernel
+from .program import Call, Kernel
+from .record import SIZE
 from .views import address
 
 _MOST = 2**20  # bytes of all arrays of a loop
@@ -48,7 +49,7 @@ class WithEpilogue(NamedTuple):
         """What both are given, the loop's compiled code being at an address."""
         first, second = bytearray(self.call.packed()), self.loop.record(code)
         struct.pack_into("q", first, len(first) - 8, len(first))  # the last argument: where the loop's record begins
-        struct.pack_into("q", first, 8 * _SIZE, len(first) + len(second))
+        struct.pack_into("q", first, 8 * SIZE, len(first) + len(second))
         return bytes(first) + second
 
 

@@ -24,13 +24,14 @@ from llvmlite import ir
 
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from . import cache
+from .record import HEADER
 from .simd import _FEATURES, _TRIPLE, I32, I64, POINTER, integer
 from .views import address
 
 FORMULAS: dict[str, Any] = {}  # by the name that a value has; see `formula.py`
 KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
           np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
-_HEADER = 5  # numbers of a record before the addresses, see `program.py`
+
 _COST = 0.06  # nanoseconds of a number that is read or written
 
 
@@ -68,7 +69,7 @@ class Loop(NamedTuple):
     def record(self, code: int) -> bytes:
         """What a call of the compiled code at an address is given."""
         numbers = [*map(address, self.operands), *map(address, self.writes())]
-        return np.array([code, 8 * (_HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
+        return np.array([code, 8 * (HEADER + len(numbers)), 0, 0, 1, *numbers], np.int64).tobytes()
 
 
 # What values are made of; `b` is the builder that appends instructions ------------------------------------------------
@@ -235,7 +236,7 @@ def _function(module: ir.Module, name: str, loop: Loop, tiled: bool) -> None:
         b.store(integer(work), result)
         b.ret(ir.Constant(I32, 0))
     numbers = b.inttoptr(record, POINTER)
-    arrays = [b.inttoptr(b.load(b.gep(numbers, [integer(_HEADER + i)], source_etype=I64), typ=I64), POINTER)
+    arrays = [b.inttoptr(b.load(b.gep(numbers, [integer(HEADER + i)], source_etype=I64), typ=I64), POINTER)
               for i in range(count)]
     if tiled:
         ends = [f(x, integer(y)) for x in (task, tasks) for f, y in ((b.lshr, 32), (b.and_, 2**32 - 1))]

@@ -11,10 +11,10 @@ are does not depend on who does them, so that the number of threads changes no b
     _scale(x, 2.0, y)
 
 The decorator says of each array what is done to it; arguments that it does not name are integers. A call packs its
-arguments into a record, a row of numbers in which an array is the address of its NumPy object. Compiled code unpacks
-it, so that every kernel is `f(record, task, tasks)` to whoever runs it; and before any number is touched, it compares
-the dtype, the layout and the size of each array with what was declared. Where one does not fit, Python hands over a
-copy of what is read, and refuses what would be written.
+arguments into a record (`record.py`), a row of numbers in which an array is the address of its NumPy object. Compiled
+code unpacks it, so that every kernel is `f(record, task, tasks)` to whoever runs it; and before any number is touched,
+it compares the dtype, the layout and the size of each array with what was declared. Where one does not fit, Python
+hands over a copy of what is read, and refuses what would be written.
 
 How much work a call is, in nanoseconds, stands with its kernel: `cost` for each number of its largest array, or `work`,
 a function of the same arguments. From that alone `_play` decides how many threads share it.
@@ -31,16 +31,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.core.dispatcher import Dispatcher
+from numba import types
 
 from ..autograd import mode
-from ..dtypes import FLOAT32, INT64
+from ..dtypes import FLOAT32
 from . import ACCELERATED, blocks, threads
 from .atomics import call, get, put
-from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
-from .simd import INNER, compiled, inner
-from .table import DTYPES, KNOWN_AT
+from .kinds import INTEGER, TABLE, Array, Plan
+from .record import BESIDE, CODE, SIZE, TASKS, address_of, compiled_for
+from .simd import compiled, inner
 from .threads import (
     ALONE,
     BUSY,
@@ -55,14 +54,10 @@ from .threads import (
     acquire,
     region,
 )
-from .views import following, integer_at, largest, real_at, suits, table_suits, view
+from .views import integer_at
 
 _MANY = ACCELERATED["copied"][1]  # numbers that a kernel copies in less time than NumPy
 _WAKE = 20_000  # nanoseconds of work that are worth waking a thread that sleeps
-
-
-_READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
-_CODE, _SIZE, _KNOWN, _BESIDE, _TASKS, _HEADER = range(6)  # a record's first numbers
 
 
 # --- Declaration ------------------------------------------------------------------------------------------------------
@@ -108,7 +103,7 @@ class Call(NamedTuple):
     def beside(self) -> int:
         """Whether it runs at the same time as the call before it."""
         record = self.record
-        return record if isinstance(record, int) else struct.unpack_from("q", record, 8 * _BESIDE)[0]
+        return record if isinstance(record, int) else struct.unpack_from("q", record, 8 * BESIDE)[0]
 
     def packed(self) -> bytes:
         """The record, made if need be."""
@@ -188,68 +183,8 @@ class Kernel:
         if name != "pack":
             raise AttributeError(name)
         with threads.pool:  # two threads would compile it twice
-            self.pack = self._compile()
+            self.entry, self.pack = compiled_for(self)
         return self.pack
-
-    def _compile(self) -> Callable:
-        """Compile the kernel; returns the function that packs arguments into a record."""
-        names = {"__name__": self.body.__module__, "body": njit(**INNER, **self.options)(self.body),
-                 "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
-                 "table_suits": table_suits, "following": following, "work": self.work, "cost": self.cost}
-        fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
-
-        def array(kind: Array, expression: str) -> str:
-            nonlocal fields
-            place, fields = _HEADER + len(fields), fields + "q"
-            packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
-            address = f"integer_at(record, {place})"
-            checks.append(f"suits({address}, integer_at(record, {_KNOWN}), {DTYPES.index(kind.dtype)}, "
-                          f"{int(kind.writes)}, {kind.axes})")
-            if kind.axes == 0:
-                return address
-            shown = f"view_{kind.dtype.name}_{kind.axes}"
-            names[shown] = view(kind.dtype, kind.axes)
-            sizes.append(f"{shown}({address}).size")
-            return f"{shown}({address})"
-
-        for name, kind in self.kinds.items():
-            if isinstance(kind, Array):
-                arguments.append(array(kind, name))
-            elif kind is TABLE:
-                arguments.append(array(Array(dtype=INT64, axes=2), f"{name}.ids"))
-                checks.append(f"table_suits(integer_at(record, {_HEADER + len(fields) - 1}), "
-                              f"integer_at(record, {_KNOWN}))")
-            elif isinstance(kind, Plan):
-                names[f"kind_{name}"], parts = kind.kind, []
-                for i, field in enumerate(kind.kind._fields):
-                    if field in kind.axes:
-                        parts.append(array(Array(dtype=INT64, axes=kind.axes[field]), f"{name}[{i}]"))
-                    else:
-                        parts.append(f"integer_at(record, {_HEADER + len(fields)})")
-                        packed.append(f"{name}[{i}]")
-                        fields += "q"
-                arguments.append(f"kind_{name}({', '.join(parts)})")
-            else:
-                arguments.append(f"{_READERS[kind]}(record, {_HEADER + len(fields)})")
-                packed.append(name)
-                fields += kind
-        given = ", ".join(arguments)
-        amount = f"work({given})" if self.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
-        entry = f"{self.__name__}_entry"  # not the body's name: their code would be one
-        lines = [f"def {entry}(record, task, tasks):",
-                 f"    if task >= 0: body({given}, task, tasks)",
-                 f"    elif not ({' and '.join(checks) or 'True'}): return -1",
-                 f"    else: return {amount}",
-                 "    return 0"]
-        exec(compile("\n".join(lines), self.body.__code__.co_filename, "exec"), names)
-        self.entry = compiled()(names[entry])
-        record = struct.Struct(f"{_HEADER}q{fields}")
-        # An argument may have any name but these.
-        names |= {"_pack": record.pack, "_code": address_of(self.entry), "_size": record.size,
-                  "_known": KNOWN_AT, "_tasks": self.tasks}
-        return eval(f"lambda {', '.join(self.kinds)}, beside=0: "
-                    f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
-
 
 def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, fastmath: Any = False,
            **kinds: Any) -> Callable[[Callable], Kernel]:
@@ -260,14 +195,6 @@ def kernel(*, cost: float = 1.0, work: Callable | None = None, tasks: int = 8, f
     the last ones; 1 if a task has a long beginning.
     """
     return lambda body: Kernel(body, kinds, cost, work, tasks, {"fastmath": fastmath})
-
-
-def address_of(entry: Dispatcher) -> int:
-    """Where the code of a function of three integers is; compiled if need be."""
-    signature = (types.intp,) * 3
-    entry.compile(signature)
-    code = entry.overloads[signature]
-    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
 
 
 # --- Running ----------------------------------------------------------------------------------------------------------
@@ -282,8 +209,8 @@ def _several(record, task, tasks):
     """A task of one of several calls that run beside one another: of every call each thread gets the same share."""
     calls, at = integer_at(record, 0), integer_at(record, 1)
     for _ in range(task % calls):
-        at += integer_at(at, _SIZE)
-    return call(integer_at(at, _CODE), at, task // calls, tasks // calls)
+        at += integer_at(at, SIZE)
+    return call(integer_at(at, CODE), at, task // calls, tasks // calls)
 
 
 @inner
@@ -292,19 +219,19 @@ def _done(board, at, count):
     done = 0
     while done < count:
         first, calls, work, tasks = at, 0, 0, 0
-        while done + calls < count and (calls == 0 or integer_at(at, _BESIDE) != 0):
-            more = call(integer_at(at, _CODE), at, -1, 0)
+        while done + calls < count and (calls == 0 or integer_at(at, BESIDE) != 0):
+            more = call(integer_at(at, CODE), at, -1, 0)
             if more < 0:
                 return done, False
-            work, tasks = work + more, max(tasks, integer_at(at, _TASKS))
-            at, calls = at + integer_at(at, _SIZE), calls + 1
+            work, tasks = work + more, max(tasks, integer_at(at, TASKS))
+            at, calls = at + integer_at(at, SIZE), calls + 1
         sharing = max(1, min(get(board + COUNT), work // get(board + SHARE)))
         if sharing > 1 and get(board + RESTING) != 0 and (work >= _WAKE or get(board + ALONE) != 0):
             return -1 - done, False
         for i in range(sharing):
             put(board + COUNTERS + i * LINE, 0)
             put(board + COUNTERS + (MOST + i) * LINE, 0)
-        code = integer_at(first, _CODE)
+        code = integer_at(first, CODE)
         if calls > 1:
             put(board + GROUP, calls)
             put(board + GROUP + 8, first)
@@ -418,7 +345,7 @@ def _first_misfit(calls: Sequence[Call], first: int) -> int:
 @compiled()
 def _amount(at):
     """Nanoseconds of work that a call is; -1 if its arrays do not fit."""
-    return call(integer_at(at, _CODE), at, -1, 0)
+    return call(integer_at(at, CODE), at, -1, 0)
 
 
 # --- Noting what was called -------------------------------------------------------------------------------------------

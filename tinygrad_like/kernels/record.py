@@ -1,0 +1,97 @@
+"""What a call of a kernel is to compiled code: a record, a row of numbers.
+
+The first ones say where the kernel's code is, how long the record is, and how it is to run; then come the arguments in
+their order: of an array the address of its NumPy object, all else as the number it is. For each kernel code is written
+here that unpacks them, compares the arrays with what was declared, and calls its body.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from numba import njit, types
+from numba.core.dispatcher import Dispatcher
+
+from ..dtypes import INT64
+from .kinds import EPILOGUE, INTEGER, REAL, TABLE, Array, Plan
+from .simd import INNER, compiled
+from .table import DTYPES, KNOWN_AT
+from .views import following, integer_at, largest, real_at, suits, table_suits, view
+
+if TYPE_CHECKING:
+    from .program import Kernel
+
+CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # places of the first numbers, and how many they are
+_READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
+
+
+def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
+    """Code of (record, task, tasks) that does a share of a call, or for task -1 gives nanoseconds of work, -1 if arrays
+    do not fit; and the function that packs arguments into a record."""
+    body = kernel.body
+    names = {"__name__": body.__module__, "body": njit(**INNER, **kernel.options)(body),
+             "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
+             "table_suits": table_suits, "following": following, "work": kernel.work, "cost": kernel.cost}
+    fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
+
+    def array(kind: Array, expression: str) -> str:
+        nonlocal fields
+        place, fields = HEADER + len(fields), fields + "q"
+        packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
+        address = f"integer_at(record, {place})"
+        checks.append(f"suits({address}, integer_at(record, {KNOWN}), {DTYPES.index(kind.dtype)}, "
+                      f"{int(kind.writes)}, {kind.axes})")
+        if kind.axes == 0:
+            return address
+        shown = f"view_{kind.dtype.name}_{kind.axes}"
+        names[shown] = view(kind.dtype, kind.axes)
+        sizes.append(f"{shown}({address}).size")
+        return f"{shown}({address})"
+
+    for name, kind in kernel.kinds.items():
+        if isinstance(kind, Array):
+            arguments.append(array(kind, name))
+        elif kind is TABLE:
+            arguments.append(array(Array(dtype=INT64, axes=2), f"{name}.ids"))
+            checks.append(f"table_suits(integer_at(record, {HEADER + len(fields) - 1}), "
+                          f"integer_at(record, {KNOWN}))")
+        elif isinstance(kind, Plan):
+            names[f"kind_{name}"], parts = kind.kind, []
+            for i, field in enumerate(kind.kind._fields):
+                if field in kind.axes:
+                    parts.append(array(Array(dtype=INT64, axes=kind.axes[field]), f"{name}[{i}]"))
+                else:
+                    parts.append(f"integer_at(record, {HEADER + len(fields)})")
+                    packed.append(f"{name}[{i}]")
+                    fields += "q"
+            arguments.append(f"kind_{name}({', '.join(parts)})")
+        else:
+            arguments.append(f"{_READERS[kind]}(record, {HEADER + len(fields)})")
+            packed.append(name)
+            fields += kind
+    given = ", ".join(arguments)
+    amount = f"work({given})" if kernel.work else f"largest(max({', '.join([*sizes, '0'])}), cost)"
+    entry = f"{kernel.__name__}_entry"  # not the body's name: their code would be one
+    lines = [f"def {entry}(record, task, tasks):",
+             f"    if task >= 0: body({given}, task, tasks)",
+             f"    elif not ({' and '.join(checks) or 'True'}): return -1",
+             f"    else: return {amount}",
+             "    return 0"]
+    exec(compile("\n".join(lines), body.__code__.co_filename, "exec"), names)
+    code = compiled()(names[entry])
+    record = struct.Struct(f"{HEADER}q{fields}")
+    # An argument may have any name but these.
+    names |= {"_pack": record.pack, "_code": address_of(code), "_size": record.size,
+              "_known": KNOWN_AT, "_tasks": kernel.tasks}
+    return code, eval(f"lambda {', '.join(kernel.kinds)}, beside=0: "
+                      f"_pack(_code, _size, _known, beside, _tasks, {', '.join(packed)})", names)
+
+
+def address_of(entry: Dispatcher) -> int:
+    """Where the code of a function of three integers is; compiled if need be."""
+    signature = (types.intp,) * 3
+    entry.compile(signature)
+    code = entry.overloads[signature]
+    return code.library.get_pointer_to_function(code.fndesc.llvm_func_name)
