@@ -145,8 +145,8 @@ def ours() -> dict[str, Callable[[], Callable[[], object]]]:
         return lambda: function(x)
 
     def adam(sizes):
-        states = [arrays(shape, shape, shape) + [np.ones(shape, np.float32)] for shape in parameters(sizes)]
-        return lambda: optim.adam(program.Table(states), 1e-3, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
+        states = [[*arrays(shape, shape, shape), np.ones(shape, np.float32), None] for shape in parameters(sizes)]
+        return lambda: optim.adam(program.Table(states), 1e-3, 0.0, 0.9, 0.999, 1.0, 1e-8, 0.0, 1.0, 1.0)
 
     def sgd(sizes):
         states = [arrays(shape, shape, shape) for shape in parameters(sizes)]

@@ -20,6 +20,7 @@ class Adagrad(Optimizer):
     """
 
     state_names = ("sum",)
+    kernel = "rmsprop"  # whose mean is a sum, if nothing of it fades
 
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-2, lr_decay: float = 0.0,
                  weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10,
@@ -32,15 +33,20 @@ class Adagrad(Optimizer):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, group):
-        g = -g if group["maximize"] else g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * x
+        (x, g, s, *_), (lr, _, _, eps, decay, _, sign) = self.arguments(x, g, state, lr, group)
+        g = sign * g
+        if decay:
+            g = g + decay * x
+        s += g * g
+        x -= lr * (g / (np.sqrt(s) + eps))
+
+    def arguments(self, x, g, state, lr, group):
         state["step"] += 1
         if "sum" not in state:
             state["sum"] = np.full_like(x, group["initial_accumulator_value"])
-        s = state["sum"]
-        s += g * g
-        x -= lr / (1 + (state["step"] - 1) * group["lr_decay"]) * g / (np.sqrt(s) + group["eps"])
+        return (x, g, state["sum"], None, None), (lr / (1 + (state["step"] - 1) * group["lr_decay"]), 1.0, 1.0,
+                                                  group["eps"], group["weight_decay"], 0.0,
+                                                  -1.0 if group["maximize"] else 1.0)
 
 
 class Adadelta(Optimizer):

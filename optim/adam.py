@@ -21,7 +21,7 @@ class Adam(Optimizer):
     Source: Kingma and Ba 2015.
     """
 
-    state_names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    state_names: tuple[str, ...] = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     kernel = "adam"
     decoupled = False
 
@@ -36,11 +36,10 @@ class Adam(Optimizer):
         self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
         for name in ("eps", "weight_decay"):
             self.require(group[name] >= 0, name, group[name], ">= 0")
-        if group["amsgrad"]:
-            self.kernel = ""  # which does not know it
 
     def update(self, x, g, state, lr, group):
-        (x, g, m, v), (lr, beta1, beta2, root, eps, decay, retained, sign) = self.arguments(x, g, state, lr, group)
+        (x, g, m, v, largest), numbers = self.arguments(x, g, state, lr, group)
+        lr, ahead, beta1, beta2, root, eps, decay, retained, sign = numbers
         x *= retained
         g = sign * g
         if decay:
@@ -48,17 +47,19 @@ class Adam(Optimizer):
         m += (1 - beta1) * (g - m)
         v *= beta2
         v += (1 - beta2) * g * g
-        if group["amsgrad"]:
-            v = np.maximum(v, state["max_exp_avg_sq"], out=state["max_exp_avg_sq"])
-        x -= lr * m / (np.sqrt(v) * root + eps)
+        if largest is not None:
+            v = np.maximum(v, largest, out=largest)
+        x -= (lr * m + ahead * g if ahead else lr * m) / (np.sqrt(v) * root + eps)
 
     def arguments(self, x, g, state, lr, group):
         beta1, beta2 = group["betas"]
         state["step"] += 1
         t, decay = state["step"], group["weight_decay"]
-        decay, retained = (0.0, 1.0 - lr * decay) if self.decoupled else (decay, 1.0)
-        return ((x, g, state["exp_avg"], state["exp_avg_sq"]),
-                (lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, retained,
+        decoupled = group.get("decoupled_weight_decay", self.decoupled)
+        decay, retained = (0.0, 1.0 - lr * decay) if decoupled else (decay, 1.0)
+        largest = state["max_exp_avg_sq"] if group.get("amsgrad") else None
+        return ((x, g, state["exp_avg"], state["exp_avg_sq"], largest),
+                (lr / (1 - beta1**t), 0.0, beta1, beta2, (1 - beta2**t) ** -0.5, group["eps"], decay, retained,
                  -1.0 if group["maximize"] else 1.0))
 
 

@@ -6,41 +6,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from .adam import Adam
 from .optimizer import Optimizer
 
 
-class _Moments(Optimizer):
-    """What they share: the means of the gradient and of its square, or its largest."""
-
-    def check(self, group):
-        betas = group["betas"]
-        self.require(len(betas) == 2 and all(0 <= beta < 1 for beta in betas), "betas", betas, "two numbers in [0, 1)")
-        for name in ("eps", "weight_decay"):
-            self.require(group[name] >= 0, name, group[name], ">= 0")
-
-    @staticmethod
-    def decayed(x, g, lr, group):
-        """The gradient, with its sign and the weight decay; a decoupled decay changes x."""
-        g = -g if group["maximize"] else g
-        if group["weight_decay"] and group.get("decoupled_weight_decay"):
-            x *= 1 - lr * group["weight_decay"]
-        elif group["weight_decay"]:
-            g = g + group["weight_decay"] * x
-        return g
-
-    @staticmethod
-    def means(g, state, group):
-        """t, and the running means of g and g^2 after it."""
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        m, v = state["exp_avg"], state["exp_avg_sq"]
-        m += (1 - beta1) * (g - m)
-        v *= beta2
-        v += (1 - beta2) * g * g
-        return state["step"], m, v
-
-
-class Adamax(_Moments):
+class Adamax(Optimizer):
     """Adam with the largest gradient so far, which fades, in place of the root of the mean square.
 
         m <- beta1 m + (1 - beta1) g
@@ -57,9 +27,13 @@ class Adamax(_Moments):
                  maximize: bool = False):
         super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
 
+    check = Adam.check
+
     def update(self, x, g, state, lr, group):
         beta1, beta2 = group["betas"]
-        g = self.decayed(x, g, lr, group)
+        g = -g if group["maximize"] else g
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * x
         state["step"] += 1
         m, u = state["exp_avg"], state["exp_inf"]
         m += (1 - beta1) * (g - m)
@@ -67,7 +41,7 @@ class Adamax(_Moments):
         x -= lr / (1 - beta1 ** state["step"]) * m / u
 
 
-class NAdam(_Moments):
+class NAdam(Adam):
     """Adam with Nesterov's look-ahead, and a beta1 that grows: mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2).
 
         m, v as in Adam;    r = sqrt(v / (1 - beta2^t)) + eps
@@ -82,24 +56,23 @@ class NAdam(_Moments):
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 2e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
                  momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, maximize: bool = False):
-        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
-                         decoupled_weight_decay=decoupled_weight_decay, maximize=maximize)
+        Optimizer.__init__(self, params, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                           momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+                           maximize=maximize)
 
     def check(self, group):
         super().check(group)
         self.require(group["momentum_decay"] >= 0, "momentum_decay", group["momentum_decay"], ">= 0")
 
-    def update(self, x, g, state, lr, group):
-        g = self.decayed(x, g, lr, group)
-        t, m, v = self.means(g, state, group)
-        beta1, beta2 = group["betas"]
-        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (n * group["momentum_decay"])) for n in (t, t + 1))
+    def arguments(self, x, g, state, lr, group):
+        row, (_, _, beta1, *others) = super().arguments(x, g, state, lr, group)
+        t, decay = state["step"], group["momentum_decay"]
+        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (t, t + 1))
         product = state["mu_product"] = state.get("mu_product", 1.0) * now
-        root = np.sqrt(v * (1 / (1 - beta2**t))) + group["eps"]
-        x -= (lr * (1 - now) / (1 - product) * g + lr * ahead / (1 - product * ahead) * m) / root
+        return row, (lr * ahead / (1 - product * ahead), lr * (1 - now) / (1 - product), beta1, *others)
 
 
-class RAdam(_Moments):
+class RAdam(Adam):
     """Adam whose first steps, while the mean square is known too badly to divide by, follow the mean gradient alone.
 
         m, v as in Adam;    rho = 2 / (1 - beta2) - 1;    rho_t = rho - 2 t beta2^t / (1 - beta2^t)
@@ -115,20 +88,19 @@ class RAdam(_Moments):
     def __init__(self, params: Iterable, lr: float | Callable[[int], float] = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0,
                  decoupled_weight_decay: bool = False, maximize: bool = False):
-        super().__init__(params, lr, betas=betas, eps=eps, weight_decay=weight_decay,
-                         decoupled_weight_decay=decoupled_weight_decay, maximize=maximize)
+        Optimizer.__init__(self, params, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                           decoupled_weight_decay=decoupled_weight_decay, maximize=maximize)
 
-    def update(self, x, g, state, lr, group):
-        g = self.decayed(x, g, lr, group)
-        t, m, v = self.means(g, state, group)
-        beta1, beta2 = group["betas"]
-        rho = 2 / (1 - beta2) - 1
+    def arguments(self, x, g, state, lr, group):
+        row, (lr, ahead, beta1, beta2, root, eps, *others) = super().arguments(x, g, state, lr, group)
+        t, rho = state["step"], 2 / (1 - beta2) - 1
         now = rho - 2 * t * beta2**t / (1 - beta2**t)
-        step = lr / (1 - beta1**t) * m
         if now > 5:
             s = ((now - 4) * (now - 2) * rho / ((rho - 4) * (rho - 2) * now)) ** 0.5
-            step *= s * (1 - beta2**t) ** 0.5 / (np.sqrt(v) + group["eps"])
-        x -= step
+            lr, root = lr * s / root, 1.0
+        else:
+            root, eps = 0.0, 1.0  # of what m is divided by, 1 is left
+        return row, (lr, ahead, beta1, beta2, root, eps, *others)
 
 
 class SparseAdam(Optimizer):

@@ -37,15 +37,15 @@ class RMSProp(Optimizer):
             self.require(group[name] >= 0, name, group[name], ">= 0")
 
     def update(self, x, g, state, lr, group):
-        (x, g, v, a, b), (lr, alpha, eps, decay, momentum, sign) = self.arguments(x, g, state, lr, group)
+        (x, g, v, a, b), (lr, alpha, new, eps, decay, momentum, sign) = self.arguments(x, g, state, lr, group)
         g = sign * g
         if decay:
             g = g + decay * x
         v *= alpha
-        v += (1 - alpha) * g * g
+        v += new * g * g
         variance = v
         if group["centered"]:
-            a += (1 - alpha) * (g - a)
+            a += new * (g - a)
             variance = np.maximum(v - a * a, 0)  # rounding may make it negative
         d = g / (np.sqrt(variance) + eps)
         if momentum:
@@ -57,5 +57,6 @@ class RMSProp(Optimizer):
     def arguments(self, x, g, state, lr, group):
         a = state["grad_avg"] if group["centered"] else None
         b = state["momentum_buffer"] if group["momentum"] else None
-        return (x, g, state["square_avg"], a, b), (lr, group["alpha"], group["eps"], group["weight_decay"],
-                                                   group["momentum"], -1.0 if group["maximize"] else 1.0)
+        alpha, sign = group["alpha"], -1.0 if group["maximize"] else 1.0
+        return (x, g, state["square_avg"], a, b), (lr, alpha, 1 - alpha, group["eps"], group["weight_decay"],
+                                                   group["momentum"], sign)

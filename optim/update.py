@@ -30,6 +30,7 @@ class Update:
         self.numbers: list[tuple] = []  # and the others, in the step that is being played,
         self.rates: list[float] = []  # and the rates of what kernels do not take
         self.counts: tuple | None = None  # before that step: of steps, and of each state; None if it has not begun
+        self.others: list[tuple[State, dict]] = []  # numbers in each state besides its count, before that step
 
     def note(self, tape: Any) -> None:
         """Do the step, and note it."""
@@ -81,8 +82,14 @@ class Update:
             self.rates = [optimizer._lr(group) for _, _, group in self.by_formula]
         self.counts = optimizer.steps, [(state, state["step"]) for params in self.by_kernel
                                         for _, state, _ in params if "step" in state]
+        if names := optimizer.number_names:
+            self.others = [(state, {n: state[n] for n in names if n in state}) for state, _ in self.counts[1]]
         self.numbers = [optimizer.arguments(p._data, p._data, state, optimizer._lr(options), options)[1]
                         for p, state, options in [(p, state, dict(group)) for (p, state, group), *_ in self.by_kernel]]
+        if names:
+            for (_, first, _), *params in self.by_kernel:
+                for _, state, _ in params:
+                    state.update((n, first[n]) for n in names)
         self._count(1)
 
     def formulas(self, *gradients: np.ndarray) -> None:
@@ -108,6 +115,8 @@ class Update:
             return
         if not any([table is not None and table.begun for table in self.tables]):
             self._count(0)
+            for state, numbers in self.others:
+                state.update(numbers)
         self.end()
 
     def _count(self, more: int) -> None:

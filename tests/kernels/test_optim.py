@@ -41,19 +41,21 @@ def test_sgd(shape, momentum, dampening, nesterov, decay, scale):
 @pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize("decay, decoupled, scale",
                          [(0, False, 1), (0.1, False, 1.0), (0.1, True, 1.0), (0.1, True, -0.5)])
-def test_adam(shape, decay, decoupled, scale):
+@pytest.mark.parametrize("ahead, amsgrad", [(0.0, False), (0.005, True)])
+def test_adam(shape, decay, decoupled, scale, ahead, amsgrad):
     x, gradients = start(shape)
-    m, v = np.zeros_like(x), np.zeros_like(x)
-    exact, exact_m, exact_v = x.astype(np.float64), 0.0, 0.0
+    m, v, largest = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x) if amsgrad else None
+    exact, exact_m, exact_v, exact_largest = x.astype(np.float64), 0.0, 0.0, 0.0
     lr, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
     for t, g in enumerate(gradients, 1):
-        k.adam(Table([(x, g, m, v)]), lr / (1 - beta1**t), beta1, beta2, (1 - beta2**t) ** -0.5, eps,
+        k.adam(Table([(x, g, m, v, largest)]), lr / (1 - beta1**t), ahead, beta1, beta2, (1 - beta2**t) ** -0.5, eps,
                0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0, scale)
         exact *= 1 - lr * decay if decoupled else 1
         d = scale * g + (0 if decoupled else decay) * exact
         exact_m = beta1 * exact_m + (1 - beta1) * d
         exact_v = beta2 * exact_v + (1 - beta2) * d**2
-        exact -= lr * (exact_m / (1 - beta1**t)) / (np.sqrt(exact_v / (1 - beta2**t)) + eps)
+        exact_largest = np.maximum(exact_largest, exact_v) if amsgrad else exact_v
+        exact -= (lr * exact_m / (1 - beta1**t) + ahead * d) / (np.sqrt(exact_largest / (1 - beta2**t)) + eps)
     check(x, exact, atol=1e-5)  # where scale g and decay x cancel, few digits are left, and the step has full size
     check(m, exact_m)
     np.testing.assert_allclose(v, exact_v, rtol=2e-6)
@@ -68,7 +70,7 @@ def test_rmsprop(shape, centered, momentum):
     exact, exact_v, exact_a, exact_b = x.astype(np.float64), 0.0, 0.0, 0.0
     lr, alpha, eps, decay = 0.01, 0.9, 1e-3, 0.1
     for g in gradients:
-        k.rmsprop(Table([(x, g, v, a, b)]), lr, alpha, eps, decay, momentum, 1.0)
+        k.rmsprop(Table([(x, g, v, a, b)]), lr, alpha, 1 - alpha, eps, decay, momentum, 1.0)
         d = g + decay * exact
         exact_v = alpha * exact_v + (1 - alpha) * d**2
         exact_a = alpha * exact_a + (1 - alpha) * d if centered else 0.0
@@ -83,15 +85,16 @@ def test_gradients_are_only_read():
     g = gradients[0].copy()
     g.flags.writeable = False
     for _ in range(2):
-        k.adam(Table([(x, g, np.zeros_like(x), np.zeros_like(x))]), 0.1, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9, -1.0)
+        k.adam(Table([(x, g, np.zeros_like(x), np.zeros_like(x), None)]), 0.1, 0.0, 0.9, 0.999, 1.0, 1e-8, 0.1, 0.9,
+               -1.0)
     np.testing.assert_array_equal(g, gradients[0])
 
 
 def test_one_call_updates_many_parameters():
     rng = np.random.default_rng(1)
-    rows = [tuple(rng.random(shape, np.float32) for _ in range(4)) for shape in ((3, 4), (), (0, 2), (150, 200), (7,))]
+    rows = [tuple(rng.random(shape, np.float32) for _ in range(5)) for shape in ((3, 4), (), (0, 2), (150, 200), (7,))]
     alone = [tuple(a.copy() for a in row) for row in rows]
-    numbers = 0.1, 0.9, 0.999, 1.5, 1e-8, 0.1, 0.9, 1.0
+    numbers = 0.1, 0.05, 0.9, 0.999, 1.5, 1e-8, 0.1, 0.9, 1.0
     k.adam(Table(rows), *numbers)
     for row, expected in zip(rows, alone, strict=True):
         k.adam(Table([expected]), *numbers)

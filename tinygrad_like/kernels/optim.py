@@ -58,30 +58,34 @@ def _sgd(table, lr, momentum, fresh, decay, nesterov, scale, keep, task, tasks):
                 x[i] = keep * x[i] - lr * b[i]
 
 
-@kernel(table=TABLE, lr=REAL, beta1=REAL, beta2=REAL, root=REAL, eps=REAL, decay=REAL, keep=REAL,
-        scale=REAL,
-        work=_work, tasks=1, fastmath={"contract"})
-def _adam(table, lr, beta1, beta2, root, eps, decay, keep, scale, task, tasks):
+@kernel(table=TABLE, lr=REAL, ahead=REAL, beta1=REAL, beta2=REAL, root=REAL, eps=REAL, decay=REAL, keep=REAL,
+        scale=REAL, work=_work, tasks=1, fastmath={"contract"})
+def _adam(table, lr, ahead, beta1, beta2, root, eps, decay, keep, scale, task, tasks):
     new1, new2 = F(1.0 - beta1), F(1.0 - beta2)  # of doubles: in float32, 1 - 0.999 has lost four digits
-    lr, beta2, root, eps = F(lr), F(beta2), F(root), F(eps)
+    lr, ahead, beta2, root, eps = F(lr), F(ahead), F(beta2), F(root), F(eps)
     decay, keep, scale = F(decay), F(keep), F(scale)
     table[-1, 0] = 1
     for row in table[:-1]:
         x, g = _share(row[0], task, tasks), _share(row[1], task, tasks)
         m, v = _share(row[2], task, tasks), _share(row[3], task, tasks)
+        largest = _share(row[4], task, tasks)
         for i in range(x.size):
             p = keep * x[i]
             d = scale * g[i] + decay * p
             m[i] += new1 * (d - m[i])
             v[i] = beta2 * v[i] + new2 * d * d
-            x[i] = p - lr * m[i] / (np.sqrt(v[i]) * root + eps)
+            square = v[i]
+            if largest.size:
+                square = largest[i] if largest[i] >= square or largest[i] != largest[i] else square  # NaN stays
+                largest[i] = square
+            x[i] = p - (lr * m[i] + ahead * d) / (np.sqrt(square) * root + eps)
 
 
-@kernel(table=TABLE, lr=REAL, alpha=REAL, eps=REAL, decay=REAL, momentum=REAL, scale=REAL,
+@kernel(table=TABLE, lr=REAL, alpha=REAL, new=REAL, eps=REAL, decay=REAL, momentum=REAL, scale=REAL,
         work=_work, tasks=1, fastmath={"contract"})
-def _rmsprop(table, lr, alpha, eps, decay, momentum, scale, task, tasks):
-    new = F(1.0 - alpha)
-    lr, alpha, eps, decay, momentum, scale = F(lr), F(alpha), F(eps), F(decay), F(momentum), F(scale)
+def _rmsprop(table, lr, alpha, new, eps, decay, momentum, scale, task, tasks):
+    lr, alpha, new, eps = F(lr), F(alpha), F(new), F(eps)
+    decay, momentum, scale = F(decay), F(momentum), F(scale)
     table[-1, 0] = 1
     for row in table[:-1]:
         x, g, v = _share(row[0], task, tasks), _share(row[1], task, tasks), _share(row[2], task, tasks)
@@ -112,21 +116,23 @@ def sgd(rows: Table, lr: float, momentum: float, fresh: float, weight_decay: flo
     _sgd(rows, lr, momentum, fresh, weight_decay, nesterov, scale, keep)
 
 
-def adam(rows: Table, lr: float, beta1: float, beta2: float, root: float, eps: float, weight_decay: float, keep: float,
-         scale: float) -> None:
-    """For rows (x, g, m, v): d = scale g + weight_decay x, m += (1 - beta1) (d - m), v = beta2 v + (1 - beta2) d^2, and
-    then x = keep x - lr m / (root sqrt(v) + eps), where AdamW's keep is 1 - lr weight_decay.
+def adam(rows: Table, lr: float, ahead: float, beta1: float, beta2: float, root: float, eps: float,
+         weight_decay: float, keep: float, scale: float) -> None:
+    """For rows (x, g, m, v, w): d = scale g + weight_decay x, m += (1 - beta1) (d - m), v = beta2 v + (1 - beta2) d^2,
+    and x = keep x - (lr m + ahead d) / (root sqrt(v) + eps), where AdamW's keep is 1 - lr weight_decay, and ahead is
+    0 but for NAdam. w is EMPTY, or the largest v so far, which then takes its place below the root.
 
     The corrections of step t are in the last lr, divided by 1 - beta1^t, and in root = (1 - beta2^t)^-1/2.
     """
-    _adam(rows, lr, beta1, beta2, root, eps, weight_decay, keep, scale)
+    _adam(rows, lr, ahead, beta1, beta2, root, eps, weight_decay, keep, scale)
 
 
-def rmsprop(rows: Table, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float,
+def rmsprop(rows: Table, lr: float, alpha: float, new: float, eps: float, weight_decay: float, momentum: float,
             scale: float) -> None:
-    """For rows (x, g, v, a, b): d = scale g + weight_decay x, v = alpha v + (1 - alpha) d^2, a += (1 - alpha) (d - a),
+    """For rows (x, g, v, a, b): d = scale g + weight_decay x, v = alpha v + new d^2, a += new (d - a),
     b = momentum b + d / (sqrt(v - a^2) + eps), x -= lr b.
 
-    a is EMPTY, and counts as 0, unless centered; b is EMPTY without momentum.
+    a is EMPTY, and counts as 0, unless centered; b is EMPTY without momentum. new is 1 - alpha, or for Adagrad's sum,
+    where alpha is 1, it is 1 as well.
     """
-    _rmsprop(rows, lr, alpha, eps, weight_decay, momentum, scale)
+    _rmsprop(rows, lr, alpha, new, eps, weight_decay, momentum, scale)
