@@ -142,8 +142,12 @@ TWICE = {
     "adam": lambda p: optim.Adam(p, lr=0.01),
     "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
     "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
-    "without a kernel": lambda p: optim.NAdam(p, lr=0.01),
-    "schedule without a kernel": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
+    "without a kernel": lambda p: optim.Adamax(p, lr=0.01),
+    "schedule without a kernel": lambda p: optim.Adamax(p, lr=lambda t: 0.01 / (1 + t)),
+    "a number in the state": lambda p: optim.NAdam(p, lr=lambda t: 0.01 / (1 + t)),
+    "a beginning": lambda p: optim.RAdam(p, lr=0.01),
+    "a sum": lambda p: optim.Adagrad(p, lr=0.01, lr_decay=0.1, initial_accumulator_value=0.1),
+    "the largest": lambda p: optim.Adam(p, lr=0.01, amsgrad=True),
     "sgd": lambda p: optim.SGD(p, lr=lambda t: 0.01 / (1 + t), momentum=0.9),
 }
 
