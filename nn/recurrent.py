@@ -288,9 +288,15 @@ class _Cell(_Recurrent):
         if input.ndim not in (1, 2) or input.shape[-1] != self.input_size:
             raise ValueError(f"{type(self).__name__}: takes (batch, {self.input_size}) or ({self.input_size},), got "
                              f"shape {input.shape}")
-        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
         state = self._states(hx, input.shape[:-1], input)
-        return self._returned(self.step(ops.linear(input, weight_ih, bias_ih), state, weight_hh, bias_hh))
+        if input.ndim == 2:
+            return self._returned(self._next(input, state))
+        after = self._next(input.unsqueeze(0), tuple([s.unsqueeze(0) for s in state]))
+        return self._returned(tuple([s.squeeze(0) for s in after]))
+
+    def _next(self, x: Tensor, state: State) -> State:
+        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
+        return self.step(ops.linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
@@ -314,11 +320,21 @@ class LSTMCell(_Cell):
     """One step of an LSTM: input (batch, input_size), hx = (h, c) -> (h, c), each (batch, hidden_size)."""
 
     gates, states = 4, 2
-    step = staticmethod(lstm_step)
+
+    def _next(self, x: Tensor, state: State) -> State:
+        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
+        bias = bias_ih if bias_hh is None else bias_ih + bias_hh
+        h, c = state
+        out = ops.lstm(ops.linear(x, weight_ih, bias).unsqueeze(0), h, c, weight_hh)
+        return out[0], out[1]
 
 
 class GRUCell(_Cell):
     """One step of a GRU: input (batch, input_size), hx (batch, hidden_size) -> (batch, hidden_size)."""
 
     gates = 3
-    step = staticmethod(gru_step)
+
+    def _next(self, x: Tensor, state: State) -> State:
+        weight_ih, weight_hh, bias_ih, bias_hh = self._weights("")
+        out = ops.gru(ops.linear(x, weight_ih, bias_ih).unsqueeze(0), state[0], weight_hh, bias_hh)
+        return (out.squeeze(0),)

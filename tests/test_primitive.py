@@ -509,6 +509,7 @@ EXAMPLES = {
     ],
     "lstm": [((some(4, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {"reverse": r}) for r in (False, True)] + [
         ((some(1, 3, 8), some(3, 2), some(3, 2), some(8, 2)), {}),
+        ((some(1, 0, 8), some(0, 2), some(0, 2), some(8, 2)), {}),
         ((some(3, 9, 80), constant(some(9, 20)), constant(some(9, 20)), some(80, 20)), {})],
     "gru": [((some(4, 3, 6), some(3, 2), some(6, 2), some(6)), {"reverse": r}) for r in (False, True)] + [
         ((some(1, 3, 6), some(3, 2), some(6, 2)), {}), ((some(3, 0, 6), some(0, 2), some(6, 2), some(6)), {}),

@@ -155,6 +155,8 @@ CASES = {
     "attention, many heads": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ((2, 12, 130, 16),) * 3),
     "lstm": (ops.lstm, ((9, 41, 132), (41, 33), (41, 33), (132, 33))),
     "gru": (ops.gru, ((9, 41, 99), (41, 33), (99, 33), (99,))),
+    "lstm, one step": (ops.lstm, ((1, 301, 132), (301, 33), (301, 33), (132, 33))),
+    "gru, one step": (ops.gru, ((1, 301, 99), (301, 33), (99, 33), (99,))),
     "topk": (lambda a: a.topk(5, 1)[0], (ROWS,)),
     "triangular": (lambda a, b: ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99), b, upper=False),
                    ((3, 99, 99), (3, 99, 130))),

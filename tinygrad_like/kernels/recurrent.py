@@ -17,7 +17,7 @@ from ..dtypes import FLOAT32
 from . import gemm
 from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div
-from .program import kernel
+from .program import kernel, together
 from .scores import LINE, Operand, Panels, multiply, pack
 from .simd import COLUMNS, ROWS, inner, put
 from .vectormath import exp
@@ -178,6 +178,41 @@ def _lstm_slopes(i, f, g, o, before, c, cotangent, dh, dc, di, df, dg, do):
         dc[k] = total * f[k]
 
 
+@inner
+def _lstm_step_work(c, gates, out, batch, size):
+    return int(batch * size * _GATE) if gates.size == 4 * c.size == 2 * out.size == 4 * batch * size else -1
+
+
+@kernel(c=READ, gates=WRITE, out=WRITE, work=_lstm_step_work, fastmath={"contract"})
+def _lstm_step(c, gates, out, batch, size, task, tasks):
+    """What is left of a single step after the product, which is in gates; out: h, then c."""
+    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
+        place, state, new = 4 * r * size, r * size, (batch + r) * size
+        _lstm_gates(gates[place : place + size], gates[place + size : place + 2 * size],
+                    gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
+                    c[state : state + size], out[new : new + size], out[state : state + size])
+
+
+@inner
+def _lstm_step_backward_work(g, c0, gates, cells, dx, dc, batch, size):
+    return int(batch * size * _GATE) if gates.size == dx.size == 2 * g.size == 4 * batch * size and (
+        c0.size == cells.size == dc.size == batch * size) else -1
+
+
+@kernel(g=READ, c0=READ, gates=READ, cells=READ, dx=WRITE, dc=WRITE, work=_lstm_step_backward_work,
+        fastmath={"contract"})
+def _lstm_step_backward(g, c0, gates, cells, dx, dc, batch, size, task, tasks):
+    nothing = np.zeros(size, F)
+    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
+        place, state, last = 4 * r * size, r * size, (batch + r) * size
+        put(dc[state : state + size], g[last : last + size])
+        _lstm_slopes(gates[place : place + size], gates[place + size : place + 2 * size],
+                     gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
+                     c0[state : state + size], cells[state : state + size], g[state : state + size], nothing,
+                     dc[state : state + size], dx[place : place + size], dx[place + size : place + 2 * size],
+                     dx[place + 2 * size : place + 3 * size], dx[place + 3 * size : place + 4 * size])
+
+
 # GRU ------------------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +319,45 @@ def _gru_slopes(r, z, n, hn, before, cotangent, dh, dr, dz, dn, dhr, dhz, dhn):
         dh[k] = d * z[k]
 
 
+@inner
+def _gru_step_work(x, h0, gates, out, batch, size):
+    return int(batch * size * _GATE) if x.size == 3 * batch * size and gates.size == 4 * batch * size and (
+        h0.size == out.size == batch * size) else -1
+
+
+@kernel(x=READ, h0=READ, gates=WRITE, out=WRITE, work=_gru_step_work, fastmath={"contract"})
+def _gru_step(x, h0, gates, out, batch, size, task, tasks):
+    """What is left of a single step after the product, which is in gates."""
+    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
+        place, state, given = 4 * r * size, r * size, 3 * r * size
+        _gru_gates(x[given : given + size], x[given + size : given + 2 * size], x[given + 2 * size : given + 3 * size],
+                   gates[place : place + size], gates[place + size : place + 2 * size],
+                   gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
+                   h0[state : state + size], out[state : state + size])
+
+
+@inner
+def _gru_step_backward_work(g, h0, gates, dx, dstate, dh0, batch, size):
+    return int(batch * size * _GATE) if dx.size == dstate.size == 3 * batch * size and gates.size == 4 * g.size and (
+        g.size == h0.size == dh0.size == batch * size) else -1
+
+
+@kernel(g=READ, h0=READ, gates=READ, dx=WRITE, dstate=WRITE, dh0=WRITE, work=_gru_step_backward_work,
+        fastmath={"contract"})
+def _gru_step_backward(g, h0, gates, dx, dstate, dh0, batch, size, task, tasks):
+    for r in range(task * batch // tasks, (task + 1) * batch // tasks):
+        place, state, target = 4 * r * size, r * size, 3 * r * size
+        dh0[state : state + size] = 0
+        _gru_slopes(gates[place : place + size], gates[place + size : place + 2 * size],
+                    gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
+                    h0[state : state + size], g[state : state + size], dh0[state : state + size],
+                    dx[target : target + size], dx[target + size : target + 2 * size],
+                    dx[target + 2 * size : target + 3 * size], dstate[target : target + size],
+                    dstate[target + size : target + 2 * size], dstate[target + 2 * size : target + 3 * size])
+
+
 # Calls ----------------------------------------------------------------------------------------------------------------
+# A single step, as of a cell, packs no weights, which would take longer than it does: its product is one of `gemm`'s.
 
 
 def lstm_steps(x, h0, c0, u, reverse):
@@ -294,8 +367,13 @@ def lstm_steps(x, h0, c0, u, reverse):
         return NotImplemented
     steps, batch, width = x.shape
     size = width // 4
-    out, cells = np.empty((steps + 1, batch, size), F), np.empty((steps, batch, size), F)
-    gates = np.empty(x.shape, F)
+    out, gates = np.empty((steps + 1, batch, size), F), np.empty(x.shape, F)
+    if steps == 1:
+        with together():
+            gemm.product(h0, u, gates[0], x[0], True)
+            _lstm_step(c0, gates, out, batch, size)
+        return out, gates, out[1:]
+    cells = np.empty((steps, batch, size), F)
     _lstm(x, u, h0, c0, out, gates, cells, steps, batch, size, reverse)
     return out, gates, cells
 
@@ -305,6 +383,11 @@ def lstm_steps_vjp(g, u, h0, c0, out, gates, cells, reverse):
     steps, batch, width = gates.shape
     size = width // 4
     dx, dh0, dc0 = np.empty(gates.shape, F), np.empty(h0.shape, F), np.empty(c0.shape, F)
+    if steps == 1:
+        with together():
+            _lstm_step_backward(g, c0, gates, cells, dx, dc0, batch, size)
+            gemm.product(dx[0], u, dh0)
+            return dx, gemm.product(dx[0].T, h0, np.empty(u.shape, F)), dh0, dc0
     _lstm_backward(g, u, c0, gates, cells, dx, dh0, dc0, steps, batch, size, reverse)
     return dx, _weights(dx, h0, out[:steps], u, reverse), dh0, dc0
 
@@ -317,6 +400,11 @@ def gru_steps(x, h0, u, bias, reverse):
     steps, batch, width = x.shape
     size = width // 3
     out, gates = np.empty((steps, batch, size), F), np.empty((steps, batch, 4 * size), F)
+    if steps == 1:
+        with together():
+            gemm.product(h0, u, gates[0, :, : 3 * size], bias, True)
+            _gru_step(x, h0, gates, out, batch, size)
+        return out, gates
     _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse)
     return out, gates
 
@@ -326,6 +414,12 @@ def gru_steps_vjp(g, u, h0, out, gates, reverse):
     steps, batch, size = out.shape
     dx, dstate = (np.empty((steps, batch, 3 * size), F) for _ in range(2))
     dh0 = np.empty(h0.shape, F)
+    if steps == 1:
+        with together():
+            _gru_step_backward(g, h0, gates, dx, dstate, dh0, batch, size)
+            gemm.product(dstate[0], u, dh0, dh0)
+            du = gemm.product(dstate[0].T, h0, np.empty(u.shape, F))
+            return dx, du, dh0, gemm.column_sums(dstate[0])
     _gru_backward(g, u, h0, out, gates, dx, dstate, dh0, steps, batch, size, reverse)
     dbias = gemm.column_sums(dstate.reshape(-1, 3 * size))
     return dx, _weights(dstate, h0, out, u, reverse), dh0, dbias
