@@ -169,6 +169,9 @@ CASES = {
     "gru, reverse": (lambda *xs: ops.gru(*xs, reverse=True), real(3, 5, 6), real(5, 2), real(6, 2)),
     "lstm, one step": (ops.lstm, real(1, 13, 120), real(13, 30), real(13, 30), real(120, 30) / 30**0.5),
     "gru, one step": (ops.gru, real(1, 13, 99), real(13, 33), real(99, 33) / 33**0.5, real(99)),
+    # The state is copied for the first of several calls, and the last one reads, turned, what that writes.
+    "gru, one step of a turned state": (lambda x, h, u: ops.gru(x, h.T, u), real(1, 13, 99), real(33, 13),
+                                        real(99, 33) / 33**0.5),
     "self_attention": (lambda x: ops.self_attention(x, num_heads=4, is_causal=True), real(3, 100, 96)),
     "embedding": (lambda w: ops.embedding(Tensor(LABELS), w), real(40, 64)),
     "embedding, padding": (lambda w: ops.embedding(Tensor(IGNORED.clip(0)), w, padding_idx=0), real(40, 64)),

@@ -317,22 +317,22 @@ class together:
 
 def _finish(tuples: Sequence[tuple], done: int) -> None:
     """What is left of some calls: threads were asleep, or arrays do not lie as declared."""
-    calls, fitted, copies = [Call(*each) for each in tuples], False, []
+    calls, copies = [Call(*each) for each in tuples], dict[int, list]()
     while done != len(calls):
         if done < 0:
             done = -1 - done
             with threads.pool:
                 threads.gather()
-        elif fitted:
-            raise calls[_first_misfit(calls, done)].misfit()
-        else:
-            calls, fitted = [*calls[:done], *[each.fitted() for each in calls[done:]]], True
-            copies = [Copy(old, new) for each, call in zip(tuples, calls, strict=True)
-                      for old, new in zip(each[2], call.arguments, strict=True) if old is not new]
+        else:  # only that call: what a later one reads may not be written yet
+            i = _first_misfit(calls, done)
+            if i in copies:
+                raise calls[i].misfit()
+            given, calls[i] = calls[i].arguments, calls[i].fitted()
+            copies[i] = [Copy(old, new) for old, new in zip(given, calls[i].arguments, strict=True) if old is not new]
         rest = b"".join([each.packed() for each in calls[done:]])
         more = _play(_BOARD, id(rest) + _CONTENT, len(calls) - done)
         done = done + more if more >= 0 else more - done
-    note(*copies, *calls)
+    note(*[each for i, call in enumerate(calls) for each in (*copies.get(i, ()), call)])
 
 
 def _first_misfit(calls: Sequence[Call], first: int) -> int:
