@@ -524,6 +524,12 @@ EXAMPLES = {
         ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
         ((10 * some(4, 5), constant([2, 0, 1, 3])), {}),
     ],
+    "_nll_loss": [((some(4, 5), LABELS), {"reduction": r}) for r in REDUCTIONS] + [
+        ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r}) for r in REDUCTIONS
+    ] + [
+        ((some(4, 5), constant([2, 0, 1, 3])), {"ignore_index": 3}),
+        ((some(2, 5, 3, 2), constant(np.arange(12).reshape(2, 3, 2) % 5), constant(positive(5))), {"ignore_index": 4}),
+    ],
     "conv2d": [((some(2, 3, 5, 4), some(4, 3, 3, 2), some(4)), {"padding": (1, 0)}),
                ((some(2, 3, 5, 4), some(4, 3, 3, 2)), {"stride": (2, 3), "padding": 2, "dilation": (1, 2)}),
                ((some(2, 4, 7, 6), some(6, 2, 2, 3), some(6)), {"groups": 2, "padding": "same"}),

@@ -30,6 +30,7 @@ from tinygrad_like.kernels import (
     embedding,
     formula,
     gemm,
+    nll,
     noise,
     norm,
     optim,
@@ -114,6 +115,9 @@ CASES = {
     "cross entropy": (lambda a: F.cross_entropy(a, labels(len(a), 10)), (ROWS,)),
     "cross entropy, smoothed": (lambda a: F.cross_entropy(a, labels(777, 513), abs(x(513)), label_smoothing=0.1),
                                 (MATRIX,)),
+    "nll": (lambda a: F.nll_loss(a, labels(len(a), 10)), (ROWS,)),
+    "nll of images": (lambda a: F.nll_loss(a, labels(17 * 65 * 33, 9).reshape(17, 65, 33), abs(x(9))),
+                      ((17, 9, 65, 33),)),
     "mse": (lambda a, b: F.mse_loss(a, b), (MATRIX, MATRIX)),
     "bce": (lambda a: F.binary_cross_entropy_with_logits(a, x(*MATRIX).sigmoid()), (MATRIX,)),
     "layer norm": (lambda a, w, b: F.layer_norm(a, (513,), w, b), (MATRIX, (513,), (513,))),
@@ -182,8 +186,8 @@ def digest(case) -> str:
 
 
 MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
-           noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax,
-           triangular, vectormath, winograd)
+           nll, noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side,
+           softmax, triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

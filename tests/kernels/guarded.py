@@ -296,6 +296,19 @@ def cross_entropy():
     return f"cross_entropy {options}", run, [values(rows, classes), weight]
 
 
+def nll():
+    shape, classes = pick((70,), (2, 3), (5, 1, 7), (1, 33)), pick(1, 2, 3, 10, 33)
+    options = {"reduction": pick("mean", "sum", "none"), "ignore_index": pick(-100, 0)}
+    labels, weight = rng.integers(0, classes, shape), rng.random(classes) + 0.5
+    labels = labels.astype(pick(np.int64, np.int32))
+
+    def run(guard, x, w):
+        return differentiated(lambda x: ops.nll_loss(x, index(guard, labels), Tensor.from_numpy(w), **options))(
+            guard, x)
+
+    return f"nll {options}", run, [values(shape[0], classes, *shape[1:]), weight]
+
+
 def norm_of_rows():
     x, n = sizes(pick(1, 2, 3), 130), pick(1, 2)
     shape = x[-n:]
@@ -531,8 +544,8 @@ def optimizing():
 
 
 CASES = (
-    elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, norm_of_rows, norm_of_channels, matmul,
-    product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
+    elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, nll, norm_of_rows, norm_of_channels,
+    matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
     pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting,
     optimizing,
 )  # fmt: skip

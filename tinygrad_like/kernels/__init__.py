@@ -65,6 +65,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("softmax", "log_softmax", "softmax_vjp", "log_softmax_vjp"), ("softmax", _SMALL)),
     **dict.fromkeys(("logsumexp_over", "logsumexp_vjp"), ("columns", _SMALL)),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), ("softmax", _SMALL)),
+    "nll": ("nll", _SMALL),
     "drop": ("dropout", 256),
     "accumulate": ("elementwise", 8192),
     "copied": ("copies", 8192),

@@ -327,10 +327,11 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
     return (None, target, weight) if target.dtype is FLOAT32 else (target.astype(INT64, copy=False), None, weight)
 
 
-def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int) -> None:
+def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int,
+                  who: str = "cross_entropy") -> None:
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
-        raise IndexError(f"cross_entropy: label {target[row - 1]} is out of range for {classes} classes "
+        raise IndexError(f"{who}: label {target.flat[row - 1]} is out of range for {classes} classes "
                          f"(0 to {classes - 1}); ignore_index is {ignore_index}")
 
 

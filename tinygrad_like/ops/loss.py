@@ -6,15 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from ..autograd import mode
-from ..dtypes import FLOATS, INT64
+from .. import kernels
+from ..dtypes import FLOATS
 from ..kernels import accelerated
 from ..noting import change, noted
-from ..primitive import fresh, fused
-from ..tensor import wrap
+from ..primitive import Residuals, fresh, fused
 from .activation import log1p_unit, sigmoid, softplus
 from .elementwise import abs, exp, log, maximum, minimum, mul, neg, square, where
-from .index import gather, take, take_along
+from .index import gather
 from .pointwise import on_arrays, pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
@@ -121,40 +120,65 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     fit.
     """
     check_reduction("nll_loss", reduction)
-    labels = np.asarray(getattr(target, "_data", target))
-    if input.ndim == 0 or labels.dtype.kind not in "iu":
+    target = target if hasattr(target, "dtype") else np.asarray(target)
+    if input.ndim == 0 or target.dtype.kind not in "iu":
         raise TypeError("nll_loss: needs log-probabilities with an axis of classes and integer labels, "
-                        f"got shape {input.shape} and {labels.dtype}")
+                        f"got shape {input.shape} and {target.dtype}")
     axis = 0 if input.ndim == 1 else 1
-    classes = input.shape[axis]
-    if labels.shape != input.shape[:axis] + input.shape[axis + 1 :]:
+    classes, wanted = input.shape[axis], input.shape[:axis] + input.shape[axis + 1 :]
+    if tuple(target.shape) != wanted:
         raise ValueError(f"nll_loss: input of shape {input.shape} (classes on axis {axis}) takes indices of shape "
-                         f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
+                         f"{wanted}, got {tuple(target.shape)}")
     check_weight("nll_loss", weight, classes)
     check_ignore_index("nll_loss", ignore_index)
-    if weight is None and axis == labels.ndim and mode.tape is None and labels.size and labels.dtype is INT64 and (
-            # Read without a sign, what is below 0 is above all classes.
-            np.maximum.reduce(labels.view(np.uint64), axis=None) < classes and (
-                ignore_index < 0 or (labels != ignore_index).all())):
-        picked = (take_along(input, wrap(labels.copy()) if hasattr(input, "_data") else labels, axis=1, keepdim=False)
-                  if axis else take(input, index=(int(labels),)))
-        scale = -1.0 / labels.size if reduction == "mean" else -1.0
-        return neg(picked) if reduction == "none" else sum(picked) * scale
-    given = labels, classes, None if weight is None else getattr(weight, "_data", weight), ignore_index, input.dtype
-    labels, w, counts, divisor = _labels(*given)
-    last = permute(input, axes=(*range(axis), *range(axis + 1, input.ndim), axis))
+    if axis == 0:
+        input, target = reshape(input, shape=(1, classes)), reshape(target, shape=(1,))
+    out = _nll_loss(input, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return reshape(out, shape=()) if axis == 0 else out
+
+
+def _nll_reference(input, target, weight=None, ignore_index=-100, reduction="mean"):
+    labels, w, counts, divisor = _labels(*map(_array, (target, weight)), input.shape[1], ignore_index, input.dtype)
+    last = permute(input, axes=(0, *range(2, input.ndim), 1))
     picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
     losses = neg(mul(where(counts, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
     return reduced(losses, reduction, divisor, sum)
 
 
+def _array(x):
+    return getattr(x, "_data", x)
+
+
+@fused(reference=_nll_reference)
+def _nll_loss(input, target, weight=None, *, ignore_index=-100, reduction="mean"):
+    loss, totals = nll(input, target, weight, ignore_index, reduction)
+    return loss, Residuals(totals=totals)
+
+
+@_nll_loss.joint_vjp
+@fresh
+def _(g, input_shape, target, weight, totals, ignore_index, reduction):
+    if totals is None:
+        return NotImplemented
+    return [kernels.nll.nll_vjp(g, target, weight, totals, input_shape, ignore_index, reduction), None, None]
+
+
+@accelerated
+def nll(input, target, weight, ignore_index, reduction):
+    """The loss, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    labels, w, counts, divisor = _labels(target, weight, input.shape[1], ignore_index, input.dtype)
+    picked = np.take_along_axis(input, labels[:, None], 1)[:, 0]
+    return reduced(-(np.where(counts, picked, 0) * w), reduction, divisor, sum.forward), None
+
+
 @noted
-def _labels(labels, classes, weight, ignore_index, dtype) -> tuple:
+def _labels(labels, weight, classes, ignore_index, dtype) -> tuple:
     """Labels that can be gathered, 0 for those to ignore; how much each counts, whether it does, and all together."""
     valid = labels != ignore_index
     if ((labels < 0) | (labels >= classes))[valid].any():
         bad = labels[valid & ((labels < 0) | (labels >= classes))][0]
-        raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1})")
+        raise IndexError(f"nll_loss: label {bad} is out of range for {classes} classes (0 to {classes - 1}); "
+                         f"ignore_index is {ignore_index}")
     labels = np.where(valid, labels, 0)
     w = valid.astype(dtype) if weight is None else valid * np.asarray(weight, dtype)[labels]
     return labels, w, w != 0, w.sum(dtype=dtype)
