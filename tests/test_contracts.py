@@ -18,6 +18,7 @@ def positive(*shape):
 
 X, Y, ROW, SQUARE, BATCH = positive(3, 4), positive(3, 4), positive(4), positive(4, 4), positive(2, 3, 4)
 LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
+TAPS = np.array([[[0, 1], [4, -1], [2, 2], [0, 0]], [[1, 3], [3, 4], [-1, -1], [2, 0]]], np.int32)
 
 # name: (function of Tensors, inputs that are differentiated)
 OPS = {name: (getattr(ops, name), (X,)) for name in """
@@ -86,6 +87,11 @@ OPS |= {
     "avg_pool3d": (lambda x: ops.avg_pool3d(x[None], 2, 1), (BATCH,)),
     "max_unpool": (lambda x: ops.max_unpool(*ops.max_pool_with_indices(x, 2), 2), (BATCH,)),
     "interpolate, bilinear": (lambda x: ops.interpolate(x[None], size=5, mode="bilinear"), (BATCH,)),
+    "grid_sample": (ops.grid_sample, (BATCH[None], 3 * positive(1, 2, 3, 2) - 1.5)),
+    "grid_sample of a volume": (lambda x, grid: ops.grid_sample(x[None, None], grid, padding_mode="border"),
+                                (BATCH, 2 * positive(1, 2, 1, 3, 3) - 1)),
+    "spread_at": (lambda y, w: ops.grid.spread_at(y, w, TAPS, size=5), (BATCH, positive(2, 4, 2))),
+    "products_at": (lambda y, x: ops.grid.products_at(y, x, TAPS), (BATCH, positive(2, 3, 5))),
     "slice": (lambda x: x[1:, ::-2], (X,)),
     "integer array": (lambda x: x[[0, 0, 2]], (X,)),
     "mask": (lambda x: x[MASK], (X,)),
@@ -224,6 +230,14 @@ def test_cotangents_that_are_said_to_be_fresh_are(dtype, monkeypatch):
         y.backward(g)
     assert earlier.keys() >= {op.name for op in declared if op.fresh and op.forward.__module__.startswith(ops.__name__)
                               and (op.rules or op.joint)}
+
+
+@pytest.mark.parametrize("op", [op for op in declared if op.large[1]], ids=lambda op: op.name)
+def test_rules_that_have_a_kernel_serve_large_arrays_of_other_dtypes(op):
+    inputs, few = ([Tensor(np.full(n, 0.5), requires_grad=True) for _ in op.inputs] for n in (2 * op.large[0], 1))
+    for _ in range(3):  # from the second call on each op has its own code
+        for found, expected in zip(op(*inputs).sum().gradient(*inputs), op(*few).sum().gradient(*few), strict=True):
+            np.testing.assert_allclose(found.numpy(), np.broadcast_to(expected.numpy(), found.shape))
 
 
 def test_dtype_and_shape_are_kept(name):

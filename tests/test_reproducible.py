@@ -30,6 +30,7 @@ from tinygrad_like.kernels import (
     embedding,
     formula,
     gemm,
+    grid,
     nll,
     noise,
     norm,
@@ -133,6 +134,8 @@ CASES = {
     "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
     "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
     "cumprod": (lambda a: a.cumprod(1), ((7, 301, 70),)),
+    "cumprod of rows": (lambda a: (a * 0.1 + 1).cumprod(1), (MATRIX,)),
+    "cummax": (lambda a: a.cummax(1)[0] * a.cummin(0)[0], (MATRIX,)),
     "tril": (lambda a: a.tril(1), (MATRIX,)),
     "transpose": (lambda a: a.t().contiguous() * x(513, 777), (MATRIX,)),
     "channels last": (lambda a: a.permute(0, 2, 3, 1).contiguous() * 2, (IMAGES,)),
@@ -140,6 +143,9 @@ CASES = {
     "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
+    "grid": (lambda a, b: F.grid_sample(a, b, align_corners=False), (IMAGES, (9, 31, 33, 2))),
+    "grid of few channels": (lambda a, b: F.grid_sample(a, b.tanh(), padding_mode="reflection", align_corners=True),
+                             ((3, 3, 99, 101), (3, 70, 71, 2))),
     "interpolation": (lambda a: F.interpolate(a, scale_factor=1.7, mode="bilinear"), (IMAGES,)),
     "conv": conv_case(IMAGES, (17, 16, 3, 3)),
     "conv, in place": conv_case((9, 16, 32, 32), (17, 16, 1, 1)),
@@ -186,7 +192,7 @@ def digest(case) -> str:
 
 
 MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
-           nll, noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side,
+           grid, nll, noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side,
            softmax, triangular, vectormath, winograd)
 
 

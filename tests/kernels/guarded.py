@@ -407,7 +407,7 @@ def along():
     x = values(size(), size(), size())
     axis = pick(0, 1, 2)
     which = rng.integers(-x.shape[axis], x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
-    name = pick("gather", "scatter_add", "prod", "cumprod", "tril", "topk")
+    name = pick("gather", "scatter_add", "prod", "cumprod", "tril", "topk", "cummax", "cummin")
     if name == "gather":
         return name, lambda guard, x: differentiated(lambda x: x.gather(axis, index(guard, which)))(guard, x), [x]
     if name == "scatter_add":
@@ -418,6 +418,8 @@ def along():
         return name, differentiated(lambda x: x.topk(k, axis=axis, largest=largest)[0]), [x]
     if name == "tril":
         return name, differentiated(lambda x: x.tril(axis)), [x]
+    if name in ("cummax", "cummin"):
+        return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)[0]), [x]
     return name, differentiated(lambda x: getattr(ops, name)(x, axis=axis)), [np.exp(x / 9)]
 
 
@@ -453,6 +455,16 @@ def upsampling():
     factor = pick(1, 2, 3)
     return f"interpolate {factor}", differentiated(lambda x: ops.interpolate(x, scale_factor=factor)), [
         values(pick(1, 3), pick(1, 5), *sizes(2, 17))]
+
+
+def reading():
+    """Images at computed places; channels are done by fours and by eights, places by 64 and by 512."""
+    batch, channels = pick(1, 2, 3), pick(1, 2, 3, 4, 5, 7, 8, 9, 17)
+    places = pick((1, 1), (7, 9), (8, 8), (5, 13), (23, 25))
+    how = {"mode": pick("bilinear", "bilinear", "nearest"), "padding_mode": pick("zeros", "border", "reflection"),
+           "align_corners": pick(True, False)}
+    return f"grid_sample {how}", differentiated(lambda x, grid: ops.grid_sample(x, grid, **how)), [
+        values(batch, channels, size(17), size(17)), values(batch, *places, 2)]
 
 
 def attention():
@@ -547,7 +559,7 @@ CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, nll, norm_of_rows, norm_of_channels,
     matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
     pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting,
-    optimizing,
+    optimizing, reading,
 )  # fmt: skip
 
 

@@ -9,7 +9,9 @@ from tinygrad_like.call import Placed
 from tinygrad_like.gradcheck import gradcheck, gradgradcheck
 from tinygrad_like.ops.activation import SELU_ALPHA, SELU_SCALE, keep_positive
 from tinygrad_like.ops.dropout import drop
+from tinygrad_like.ops.grid import products_at, spread_at, sums_at
 from tinygrad_like.ops.interpolate import Taps, resample_back
+from tinygrad_like.ops.scan import cumprod_vjp
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
 from tinygrad_like.primitive import declared
 
@@ -432,6 +434,21 @@ CASES["cross"], CASES["cross, broadcast"] = (ops.cross, real(4, 3), real(4, 3)),
 CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
+PLACES = Tensor(real(2, 3, 3, 2))
+AT = Tensor(np.array([[[0, 1], [5, -1], [2, 2]], [[3, 4], [0, 0], [-1, -1]]], np.int32))  # pixels at three places
+CASES["sums_at"] = lambda x, w: sums_at(x, w, AT), real(2, 3, 6), real(2, 3, 2)
+CASES["spread_at"] = lambda y, w: spread_at(y, w, AT, size=6), real(2, 3, 3), real(2, 3, 2)
+CASES["products_at"] = lambda y, x: products_at(y, x, AT), real(2, 3, 3), real(2, 3, 6)
+CASES["grid_sample"] = ops.grid_sample, real(2, 3, 4, 5), 0.8 * real(2, 3, 2, 2)
+for mode in "zeros", "border", "reflection":
+    CASES[f"grid_sample, {mode}"] = (lambda x, grid, mode=mode: ops.grid_sample(x, grid, "bilinear", mode, True),
+                                     real(1, 5, 3, 4), 0.8 * real(1, 2, 3, 2))
+CASES["grid_sample nearest"] = lambda x: ops.grid_sample(x, PLACES, mode="nearest"), real(2, 1, 4, 5)
+CASES["grid_sample of volumes"] = ops.grid_sample, real(1, 2, 3, 2, 4), 0.6 * real(1, 2, 1, 2, 3)
+CASES["cumprod_vjp"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=1), real(3, 4), real(3, 4), real(3, 4)
+CASES["cumprod_vjp with zeros"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=0), real(5, 2), np.array(
+    [[1.0, 0], [0, 2], [3, 0], [0, 1], [2, 3]]), real(5, 2)
+CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(3, 5, 2) < -0.3, 0, real(3, 5, 2))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -15,6 +15,14 @@ from .simd import inner
 
 _COST = 1.5  # nanoseconds of a number
 _STRIP = 64  # columns that are added up together
+U = np.uint64
+
+
+@inner
+def _place(place, n):
+    """Which of n an index names, counted from the end below 0; n or more if none. As a number without a sign, so that
+    one comparison finds what is too small as well as what is too large."""
+    return U(place + n if place < 0 else place)
 
 
 @inner
@@ -30,24 +38,24 @@ def _take_along(x, index, n, width, taken, wrong, task, tasks):
     strips, rows = -(-width // _STRIP), index.size // (outer * width)
     if width == 1:  # along the last axis: a loop for all of a row, as one for each number takes four times as long
         for k in range(task * outer // tasks, (task + 1) * outer // tasks):
-            begin = k * n
-            for j in range(k * rows, (k + 1) * rows):
-                place = index[j]
-                place += n if place < 0 else 0
-                if 0 <= place < n:
-                    taken[j] = x[begin + place]
+            row, places = x[k * n : (k + 1) * n], index[k * rows : (k + 1) * rows]
+            out = taken[k * rows : (k + 1) * rows]
+            for j in range(rows):
+                place = _place(places[j], n)
+                if place < U(n):
+                    out[j] = row[place]
                 else:
                     wrong[0] = 1
         return
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
         k, left = unit // strips, unit % strips * _STRIP
-        right, begin = min(left + _STRIP, width), k * n * width
-        for j in range(k * rows, (k + 1) * rows):
-            for i in range(left, right):
-                place = index[j * width + i]
-                place += n if place < 0 else 0
-                if 0 <= place < n:
-                    taken[j * width + i] = x[begin + place * width + i]
+        columns, table = min(_STRIP, width - left), x[k * n * width + left : (k + 1) * n * width]
+        for j in range(k * rows * width + left, (k + 1) * rows * width + left, width):
+            places, out = index[j : j + columns], taken[j : j + columns]
+            for i in range(columns):
+                place = _place(places[i], n)
+                if place < U(n):
+                    out[i] = table[place * U(width) + U(i)]
                 else:
                     wrong[0] = 1
 
@@ -71,11 +79,11 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
     if width == 1:
         for k in range(task * outer // tasks, (task + 1) * outer // tasks):
             total[:] = 0
-            for j in range(k * rows, (k + 1) * rows):
-                place = index[j]
-                place += n if place < 0 else 0
-                if 0 <= place < n:
-                    total[place] += x[j]
+            places, row = index[k * rows : (k + 1) * rows], x[k * rows : (k + 1) * rows]
+            for j in range(rows):
+                place = _place(places[j], n)
+                if place < U(n):
+                    total[place] += row[j]
                 else:
                     wrong[0] = 1
             _round(total, out[k * n : (k + 1) * n])
@@ -84,12 +92,12 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
         k, left = unit // strips, unit % strips * _STRIP
         columns = min(_STRIP, width - left)
         total[: n * columns] = 0
-        for j in range(k * rows, (k + 1) * rows):
+        for j in range(k * rows * width + left, (k + 1) * rows * width + left, width):
+            places, row = index[j : j + columns], x[j : j + columns]
             for i in range(columns):
-                place = index[j * width + left + i]
-                place += n if place < 0 else 0
-                if 0 <= place < n:
-                    total[place * columns + i] += x[j * width + left + i]
+                place = _place(places[i], n)
+                if place < U(n):
+                    total[place * U(columns) + U(i)] += row[i]
                 else:
                     wrong[0] = 1
         if columns == width:  # in vectors, however short the rows

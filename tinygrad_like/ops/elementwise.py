@@ -198,9 +198,6 @@ def _log_base(a, b):
     return log(where(logical_and(eq(a, 0), ge(b, 0)), 1.0, a))
 
 
-abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))
-abs.vjp(x=lambda g, x: g * sign(x))
-
 maximum = ufunc("maximum", "The larger of a and b; where they are equal each gets half of the cotangent.",
                 lambda a, b: np.maximum(a, b))
 minimum = ufunc("minimum", "The smaller of a and b; where they are equal each gets half of the cotangent.",
@@ -239,6 +236,10 @@ round = ufunc("round", "The nearest whole number, halves to even; the gradient i
 trunc = ufunc("trunc", "x without its fraction; the gradient is 0.", lambda x: np.trunc(x))
 for step in (sign, floor, ceil, round, trunc):
     step.vjp(x=lambda g: g * 0.0)
+
+# Its rule names sign, and what a rule names that has a kernel is looked up when the rule is declared.
+abs = ufunc("abs", "|x|, with gradient 0 at 0, and NaN of NaN (PyTorch: 0).", lambda x: np.absolute(x))
+abs.vjp(x=lambda g, x: g * sign(x))
 
 
 def divided(who, function, a, b):

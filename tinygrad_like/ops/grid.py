@@ -8,15 +8,18 @@ import math
 
 import numpy as np
 
-from ..dtypes import INT64
+from .. import kernels
+from ..kernels import accelerated
+from ..primitive import Residuals, fresh, fused, primitive
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
 from .matmul import matmul
-from .shape import permute, reshape, transpose
-from .table import embedding
+from .shape import reshape, stack, transpose
 
 PADDINGS = "zeros", "border", "reflection"
+_INDEX = np.dtype("int32")
+_MOST = np.iinfo(_INDEX).max
 _A = -0.75  # the slope of the cubics at 1
 
 
@@ -64,41 +67,142 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
                          f"{', '.join(PADDINGS)}; got {mode!r} and {padding_mode!r}")
     if mode == "bicubic" and d == 3:
         raise ValueError(f"grid_sample: mode='bicubic' is for images; this is a volume, of shape {input.shape}")
-    n, c, *sizes = input.shape
-    if 0 in sizes:
+    if 0 in input.shape[2:]:
         raise ValueError(f"grid_sample: an image of shape {input.shape} has no pixels")
-    places = [(z + 1) * ((m - 1) / 2) if align_corners else ((z + 1) * m - 1) * 0.5
-              for z, m in zip([grid[..., i] for i in reversed(range(d))], sizes, strict=True)]
-    pixels = reshape(permute(input, axes=(0, *range(2, d + 2), 1)), shape=(n * math.prod(sizes), c))
+    if math.prod(input.shape[2:]) > _MOST:
+        raise ValueError(f"grid_sample: an image of shape {input.shape} has more than {_MOST} pixels; read parts of it")
+    if mode == "nearest" and hasattr(grid, "detach"):
+        grid = grid.detach()
+    read = grid_sample_reference if d == 3 or mode == "bicubic" else _grid_sample
+    return read(input, grid, mode=mode, padding_mode=padding_mode, align_corners=bool(align_corners))
+
+
+def grid_sample_reference(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    n, c, *sizes = input.shape
+    places = grid.shape[1:-1]
+    index, weight = _taps(grid, sizes, mode, padding_mode, align_corners)
+    taps = (n, math.prod(places), index.shape[-1])
+    out = sums_at(reshape(input, shape=(n, c, math.prod(sizes))), reshape(weight, shape=taps),
+                  reshape(index, shape=taps))
+    return reshape(out, shape=(n, c, *places))
+
+
+@accelerated
+def sampled(input, grid, nearest, padding_mode, align_corners):
+    """What is read, and what the kernel's backward needs; here None, as the reference is differentiated."""
+    mode = "nearest" if nearest else "bilinear"
+    return grid_sample_reference(input, grid, mode, padding_mode, align_corners), None, None
+
+
+@fused(reference=grid_sample_reference)
+def _grid_sample(input, grid, *, mode="bilinear", padding_mode="zeros", align_corners=False):
+    out, index, weight = sampled(input, grid, mode == "nearest", padding_mode, align_corners)
+    return out, Residuals(index=index, weight=weight)
+
+
+@_grid_sample.joint_vjp
+@fresh
+def _(g, input, grid, index, weight, mode, padding_mode, align_corners, wanted):
+    if index is None or (wanted[1] and mode == "nearest"):
+        return NotImplemented
+    return kernels.grid.sampled_vjp(g, input, grid, index, weight, padding_mode, align_corners, wanted)
+
+
+# Weighted sums of pixels: of images, weights and what is read any two make a cotangent of the third -------------------
+
+
+@primitive
+@accelerated
+def sums_at(x, weight, index):
+    """out[n, c, p] = sum_t weight[n, p, t] x[n, c, index[n, p, t]]; an index of -1 stands for 0.
+
+    x (batch, channels, pixels), weight and index (batch, places, taps) -> (batch, channels, places).
+    """
+    out = np.zeros((*x.shape[:2], index.shape[1]), np.result_type(x, weight))
+    for t in range(index.shape[2]):
+        out += _picked(x, index, t) * weight[:, None, :, t]
+    return out
+
+
+@primitive
+@accelerated
+def spread_at(y, weight, index, *, size):
+    """The adjoint of `sums_at`: zeros (batch, channels, size) with weight[n, p, t] y[n, c, p] added where it read."""
+    x = np.zeros((*y.shape[:2], size), np.result_type(y, weight))
+    image, channel = np.ix_(*map(range, y.shape[:2]), [0])[:2]
+    for t in range(index.shape[2]):
+        at = index[:, None, :, t]
+        np.add.at(x, (image, channel, np.maximum(at, 0)), np.where(at < 0, 0, y * weight[:, None, :, t]))
+    return x
+
+
+@primitive
+@accelerated
+def products_at(y, x, index):
+    """What `sums_at` owes its weights: out[n, p, t] = sum_c y[n, c, p] x[n, c, index[n, p, t]]."""
+    out = np.empty(index.shape, np.result_type(y, x))
+    for t in range(index.shape[2]):
+        out[..., t] = (_picked(x, index, t) * y).sum(1)
+    return out
+
+
+def _picked(x, index, t):
+    """x[n, c, index[n, p, t]], and 0 for an index of -1."""
+    at = index[:, None, :, t]
+    return np.where(at < 0, x.dtype.type(0), np.take_along_axis(x, np.maximum(at, 0), 2))
+
+
+sums_at.vjp(x=fresh(lambda g, weight, index, x_shape: spread_at(g, weight, index, size=x_shape[2])),
+            weight=fresh(lambda g, x, index: products_at(g, x, index)))
+spread_at.vjp(y=fresh(lambda g, weight, index: sums_at(g, weight, index)),
+              weight=fresh(lambda g, y, index: products_at(y, g, index)))
+products_at.vjp(y=fresh(lambda g, x, index: sums_at(x, g, index)),
+                x=fresh(lambda g, y, index, x_shape: spread_at(y, g, index, size=x_shape[2])))
+
+
+# Which pixels are read at a place -------------------------------------------------------------------------------------
+
+
+def _taps(grid, sizes, mode, padding_mode, align_corners):
+    """The pixels that are read at each place, as numbers within the image or -1, and their weights: (..., taps)."""
 
     def inside(z, m):
         return _inside(z, m, padding_mode, align_corners)
 
-    if mode != "bicubic":
-        places = [inside(z, m) for z, m in zip(places, sizes, strict=True)]
-    if mode == "nearest":
-        out = _pixel(pixels, [round(z.detach()) for z in places], sizes)
+    places = [(z + 1) * ((m - 1) / 2) if align_corners else ((z + 1) * m - 1) * 0.5
+              for z, m in zip([grid[..., i] for i in reversed(range(len(sizes)))], sizes, strict=True)]
+    if mode == "bicubic":
+        axes = [[(inside(at, m), part) for at, part in _cubic(z)] for z, m in zip(places, sizes, strict=True)]
+    elif mode == "bilinear":
+        axes = [_linear(inside(z, m)) for z, m in zip(places, sizes, strict=True)]
     else:
-        out = 0.0
-        for corner in itertools.product(*[_cubic(z) if mode == "bicubic" else _linear(z) for z in places]):
-            there = [z for z, _ in corner]
-            if mode == "bicubic":
-                there = [inside(z, m) for z, m in zip(there, sizes, strict=True)]
-            weight = functools.reduce(mul, [part for _, part in corner])
-            out = mul(_pixel(pixels, there, sizes), reshape(weight, shape=(*weight.shape, 1))) + out
-    return permute(out, axes=(0, d + 1, *range(1, d + 1)))
+        axes = [[(round(inside(z, m)), np.ones(z.shape, z.dtype))] for z, m in zip(places, sizes, strict=True)]
+    index, weight = [], []
+    for corner in itertools.product(*axes):
+        index.append(_number([at for at, _ in corner], sizes))
+        weight.append(functools.reduce(mul, [part for _, part in corner]))
+    return stack(index, axis=-1), stack(weight, axis=-1)
+
+
+def _number(places, sizes):
+    """Which pixel stands at whole numbers along each axis, in C order; -1 if there is none."""
+    there = functools.reduce(logical_and, [part for z, m in zip(places, sizes, strict=True)
+                                           for part in (ge(z, 0), le(z, m - 1))])
+    number = functools.reduce(lambda before, axis: before * axis[1] + cast(where(there, axis[0], 0.0), dtype=_INDEX),
+                              zip(places, sizes, strict=True), 0)
+    return where(there, number, -1)
 
 
 def _linear(z):
     """The whole numbers around a place, and the part that each has in what is read there."""
-    first = floor(z.detach())
+    first = floor(z)
     part = z - first
     return [(first, 1 - part), (first + 1, part)]
 
 
 def _cubic(z):
     """The same for two whole numbers on both sides."""
-    first = floor(z.detach())
+    first = floor(z)
     t = z - first
 
     def near(s):
@@ -108,17 +212,6 @@ def _cubic(z):
         return ((_A * s - 5 * _A) * s + 8 * _A) * s - 4 * _A
 
     return [(first - 1, far(t + 1)), (first, near(t)), (first + 1, near(1 - t)), (first + 2, far(2 - t))]
-
-
-def _pixel(pixels, places, sizes):
-    """The pixels at whole numbers along each axis; zeros where there are none."""
-    there = functools.reduce(logical_and, [part for z, m in zip(places, sizes, strict=True)
-                                           for part in (ge(z, 0), le(z, m - 1))])
-    place = functools.reduce(lambda row, axis: row * axis[1] + axis[0],
-                             list(zip(places[1:], sizes[1:], strict=True)), places[0])
-    image = np.arange(place.shape[0]).reshape(-1, *[1] * (place.ndim - 1)) * math.prod(sizes)
-    place = cast(where(there, place, 0.0), dtype=INT64) + image
-    return where(reshape(there, shape=(*place.shape, 1)), embedding(place, pixels), 0.0)
 
 
 def _inside(z, m: int, padding_mode: str, align_corners: bool):

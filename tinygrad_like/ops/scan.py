@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import FLOAT32
 from ..kernels import accelerated
-from ..primitive import primitive
+from ..primitive import fresh, primitive
 from .axes import one_axis
 from .compare import eq
 from .elementwise import exp, mul, where
@@ -65,12 +65,34 @@ def _before(x, axis, reverse=False, first=0.0):
 @primitive
 def cumprod(x, *, axis=0):
     """Running products along `axis`: out[i] = x[0] ... x[i]; the gradient is exact where factors are 0."""
-    axis = one_axis("cumprod", axis, x.ndim, scalar=True)
+    return running_product(x, one_axis("cumprod", axis, x.ndim, scalar=True))
+
+
+@accelerated
+def running_product(x, axis):
     return _running(np.multiply, x, axis)
 
 
+@primitive
+@accelerated
+def cumprod_vjp(g, x, y, *, axis=0):
+    """What `cumprod` owes x, with y = cumprod(x): y[j - 1] t[j], with t[j] = g[j] + x[j + 1] t[j + 1]."""
+    return mul(_sums_owed(g, x, axis, False), _before(y, axis, first=1.0))
+
+
+def _from_the_front(h, x, y, axis):
+    """s[j] = h[j] y[j - 1] + x[j] s[j - 1]: what is owed to t[j]."""
+    return recurrence(mul(h, _before(y, axis, first=1.0)), x, axis=axis)
+
+
+cumprod_vjp.vjp(g=lambda h, x, y, axis: _from_the_front(h, x, y, axis),
+                x=lambda h, g, x, y, axis: mul(_before(_from_the_front(h, x, y, axis), axis),
+                                               _sums_owed(g, x, axis, False)),
+                y=lambda h, g, x, axis: _before(mul(h, _sums_owed(g, x, axis, False)), axis, reverse=True))
+
+
 # d out[i] / d x[j] is the product of those before j, times that of those from j + 1 to i.
-cumprod.vjp(x=lambda g, x, out, axis: mul(_sums_owed(g, x, axis, False), _before(out, axis, first=1.0)))
+cumprod.vjp(x=fresh(lambda g, x, out, axis: cumprod_vjp(g, x, out, axis=axis)))
 
 
 @primitive
@@ -108,25 +130,29 @@ def cummax(x, axis=0):
 
     The value is NaN from the first NaN on.
     """
-    return _extreme("cummax", np.maximum, x, axis)
+    return _extreme("cummax", 1, x, axis)
 
 
 def cummin(x, axis=0):
     """The smallest value so far along `axis`, and where it stands, the last place of several: (values, indices)."""
-    return _extreme("cummin", np.minimum, x, axis)
+    return _extreme("cummin", -1, x, axis)
 
 
-def _extreme(who, larger, x, axis):
+def _extreme(who, sign, x, axis):
     axis = one_axis(who, axis, x.ndim, scalar=True)
-    index = _places(x, larger=larger, axis=axis)
+    index = _places(x, sign=sign, axis=axis)
     return Found(gather(x, index, axis=axis), index)
 
 
 @primitive
-def _places(x, *, larger, axis):
-    if not x.ndim:
-        return np.zeros((), np.int64)
-    best = larger.accumulate(x, axis=axis)
+def _places(x, *, sign, axis):
+    return places_of_extremes(x, axis, sign) if x.ndim else np.zeros((), np.int64)
+
+
+@accelerated
+def places_of_extremes(x, axis, sign):
+    """Where the largest so far stands, or the smallest, if sign is -1."""
+    best = (np.maximum if sign > 0 else np.minimum).accumulate(x, axis=axis)
     new = np.equal(x, best) | (np.not_equal(x, x) if x.dtype.kind == "f" else False)
     place = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
     return np.maximum.accumulate(np.where(new, place, 0), axis=axis)
