@@ -68,6 +68,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "drop": ("dropout", 256),
     "accumulate": ("elementwise", 8192),
     "copied": ("copies", 8192),
+    "surrounded": ("copies", 8192),
+    **dict.fromkeys(("mapped", "mapped_vjp"), ("mapped", 256)),
     "affine": ("gemm", 0),
     "linear_vjp": ("gemm", 0),
     "attention": ("attention", 0),

@@ -132,7 +132,7 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
                          f"{input.shape[:axis] + input.shape[axis + 1 :]}, got {labels.shape}")
     check_weight("nll_loss", weight, classes)
     check_ignore_index("nll_loss", ignore_index)
-    if weight is None and axis == labels.ndim and mode.tape is None and labels.size and labels.dtype is INT64 and (
+    if weight is None and mode.tape is None and labels.size and labels.dtype is INT64 and (
             # Read without a sign, what is below 0 is above all classes.
             np.maximum.reduce(labels.view(np.uint64), axis=None) < classes and (
                 ignore_index < 0 or (labels != ignore_index).all())):
