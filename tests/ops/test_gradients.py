@@ -354,6 +354,7 @@ CASES = {
         *linalg.lu_factor(x), b, left=False, adjoint=True), real(3, 3), real(2, 3)),
     "cholesky_inverse": (lambda x: linalg.cholesky_inverse(x.tril() + 3 * Tensor.eye(3)), real(2, 3, 3)),
     "cholesky_inverse upper": (lambda x: linalg.cholesky_inverse(x.triu() + 3 * Tensor.eye(3), True), real(3, 3)),
+    "index_add": (lambda x, y: x.index_add(1, Tensor(np.array([2, 0, 2])), y), real(2, 4), real(2, 3)),
     "pad, adjoint": (lambda g: ops.padding.map_axes_back(g, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
                      real(3, 4)),
     "pad three axes": (lambda x: x.pad((1, 1, 2, 0, 0, 1), mode="circular"), real(2, 3, 4)),

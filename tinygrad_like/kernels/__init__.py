@@ -32,6 +32,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "take_at": ("embedding", 1),
     "along": ("along", 512),
     "added_along": ("along", _SMALL),
+    "put_along": ("along", 512),
     **dict.fromkeys(("recur", "other_products"), ("scan", 256)),
     "substituted": ("triangular", 16),
     "first_of_rows": ("order", 512),

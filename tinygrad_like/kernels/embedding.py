@@ -18,8 +18,8 @@ from ..autograd import mode
 from ..dtypes import INT64
 from .along import AT_ONCE, add_to, pick, places
 from .checks import check_again
-from .kinds import INTEGERS, READ, WRITE
-from .program import kernel, together
+from .kinds import INTEGERS, OPTIONAL, READ, WRITE
+from .program import in_order, kernel, together
 from .simd import fill, inner, put
 from .vectormath import F
 from .views import floats_at
@@ -158,12 +158,32 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
 
 
 @inner
-def _add_work(rows, index, outer, width, wraps, skipped, table, wrong):
-    return int(rows.size * _COST) + index.size if _fits(rows, index, outer, width, table) else -1
+def _finish(base, total, y):
+    """y = base + total, or total, if there is no base"""
+    if base.size == 0:
+        put(y, total)
+    else:
+        for j in range(y.size):
+            y[j] = base[j] + total[j]
 
 
-@kernel(rows=READ, index=INTEGERS, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
-def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, tasks):
+@inner
+def _begin(base, y):
+    """What is to be added to: base, or zeros."""
+    if base.size == 0:
+        fill(y, F(0))
+    else:
+        put(y, base)
+
+
+@inner
+def _add_work(rows, index, outer, width, wraps, skipped, base, table, wrong):
+    fits = _fits(rows, index, outer, width, table) and (base.size == 0 or base.size == table.size)
+    return int(rows.size * _COST) + index.size if fits else -1
+
+
+@kernel(rows=READ, index=INTEGERS, base=OPTIONAL, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
+def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task, tasks):
     """A task has some columns of every row, or some of the tables: so two never write to one place. What is left out is
     added behind the others."""
     first, last, left, right = 0, outer, task * width // tasks, (task + 1) * width // tasks
@@ -172,7 +192,7 @@ def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, task
     count, n = table.size // (outer * width), right - left
     total, named = np.empty((count + 1) * n), np.empty(AT_ONCE, np.int64)
     for k in range(first, last if n else first):
-        y = table.ctypes.data + 4 * (k * count * width + left)
+        place = k * count * width + left
         fill(total, 0.0)
         for begin in range(0, index.size, AT_ONCE):
             found = named[: min(AT_ONCE, index.size - begin)]
@@ -188,11 +208,9 @@ def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, task
             else:
                 for i in range(found.size):
                     _add(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
-        if n == width:
-            put(floats_at(y, count * n), total)
-        else:
-            for row in range(count):
-                put(floats_at(y + 4 * row * width, n), total[row * n : row * n + n])
+        for row in range(1 if n == width else count):  # all at once, if they lie together
+            at, many = place + row * width, count * n if n == width else n
+            _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])
 
 
 @kernel(index=INTEGERS, ends=WRITE.of(np.int64), order=WRITE.of(np.int64), wrong=WRITE.of(np.int64), tasks=1, cost=0)
@@ -215,47 +233,47 @@ def _sort(index, wraps, ends, order, wrong, task, tasks):
 
 
 @inner
-def _sorted_work(rows, index, order, outer, width, wraps, skipped, table):
-    return int(rows.size * _COST) if order.size == index.size and _fits(rows, index, outer, width, table) else -1
+def _sorted_work(rows, index, order, outer, width, wraps, skipped, base, table):
+    fits = order.size == index.size and (base.size == 0 or base.size == table.size)
+    return int((rows.size + table.size) * _COST) if fits and _fits(rows, index, outer, width, table) else -1
 
 
-@kernel(rows=READ, index=INTEGERS, order=INTEGERS, table=WRITE, work=_sorted_work, tasks=1)
-def _add_sorted(rows, index, order, outer, width, wraps, skipped, table, task, tasks):
+@kernel(rows=READ, index=INTEGERS, order=INTEGERS, base=OPTIONAL, table=WRITE, work=_sorted_work, tasks=1)
+def _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table, task, tasks):
     left, n, count = task * width // tasks, (task + 1) * width // tasks - task * width // tasks, table.size // outer
     count, total = count // width, np.empty(n)
     for k in range(outer):
-        x, y = rows.ctypes.data + 4 * left, table.ctypes.data + 4 * (k * count * width + left)
-        x, begin, done = x + 4 * k * index.size * width, 0, 0
-        while begin < order.size:
-            row, end = _row(index, order[begin], count, wraps), begin + 1
+        x, at, begin = rows.ctypes.data + 4 * (k * index.size * width + left), k * count * width + left, 0
+        for row in range(count):
+            while begin < order.size and _row(index, order[begin], count, wraps) < row:
+                begin += 1  # rows left out
+            end = begin
             while end < order.size and _row(index, order[end], count, wraps) == row:
                 end += 1
-            if row != skipped and row >= done:
-                for i in range(done, row):
-                    fill(floats_at(y + 4 * i * width, n), F(0))
-                here, done = floats_at(y + 4 * row * width, n), row + 1
-                put(here, floats_at(x + 4 * order[begin] * width, n))
-                if end > begin + 1:
-                    put(total, here)
-                    for i in range(begin + 1, end):
-                        _add(floats_at(x + 4 * order[i] * width, n), total)
-                    put(here, total)
-            begin = end
-        for i in range(done, count):
-            fill(floats_at(y + 4 * i * width, n), F(0))
+            here, of_base = table[at : at + n], base[at : at + n]
+            if end == begin or row == skipped:
+                _begin(of_base, here)
+            elif end == begin + 1:
+                _finish(of_base, floats_at(x + 4 * order[begin] * width, n), here)
+            else:
+                put(total, floats_at(x + 4 * order[begin] * width, n))
+                for i in range(begin + 1, end):
+                    _add(floats_at(x + 4 * order[i] * width, n), total)
+                _finish(of_base, total, here)
+            at, begin = at + width, end
 
 
 def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
-              table: np.ndarray) -> np.ndarray | None:
-    """table = zeros, with the rows added where the index says; None if it names a row that is not there."""
+              table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
+    """table = base, or zeros, with the rows added where the index says; None if it names a row that is not there."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
     if width < _LONG and (outer > 1 or count <= _SPARSE * index.size):
-        _add_all(rows, index, outer, width, wraps, skipped, table, wrong)
+        _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     else:
         order = np.empty(index.size, np.int64)
         with together():
             _sort(index, wraps, np.empty(count, np.int64), order, wrong)
-            _add_sorted(rows, index, order, outer, width, wraps, skipped, table)
+            _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table)
     check_again(_check_rows, wrong, index, count, flag=wrong, lasting=True)
     return None if wrong[0] else table
 
@@ -280,13 +298,14 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
                          f"(0 to {count - 1})")
 
 
-def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
-    """Zeros of this shape with x added at an index, if `take_at` takes what it names."""
+def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
+    """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented
     first, last, rows = found
     if x.shape != (whole := shape[:first] + rows.shape + shape[last:]):
         x = np.broadcast_to(x, whole)
-    table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32))
+    table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32),
+                      None if base is None else in_order(base))
     return NotImplemented if table is None else table

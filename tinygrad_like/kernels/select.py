@@ -83,7 +83,7 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
         return NotImplemented
     operands = []
     for x in a, b:
-        if type(x) in (float, int):
+        if type(x) in (float, int, bool):
             x = np.array(x, FLOAT32)
         if type(x) is not np.ndarray or x.dtype is not FLOAT32 or x.ndim and x.shape != shape:
             return NotImplemented
