@@ -466,6 +466,7 @@ def distribution(*shape):
 
 REDUCTIONS = ("mean", "sum", "none")
 LABELS = constant([2, 0, -100, 3])
+PIXELS = constant([[[2, 0], [-100, 1]], [[1, 1], [2, 0]]])
 ALLOWED = np.array([[[1, 0, 1, 1, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], [[0, 1, 0, 0, 0]] * 3], bool)
 WITH_ZEROS = np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 5.0], [1.0, 2.0, 3.0]])
 
@@ -525,6 +526,8 @@ EXAMPLES = {
         ((some(4, 5), LABELS), {"reduction": r, "label_smoothing": eps}) for r in REDUCTIONS for eps in (0.0, 0.2)
     ] + [
         ((some(4, 5), LABELS, constant(positive(5))), {"reduction": r, "label_smoothing": 0.1}) for r in REDUCTIONS
+    ] + [
+        ((some(2, 3, 2, 2), PIXELS, constant(positive(3))), {"reduction": r}) for r in REDUCTIONS
     ] + [
         ((some(4, 5), distribution(4, 5)), {"reduction": "mean", "label_smoothing": 0.1}),
         ((some(4, 5), distribution(4, 5), constant(positive(5))), {"reduction": "none"}),

@@ -31,11 +31,13 @@ from tinygrad_like.kernels import (
     formula,
     gemm,
     grid,
+    mapped,
     nll,
     noise,
     norm,
     optim,
     order,
+    pixel_loss,
     pool,
     recurrent,
     reduce,
@@ -61,6 +63,10 @@ def x(*shape, seed=0):
 
 def labels(rows, classes):
     return Tensor.from_numpy(np.random.default_rng(1).integers(0, classes, rows))
+
+
+def pixels(*shape):
+    return Tensor.from_numpy(np.random.default_rng(1).integers(0, 16, shape))
 
 
 def steps(optimizer, **options):
@@ -114,6 +120,8 @@ CASES = {
     "softmax of long rows": (lambda a: a.softmax(-1), (WIDE,)),
     "log_softmax": (lambda a: a.log_softmax(-1), (MATRIX,)),
     "cross entropy": (lambda a: F.cross_entropy(a, labels(len(a), 10)), (ROWS,)),
+    "cross entropy of pixels": (lambda a: F.cross_entropy(a, pixels(9, 30, 30), abs(x(16)), label_smoothing=0.1),
+                                (IMAGES,)),
     "cross entropy, smoothed": (lambda a: F.cross_entropy(a, labels(777, 513), abs(x(513)), label_smoothing=0.1),
                                 (MATRIX,)),
     "nll": (lambda a: F.nll_loss(a, labels(len(a), 10)), (ROWS,)),
@@ -130,6 +138,7 @@ CASES = {
     "embedding": (lambda w: ops.embedding(labels(5001, 100), w), ((100, 33),)),
     "embedding, sparse": (lambda w: ops.embedding(labels(5001, 50), w), ((9000, 33),)),
     "index": (lambda a: a[labels(100_001, 777)], ((777,),)),
+    "index of the last axis": (lambda a: a[:, labels(999, 513)], (MATRIX,)),
     "gather": (lambda a: a.gather(1, labels((777, 700), 513)), (MATRIX,)),
     "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
     "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
@@ -140,6 +149,8 @@ CASES = {
     "transpose": (lambda a: a.t().contiguous() * x(513, 777), (MATRIX,)),
     "channels last": (lambda a: a.permute(0, 2, 3, 1).contiguous() * 2, (IMAGES,)),
     "roll": (lambda a: a.roll((5, -7), (2, 3)) * a.flip(1), (IMAGES,)),
+    "pad": (lambda a: a.pad((1, 2)) * 2, (IMAGES,)),
+    "pad, reflected": (lambda a: F.pad(a, (1, 2, 3, 4), mode="reflect") * 2, (IMAGES,)),
     "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
@@ -192,8 +203,8 @@ def digest(case) -> str:
 
 
 MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
-           grid, nll, noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side,
-           softmax, triangular, vectormath, winograd)
+           grid, mapped, nll, noise, norm, optim, order, pixel_loss, pool, recurrent, reduce, resample, scan, scores,
+           select, side_by_side, softmax, triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

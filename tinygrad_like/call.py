@@ -24,8 +24,8 @@ PLAIN = frozenset({int, float, bool, type(None)})  # inputs taken as they are: P
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # what options mostly are
 SINGLE = Tensor, np.float64  # in place of a number: beside the latter float32 would become float64
 ABSENT = object()  # in place of an input that was not given
-_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity permute reshape roll stack surround take "
-                   "tril triu".split())  # what leaves numbers as they are
+_MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_axes permute reshape roll stack "
+                   "surround take tril triu".split())  # what leaves numbers as they are
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 
 

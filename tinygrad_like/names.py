@@ -157,7 +157,7 @@ class Names:
         if source.shape != fits or index.dtype.kind == "b":
             raise ValueError(f"index_add: along axis {axis} of shape {self.shape}, an index of {n} integers "
                              f"takes a source of shape {fits}, got {index.dtype} and {source.shape}")
-        return ops.add(self, ops.index.put(_times(source, alpha), shape=self.shape, index=place))
+        return ops.arrange.put_onto(self, _times(source, alpha), index=place)
     def index_put(self, indices, values, accumulate=False):
         """This Tensor with `values` at the places that a tuple of indices names, or added there with accumulate."""
         from .in_place import _with_items

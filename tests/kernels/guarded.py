@@ -285,15 +285,17 @@ def softmax():
 def cross_entropy():
     rows, classes = int(rng.integers(1, 200)), pick(1, 2, 3, 10, 16, 17, 33, 300)
     options = {"label_smoothing": pick(0.0, 0.1), "reduction": pick("mean", "sum", "none")}
-    labels, weight = rng.integers(0, classes, rows), rng.random(classes) + 0.5
-    labels[rng.random(rows) < 0.2] = -100
+    pixels = pick((), sizes(1), sizes(2))
+    rows = min(rows, 3) if pixels else rows
+    labels, weight = rng.integers(0, classes, (rows, *pixels)), rng.random(classes) + 0.5
+    labels[rng.random(labels.shape) < 0.2] = -100
     labels = labels.astype(pick(np.int64, np.int32))
 
     def run(guard, x, w):
         return differentiated(lambda x: ops.cross_entropy(x, index(guard, labels), Tensor.from_numpy(w), **options))(
             guard, x)
 
-    return f"cross_entropy {options}", run, [values(rows, classes), weight]
+    return f"cross_entropy {options}", run, [values(rows, classes, *pixels), weight]
 
 
 def nll():
@@ -512,6 +514,12 @@ def dropout():
     return "drop", differentiated(lambda x: drop(x, p=0.3, seed=7)), [values(*sizes(pick(1, 2)))]
 
 
+def padding():
+    shape, mode = sizes(pick(1, 2, 3, 4)), pick("constant", "reflect", "replicate", "circular")
+    pads = [tuple(rng.integers(0, max(n, 1), 2).tolist()) for n in shape]
+    return f"pad {mode}", differentiated(lambda x: x.pad(pads, mode=mode, value=2.0)), [values(*shape)]
+
+
 def embedding():
     rows, width = size(), size()
     which = rng.integers(0, rows, sizes(pick(1, 2)))
@@ -558,8 +566,8 @@ def optimizing():
 CASES = (
     elementwise, arithmetic, losses, sums, variance, softmax, cross_entropy, nll, norm_of_rows, norm_of_channels,
     matmul, product_into, linear, linear, convolution, convolution, bundles, bundles, many, along, triangular, winograd,
-    pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, augmenting,
-    optimizing, reading,
+    pooling, pooling, upsampling, attention, attention, self_attention, recurrent, dropout, embedding, padding,
+    augmenting, optimizing, reading,
 )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ MASK = rng.random((3, 4)) < 0.5
 SEEN = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0]], bool)
 ANGLES = rng.standard_normal((3, 2))
 LABELS = Tensor(np.array([2, 0, 3]))
+PIXELS = Tensor(np.array([[[0, 2], [1, 1]], [[2, 0], [0, -100]]]))
 PROBABILITIES = rng.dirichlet(np.ones(4), 3)
 WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)  # the last window reaches beyond 5 columns
 TO = np.array([[0, 2, 1], [0, 0, 1], [0, 2, 1], [1, 2, 2]])
@@ -355,6 +356,12 @@ CASES = {
         *linalg.lu_factor(x), b, left=False, adjoint=True), real(3, 3), real(2, 3)),
     "cholesky_inverse": (lambda x: linalg.cholesky_inverse(x.tril() + 3 * Tensor.eye(3)), real(2, 3, 3)),
     "cholesky_inverse upper": (lambda x: linalg.cholesky_inverse(x.triu() + 3 * Tensor.eye(3), True), real(3, 3)),
+    "index_add": (lambda x, y: x.index_add(1, Tensor(np.array([2, 0, 2])), y), real(2, 4), real(2, 3)),
+    "pad, adjoint": (lambda g: ops.padding.map_axes_back(g, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
+                     real(3, 4)),
+    "pad three axes": (lambda x: x.pad((1, 1, 2, 0, 0, 1), mode="circular"), real(2, 3, 4)),
+    "cross entropy of pixels": (lambda x: ops.cross_entropy(x, PIXELS, reduction="none", label_smoothing=0.1),
+                                real(2, 3, 2, 2)),
 }
 CASES |= {
     # pooling

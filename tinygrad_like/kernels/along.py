@@ -8,21 +8,46 @@ import math
 
 import numpy as np
 
+from ..dtypes import FLOAT32
 from .checks import check_again
 from .kinds import INTEGERS, READ, WRITE
+from .matrix import ceil_div
 from .program import in_order, kernel
-from .simd import inner
+from .simd import fill, inner, put
+from .vectormath import F
 
-_COST = 1.5  # nanoseconds of a number
+_COST = 1.0  # nanoseconds of a number
 _STRIP = 64  # columns that are added up together
-U = np.uint64
+AT_ONCE = 1024  # entries of an index that are looked at together
+_SUMMED = 64  # numbers that are added up in float32 at the most
 
 
 @inner
-def _place(place, n):
-    """Which of n an index names, counted from the end below 0; n or more if none. As a number without a sign, so that
-    one comparison finds what is too small as well as what is too large."""
-    return U(place + n if place < 0 else place)
+def places(index, n, wraps, other, found):
+    """Which of n places each entry of an index names, and `other` where it names none; returns whether all name one.
+    wraps: whether negative ones count from the end.
+
+    This goes in vectors, and what uses the places afterwards need not look at each.
+    """
+    low, high, more = 0, 0, n if wraps else 0
+    for i in range(found.size):
+        place = index[i]
+        place = place + more if place < 0 else place
+        low, high = min(low, place), max(high, place)
+        found[i] = place if (place >= 0) & (place < n) else other
+    return low >= 0 and high < n
+
+
+@inner
+def pick(x, found, taken):
+    for i in range(found.size):
+        taken[i] = x[found[i]]
+
+
+@inner
+def add_to(total, found, x):
+    for i in range(found.size):
+        total[found[i]] += x[i]
 
 
 @inner
@@ -35,35 +60,27 @@ def _work(x, index, n, width, taken, wrong):
 @kernel(x=READ, index=INTEGERS, taken=WRITE, wrong=WRITE.of(np.int64), work=_work)
 def _take_along(x, index, n, width, taken, wrong, task, tasks):
     outer = x.size // (n * width)
-    strips, rows = -(-width // _STRIP), index.size // (outer * width)
-    if width == 1:  # along the last axis: a loop for all of a row, as one for each number takes four times as long
-        for k in range(task * outer // tasks, (task + 1) * outer // tasks):
-            row, places = x[k * n : (k + 1) * n], index[k * rows : (k + 1) * rows]
-            out = taken[k * rows : (k + 1) * rows]
-            for j in range(rows):
-                place = _place(places[j], n)
-                if place < U(n):
-                    out[j] = row[place]
-                else:
-                    wrong[0] = 1
+    strips, rows = ceil_div(width, AT_ONCE), index.size // (outer * width)
+    if width == 1:  # along the last axis: of short rows several are looked at together
+        first, last, some = task * outer // tasks, (task + 1) * outer // tasks, max(1, AT_ONCE // max(rows, 1))
+        named = np.empty(some * rows, np.int64)
+        for k in range(first, last, some):
+            end = min(k + some, last)
+            if not places(index[k * rows : end * rows], n, 1, 0, named[: (end - k) * rows]):
+                wrong[0] = 1
+            for row in range(k, end):
+                here = (row - k) * rows
+                pick(x[row * n : (row + 1) * n], named[here : here + rows], taken[row * rows : (row + 1) * rows])
         return
+    named = np.empty(AT_ONCE, np.int64)
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
-        k, left = unit // strips, unit % strips * _STRIP
-        columns, table = min(_STRIP, width - left), x[k * n * width + left : (k + 1) * n * width]
-        for j in range(k * rows * width + left, (k + 1) * rows * width + left, width):
-            places, out = index[j : j + columns], taken[j : j + columns]
-            for i in range(columns):
-                place = _place(places[i], n)
-                if place < U(n):
-                    out[i] = table[place * U(width) + U(i)]
-                else:
-                    wrong[0] = 1
-
-
-@inner
-def _round(total, out):
-    for i in range(out.size):
-        out[i] = total[i]
+        k, left = unit // strips, unit % strips * AT_ONCE
+        found, begin = named[: min(AT_ONCE, width - left)], k * n * width + left
+        for at in range(k * rows * width + left, (k + 1) * rows * width + left, width):
+            if not places(index[at : at + found.size], n, 1, 0, found):
+                wrong[0] = 1
+            for i in range(found.size):
+                taken[at + i] = x[begin + found[i] * width + i]
 
 
 @inner
@@ -71,42 +88,78 @@ def _work_back(x, index, n, width, out, wrong):
     return _work(out, index, n, width, x, wrong)
 
 
+@inner
+def _add_rows(x, index, first, rows, n, width, named, total, pitch):
+    """total[place * pitch + i] += x, for some columns i of the rows; whether all places are there."""
+    fine = True
+    for at in range(first, first + rows * width, width):
+        fine &= places(index[at : at + named.size], n, 1, 0, named)
+        for i in range(named.size):
+            total[named[i] * pitch + i] += x[at + i]
+    return fine
+
+
 @kernel(x=READ, index=INTEGERS, out=WRITE, wrong=WRITE.of(np.int64), work=_work_back)
 def _add_along(x, index, n, width, out, wrong, task, tasks):
-    """A task has some columns of some of the arrays (n, width): so two never write to one place. Sums are float64."""
-    outer = out.size // (n * width)
-    strips, rows, total = -(-width // _STRIP), index.size // (outer * width), np.empty(n * min(width, _STRIP))
-    if width == 1:
-        for k in range(task * outer // tasks, (task + 1) * outer // tasks):
-            total[:] = 0
-            places, row = index[k * rows : (k + 1) * rows], x[k * rows : (k + 1) * rows]
-            for j in range(rows):
-                place = _place(places[j], n)
-                if place < U(n):
-                    total[place] += row[j]
-                else:
-                    wrong[0] = 1
-            _round(total, out[k * n : (k + 1) * n])
-        return
+    """A task has some columns of some of the arrays (n, width): so two never write to one place. Many are added up in
+    float64."""
+    outer, rows = out.size // (n * width), index.size // (out.size // n)
+    few = rows <= _SUMMED
+    most = min(width, AT_ONCE if few else _STRIP)
+    strips, totals = ceil_div(width, most), np.empty(0 if few else n * most)
+    named = np.empty(rows if width == 1 else most, np.int64)
     for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
-        k, left = unit // strips, unit % strips * _STRIP
-        columns = min(_STRIP, width - left)
-        total[: n * columns] = 0
-        for j in range(k * rows * width + left, (k + 1) * rows * width + left, width):
-            places, row = index[j : j + columns], x[j : j + columns]
-            for i in range(columns):
-                place = _place(places[i], n)
-                if place < U(n):
-                    total[place * U(columns) + U(i)] += row[i]
-                else:
-                    wrong[0] = 1
-        if columns == width:  # in vectors, however short the rows
-            _round(total[: n * width], out[k * n * width : (k + 1) * n * width])
-            continue
-        for place in range(n):
-            at = (k * n + place) * width + left
-            for i in range(columns):
-                out[at + i] = total[place * columns + i]
+        k, left = unit // strips, unit % strips * most
+        columns, first, end = min(most, width - left), k * rows * width + left, (k + 1) * n * width
+        total, target = totals[: n * columns], out[k * n * width + left : end]
+        fill(total, 0.0)
+        if few:
+            for i in range(0, target.size, width if strips > 1 else target.size):
+                fill(target[i : i + (columns if strips > 1 else target.size)], F(0))
+        if width == 1:
+            fine = places(index[first : first + rows], n, 1, 0, named)
+            if few:
+                add_to(target, named, x[first : first + rows])
+            else:
+                add_to(total, named, x[first : first + rows])
+        elif few:
+            fine = _add_rows(x, index, first, rows, n, width, named[:columns], target, width)
+        else:
+            fine = _add_rows(x, index, first, rows, n, width, named[:columns], total, columns)
+        if not fine:
+            wrong[0] = 1
+        if not few and strips == 1:  # in vectors, however short the rows
+            put(target, total)
+        elif not few:
+            for place in range(n):
+                put(target[place * width : place * width + columns], total[place * columns : (place + 1) * columns])
+
+
+@kernel(x=READ, index=INTEGERS, out=WRITE, wrong=WRITE.of(np.int64), work=_work_back)
+def _put_along(x, index, n, width, out, wrong, task, tasks):
+    """A task has some columns of some of the arrays (n, width), and of what is written to one place the last stays."""
+    outer, most, named = out.size // (n * width), min(width, AT_ONCE), np.empty(AT_ONCE, np.int64)
+    strips, rows = ceil_div(width, most), index.size // (out.size // n)
+    step, length = (AT_ONCE, rows) if width == 1 else (width, rows * width)
+    for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
+        k, left = unit // strips, unit % strips * most
+        for first in range(left, length, step):
+            at, count = k * length + first, min(step, length - first) if width == 1 else min(most, width - left)
+            if not places(index[at : at + count], n, 1, 0, named[:count]):
+                wrong[0] = 1
+            for i in range(count):
+                out[k * n * width + named[i] * width + (left + i if width > 1 else 0)] = x[at + i]
+
+
+def put_along(out: np.ndarray, index: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
+    """np.put_along_axis(out, index, x, axis), and out itself, if the other axes agree."""
+    n, width, wrong = out.shape[axis], math.prod(out.shape[axis + 1 :]), np.zeros(1, np.int64)
+    if not (index.size and n and out.flags.c_contiguous) or x.dtype is not FLOAT32 or x.shape != index.shape or (
+            (index.shape[:axis], index.shape[axis + 1 :]) != (out.shape[:axis], out.shape[axis + 1 :])):
+        return NotImplemented
+    _put_along(in_order(x), in_order(index.astype(np.int64, copy=False)), n, width, out, wrong)
+    check_again(_check, wrong, index, n, flag=wrong, lasting=True)
+    return NotImplemented if wrong[0] else out
 
 
 def along(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:

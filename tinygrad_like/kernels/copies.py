@@ -13,14 +13,16 @@ import numpy as np
 from ..autograd import mode
 from ..dtypes import FLOAT32
 from .kinds import STRIDED, STRIDED_WRITE
-from .program import beside, kernel
-from .simd import FLOATS, inner, put
+from .program import beside, kernel, together
+from .simd import FLOATS, inner
 from .threads import get_num_threads
-from .tiles import copy_float, copy_turned, transpose
+from .tiles import copy_float, copy_turned, make_copy, transpose
 from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
 
 _COST = 0.1  # nanoseconds of a number
 _UNIT = 2**12  # numbers of a row that a task copies at a time
+
+_copy_some = make_copy(FLOATS, exact=True)
 
 
 @inner
@@ -51,10 +53,13 @@ def _axes(x, out, sizes, source, target):
 
 
 @inner
-def _row(count, source, source_step, target, target_step):
+def copy_row(count, source, source_step, target, target_step):
     """One row, of numbers so many bytes apart."""
     if target_step == 4 and source_step == 4:
-        put(floats_at(target, count), floats_at(source, count))
+        last = max(count - FLOATS, 0)  # where the last vector begins, which overlaps the one before
+        for i in range(0, last, FLOATS):
+            _copy_some(source + 4 * i, target + 4 * i, FLOATS)
+        _copy_some(source + 4 * last, target + 4 * last, count)
     elif target_step == 4 and source_step == 0:
         x, y = floats_at(source, 1)[0], floats_at(target, count)
         for i in range(count):
@@ -122,11 +127,11 @@ def _copy(x, out, task, tasks):
                           FLOATS)
         elif rows < 0:
             first = part * step
-            _row(min(step, length - first), a + first * source[last], source[last], b + first * target[last],
-                 target[last])
+            copy_row(min(step, length - first), a + first * source[last], source[last], b + first * target[last],
+                     target[last])
         else:
             for row in range(part * per, min((part + 1) * per, sizes[rows])):
-                _row(length, a + row * source[rows], source[last], b + row * target[rows], target[last])
+                copy_row(length, a + row * source[rows], source[last], b + row * target[rows], target[last])
 
 
 def across(x: np.ndarray) -> bool:
@@ -178,4 +183,15 @@ def rolled(x: np.ndarray, shifts: Sequence[int], axes: Sequence[int]) -> np.ndar
     """np.roll(x, shifts, axes)"""
     out = np.empty(x.shape, np.float32)
     beside(*[(_copy, *part) for part in parts_of_roll(x, out, shifts, axes)])
+    return out
+
+
+def surrounded(x: np.ndarray, shape: tuple[int, ...], index: tuple, value: float) -> np.ndarray:
+    """np.full(shape, value), with x at an index that is made of slices."""
+    out = np.empty(shape, np.float32)
+    if any([type(i) is not slice for i in index]) or (part := out[index]).shape != x.shape:
+        return NotImplemented
+    with together():  # all of it, as what is left between rows are many small parts
+        _copy(np.broadcast_to(np.float32(value), shape), out)
+        _copy(x, part)
     return out

@@ -4,8 +4,8 @@ There may be several tables one after the other, `outer` of them, which the inde
 each entry of the axis before it. A row may be a single number, as of x[i, j], where i and j together count the rows.
 
 A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
-is added to a row is added up in float64: in a copy of the table or, if it has many more rows than are added, row by
-row, in the order of the sorted index.
+is added to a row is added up in float64: row by row, in the order of the sorted index, which keeps one row of sums; or,
+if rows are short, in a copy of the table, unless it has many more rows than are added.
 
 The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
 """
@@ -16,14 +16,17 @@ import numpy as np
 
 from ..autograd import mode
 from ..dtypes import INT64
+from .along import AT_ONCE, add_to, pick, places
 from .checks import check_again
-from .kinds import INTEGERS, READ, WRITE
-from .program import kernel, together
-from .simd import inner
+from .kinds import INTEGERS, OPTIONAL, READ, WRITE
+from .program import in_order, kernel, together
+from .simd import fill, inner, put
+from .vectormath import F
 from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
-_SPARSE = 4  # so many rows of the table for each that is added are worth sorting the index
+_LONG = 16  # numbers of a row that are worth sorting the index
+_SPARSE = 4  # and so many rows of the table for each that is added
 _WHOLE = slice(None)
 
 
@@ -31,12 +34,6 @@ _WHOLE = slice(None)
 def _add(x, total):
     for j in range(total.size):
         total[j] += x[j]
-
-
-@inner
-def _copy(x, y):
-    for j in range(y.size):
-        y[j] = x[j]
 
 
 @inner
@@ -64,20 +61,24 @@ def _take_work(table, index, outer, width, wraps, rows, wrong):
 
 @kernel(table=READ, index=INTEGERS, rows=WRITE, wrong=WRITE.of(np.int64), work=_take_work)
 def _take(table, index, outer, width, wraps, rows, wrong, task, tasks):
-    count, begin = table.size // (outer * width), task * outer * index.size // tasks
-    first, place = begin // index.size * count, begin % index.size
-    for i in range(begin, (task + 1) * outer * index.size // tasks):
-        row = _row(index, place, count, wraps)
-        source, target = (first + row) * width, i * width
-        if row < 0:
+    """A task has some of the tables, or, if there are few, some of the index."""
+    count, first, last = table.size // (outer * width), 0, outer
+    begin, end = task * index.size // tasks, (task + 1) * index.size // tasks
+    if outer >= tasks:
+        first, last, begin, end = task * outer // tasks, (task + 1) * outer // tasks, 0, index.size
+    named = np.empty(AT_ONCE, np.int64)
+    for i in range(begin, end, AT_ONCE):
+        found = named[: min(AT_ONCE, end - i)]
+        if not places(index[i : i + found.size], count, wraps, 0, found):
             wrong[0] = 1
-        elif width == 1:
-            rows[target] = table[source]
-        else:
-            _copy(table[source : source + width], rows[target : target + width])
-        place += 1
-        if place == index.size:
-            first, place = first + count, 0
+        for k in range(first, last):
+            source, target = k * count * width, (k * index.size + i) * width
+            if width == 1:
+                pick(table[source : source + count], found, rows[target : target + found.size])
+            else:
+                for place in found:
+                    put(rows[target : target + width], table[source + place * width : source + (place + 1) * width])
+                    target += width
 
 
 def take_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
@@ -157,37 +158,59 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
 
 
 @inner
-def _add_work(rows, index, outer, width, wraps, skipped, table, wrong):
-    return int(rows.size * _COST) + index.size if _fits(rows, index, outer, width, table) else -1
+def _finish(base, total, y):
+    """y = base + total, or total, if there is no base"""
+    if base.size == 0:
+        put(y, total)
+    else:
+        for j in range(y.size):
+            y[j] = base[j] + total[j]
 
 
-@kernel(rows=READ, index=INTEGERS, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
-def _add_all(rows, index, outer, width, wraps, skipped, table, wrong, task, tasks):
-    """A task has some columns of every row, or some of the tables: so two never write to one place."""
+@inner
+def _begin(base, y):
+    """What is to be added to: base, or zeros."""
+    if base.size == 0:
+        fill(y, F(0))
+    else:
+        put(y, base)
+
+
+@inner
+def _add_work(rows, index, outer, width, wraps, skipped, base, table, wrong):
+    fits = _fits(rows, index, outer, width, table) and (base.size == 0 or base.size == table.size)
+    return int(rows.size * _COST) + index.size if fits else -1
+
+
+@kernel(rows=READ, index=INTEGERS, base=OPTIONAL, table=WRITE, wrong=WRITE.of(np.int64), work=_add_work, tasks=1)
+def _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong, task, tasks):
+    """A task has some columns of every row, or some of the tables: so two never write to one place. What is left out is
+    added behind the others."""
     first, last, left, right = 0, outer, task * width // tasks, (task + 1) * width // tasks
     if outer >= tasks:
         first, last, left, right = task * outer // tasks, (task + 1) * outer // tasks, 0, width
     count, n = table.size // (outer * width), right - left
-    total = np.empty(count * n)
+    total, named = np.empty((count + 1) * n), np.empty(AT_ONCE, np.int64)
     for k in range(first, last if n else first):
-        x = rows.ctypes.data + 4 * (k * index.size * width + left)
-        y = table.ctypes.data + 4 * (k * count * width + left)
-        total[:] = 0
-        for i in range(index.size):
-            row = _row(index, i, count, wraps)
-            if row < 0:
-                wrong[0] = 1
-            elif row == skipped:
-                continue
-            elif width == 1:
-                total[row] += rows[k * index.size + i]
+        place = k * count * width + left
+        fill(total, 0.0)
+        for begin in range(0, index.size, AT_ONCE):
+            found = named[: min(AT_ONCE, index.size - begin)]
+            if k == first or index.size > AT_ONCE:
+                if not places(index[begin : begin + found.size], count, wraps, count, found):
+                    wrong[0] = 1
+                if skipped >= 0:
+                    for i in range(found.size):
+                        found[i] = count if found[i] == skipped else found[i]
+            x = rows.ctypes.data + 4 * ((k * index.size + begin) * width + left)
+            if width == 1:
+                add_to(total, found, floats_at(x, found.size))
             else:
-                _add(floats_at(x + 4 * i * width, n), total[row * n : row * n + n])
-        if n == width:
-            _copy(total, floats_at(y, count * n))
-        else:
-            for row in range(count):
-                _copy(total[row * n : row * n + n], floats_at(y + 4 * row * width, n))
+                for i in range(found.size):
+                    _add(floats_at(x + 4 * i * width, n), total[found[i] * n : (found[i] + 1) * n])
+        for row in range(1 if n == width else count):  # all at once, if they lie together
+            at, many = place + row * width, count * n if n == width else n
+            _finish(base[at : at + many], total[row * n : row * n + many], table[at : at + many])
 
 
 @kernel(index=INTEGERS, ends=WRITE.of(np.int64), order=WRITE.of(np.int64), wrong=WRITE.of(np.int64), tasks=1, cost=0)
@@ -210,40 +233,47 @@ def _sort(index, wraps, ends, order, wrong, task, tasks):
 
 
 @inner
-def _sorted_work(rows, index, order, width, wraps, skipped, table):
-    return int(rows.size * _COST) if order.size == index.size and _fits(rows, index, 1, width, table) else -1
+def _sorted_work(rows, index, order, outer, width, wraps, skipped, base, table):
+    fits = order.size == index.size and (base.size == 0 or base.size == table.size)
+    return int((rows.size + table.size) * _COST) if fits and _fits(rows, index, outer, width, table) else -1
 
 
-@kernel(rows=READ, index=INTEGERS, order=INTEGERS, table=WRITE, work=_sorted_work, tasks=1)
-def _add_sorted(rows, index, order, width, wraps, skipped, table, task, tasks):
-    left, n, count = task * width // tasks, (task + 1) * width // tasks - task * width // tasks, table.size // width
-    x, y, total, begin = rows.ctypes.data + 4 * left, table.ctypes.data + 4 * left, np.empty(n), 0
-    for row in range(count):
-        floats_at(y + 4 * row * width, n)[:] = 0
-    while begin < order.size:
-        row, end = _row(index, order[begin], count, wraps), begin + 1
-        while end < order.size and _row(index, order[end], count, wraps) == row:
-            end += 1
-        if row != skipped and row >= 0:
-            here = floats_at(y + 4 * row * width, n)
-            _copy(here, total)
-            for i in range(begin, end):
-                _add(floats_at(x + 4 * order[i] * width, n), total)
-            _copy(total, here)
-        begin = end
+@kernel(rows=READ, index=INTEGERS, order=INTEGERS, base=OPTIONAL, table=WRITE, work=_sorted_work, tasks=1)
+def _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table, task, tasks):
+    left, n, count = task * width // tasks, (task + 1) * width // tasks - task * width // tasks, table.size // outer
+    count, total = count // width, np.empty(n)
+    for k in range(outer):
+        x, at, begin = rows.ctypes.data + 4 * (k * index.size * width + left), k * count * width + left, 0
+        for row in range(count):
+            while begin < order.size and _row(index, order[begin], count, wraps) < row:
+                begin += 1  # rows left out
+            end = begin
+            while end < order.size and _row(index, order[end], count, wraps) == row:
+                end += 1
+            here, of_base = table[at : at + n], base[at : at + n]
+            if end == begin or row == skipped:
+                _begin(of_base, here)
+            elif end == begin + 1:
+                _finish(of_base, floats_at(x + 4 * order[begin] * width, n), here)
+            else:
+                put(total, floats_at(x + 4 * order[begin] * width, n))
+                for i in range(begin + 1, end):
+                    _add(floats_at(x + 4 * order[i] * width, n), total)
+                _finish(of_base, total, here)
+            at, begin = at + width, end
 
 
 def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps: bool, skipped: int,
-              table: np.ndarray) -> np.ndarray | None:
-    """table = zeros, with the rows added where the index says; None if it names a row that is not there."""
+              table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
+    """table = base, or zeros, with the rows added where the index says; None if it names a row that is not there."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
-    if outer > 1 or count <= _SPARSE * index.size:
-        _add_all(rows, index, outer, width, wraps, skipped, table, wrong)
+    if width < _LONG and (outer > 1 or count <= _SPARSE * index.size):
+        _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     else:
         order = np.empty(index.size, np.int64)
         with together():
             _sort(index, wraps, np.empty(count, np.int64), order, wrong)
-            _add_sorted(rows, index, order, width, wraps, skipped, table)
+            _add_sorted(rows, index, order, outer, width, wraps, skipped, base, table)
     check_again(_check_rows, wrong, index, count, flag=wrong, lasting=True)
     return None if wrong[0] else table
 
@@ -268,13 +298,14 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
                          f"(0 to {count - 1})")
 
 
-def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple) -> np.ndarray:
-    """Zeros of this shape with x added at an index, if `take_at` takes what it names."""
+def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
+    """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented
     first, last, rows = found
     if x.shape != (whole := shape[:first] + rows.shape + shape[last:]):
         x = np.broadcast_to(x, whole)
-    table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32))
+    table = _sum_rows(x, rows, math.prod(shape[:first]), math.prod(shape[last:]), True, -1, np.empty(shape, np.float32),
+                      None if base is None else in_order(base))
     return NotImplemented if table is None else table

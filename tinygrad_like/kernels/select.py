@@ -9,7 +9,8 @@ from ..dtypes import BOOL, FLOAT32
 from .formula import broadcasts, run_of, start_of
 from .kinds import READ, STRIDED_WRITE, WRITE
 from .program import in_order, kernel
-from .simd import inner, put
+from .simd import fill, inner, put
+from .vectormath import F
 from .views import bytes_at, count_of, data_of, floats_at, is_contiguous
 
 _COST = 0.08  # nanoseconds of a number
@@ -82,7 +83,7 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
         return NotImplemented
     operands = []
     for x in a, b:
-        if type(x) in (float, int):
+        if type(x) in (float, int, bool):
             x = np.array(x, FLOAT32)
         if type(x) is not np.ndarray or x.dtype is not FLOAT32 or x.ndim and x.shape != shape:
             return NotImplemented
@@ -105,12 +106,9 @@ def _triangle(x, n, m, diagonal, upper, out, task, tasks):
         begin, end = row * m, (row + 1) * m
         middle = begin + min(max(row % n + diagonal + 1, 0), m)
         first, last = (middle, end) if upper else (begin, middle)
-        for i in range(begin, first):
-            out[i] = 0
-        for i in range(first, last):
-            out[i] = x[i]
-        for i in range(last, end):
-            out[i] = 0
+        fill(out[begin:first], F(0))
+        put(out[first:last], x[first:last])
+        fill(out[last:end], F(0))
 
 
 def triangle(x: np.ndarray, diagonal: int, upper: bool) -> np.ndarray:

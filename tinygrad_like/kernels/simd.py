@@ -44,6 +44,13 @@ def put(target, source):
         target[i] = source[i]
 
 
+@inner
+def fill(target, number):
+    """target[:] = number, in vectors."""
+    for i in range(target.size):
+        target[i] = number
+
+
 def compiled(**options) -> Callable:
     """Decorator for functions that Python calls: compiled on the first call, kept on disk, run without the GIL."""
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}

@@ -5,6 +5,7 @@ cost no more per number than rows of 1000. A row is first shifted by its maximum
 """
 
 import functools
+import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -14,10 +15,11 @@ from ..dtypes import FLOAT32, FLOAT64, INT64
 from .checks import check_again
 from .columns import _exp_and_sum, _scale_all, of_columns, vjp_of_columns
 from .kinds import OPTIONAL, READ, REAL, REALS, WRITE
+from .pixel_loss import losses_of_columns, losses_of_columns_vjp, strips, term
 from .program import kernel, together
 from .reduce import PIECE, _max, _sum
 from .simd import inner
-from .vectormath import INF, INNER, SCALAR, F, exp, log
+from .vectormath import INF, INNER, F, exp, log
 
 _COST = 0.36  # nanoseconds of a number
 BLOCK = 2048  # numbers in a block of rows; a block is at least one row
@@ -180,17 +182,11 @@ def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, stats,
     return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
 
-@njit(**SCALAR)
-def _term(w, x, top, log_total):
-    """-w log p, and 0 where w is 0, even if p is 0 too"""
-    return F(0) if w == F(0) else w * ((top - x) + log_total)
-
-
 @njit(fastmath={"reassoc"}, **INNER)
 def _sum_terms(weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
-        total += _term(weight[i], x[i], top, log_total)
+        total += term(weight[i], x[i], top, log_total)
     return total
 
 
@@ -198,7 +194,7 @@ def _sum_terms(weight, x, top, log_total):
 def _sum_soft_terms(t, keep, even, weight, x, top, log_total):
     total = F(0)
     for i in range(x.size):
-        total += _term((keep * t[i] + even) * weight[i], x[i], top, log_total)
+        total += term((keep * t[i] + even) * weight[i], x[i], top, log_total)
     return total
 
 
@@ -207,7 +203,7 @@ def _loss(label, t, weight, smoothing, x, top, log_total):
     """Of a row with this label; or, if t is not empty, with these probabilities."""
     n, loss = x.size, 0.0
     if t.size == 0:
-        loss = (1 - smoothing) * _term(weight[label], x[label], top, log_total)
+        loss = (1 - smoothing) * term(weight[label], x[label], top, log_total)
         if smoothing == 0:
             return loss
     for i in range(0, n, PIECE):
@@ -339,24 +335,30 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
                   reduction: str = "mean", label_smoothing: float = 0.0) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """losses = -(q * log_softmax(x)).sum(-1), or what they are reduced to, for logits x (rows, classes),
     q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), and t = target, of x's shape, or, for labels
-    (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index.
+    (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. Or for x (outer, classes, ...), whose
+    columns are then what rows are else.
 
     Also what backward needs. Raises IndexError for a label out of range.
     """
-    rows, classes = x.shape
+    (outer, classes), width = x.shape[:2], math.prod(x.shape[2:])
+    rows = outer * width
     if weight is not None and weight.dtype is not FLOAT32 or target.dtype.kind == "f" and target.dtype is not FLOAT32:
         return NotImplemented
     losses, stats, loss = np.empty(rows, FLOAT32), np.empty((2, rows), FLOAT32), np.empty((), FLOAT32)
-    totals = np.empty((1 + max(1, -(-rows // max(1, BLOCK // classes))), 3))
-    mean, one_block = reduction == "mean", len(totals) == 2
+    blocks = strips(outer, classes, width) if x.ndim > 2 else max(1, -(-rows // max(1, BLOCK // classes)))
+    totals, given = np.empty((1 + blocks, 3)), _targets(x, target, weight)
+    mean, smoothing, one_block = reduction == "mean", float(label_smoothing), x.ndim == 2 and blocks == 1
     with nullcontext() if one_block else together():
-        _cross_entropy(x, *_targets(x, target, weight), ignore_index, float(label_smoothing), losses, stats, totals,
-                       mean, loss)
+        if x.ndim > 2:
+            losses_of_columns(x, *given, width, ignore_index, smoothing, losses, stats, totals)
+        else:
+            _cross_entropy(x, *given, ignore_index, smoothing, losses, stats, totals, mean, loss)
         if not one_block:
             _add_up(totals, mean, loss)
     _check_labels(target, totals, classes, ignore_index)
     check_again(_check_labels, target, totals, classes, ignore_index, flag=totals[-1, 2:])
-    return losses if reduction == "none" else loss, {"stats": stats, "totals": totals}
+    kept = {"stats": stats, "totals": totals}
+    return losses.reshape(outer, *x.shape[2:]) if reduction == "none" else loss, kept
 
 
 def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
@@ -369,9 +371,13 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
     """
     if stats is None or totals is None:
         return NotImplemented
-    dx = np.empty(x.shape, np.float32)
-    _cross_entropy_vjp(np.asarray(g), x, *_targets(x, target, weight), ignore_index, float(label_smoothing), stats,
-                       totals, reduction == "mean", dx)
+    dx, given, smoothing, mean = np.empty(x.shape, np.float32), _targets(x, target, weight), float(label_smoothing), (
+        reduction == "mean")
+    if x.ndim > 2:
+        losses_of_columns_vjp(np.asarray(g), x, *given, math.prod(x.shape[2:]), ignore_index, smoothing, stats, totals,
+                              mean, dx)
+    else:
+        _cross_entropy_vjp(np.asarray(g), x, *given, ignore_index, smoothing, stats, totals, mean, dx)
     _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
     check_again(_check_labels, target, totals, x.shape[1], ignore_index, flag=totals[-1, 2:])
     return dx

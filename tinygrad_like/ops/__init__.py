@@ -19,7 +19,7 @@ from .table import embedding, one_hot
 from .order import argsort, searchsorted, sort, topk
 from .shape import (
     reshape, permute, transpose, expand, unsqueeze, squeeze, flatten, unflatten, flip, roll, tril, triu, cat, stack,
-    split, chunk, unbind, repeat, repeat_interleave, shrink, pad,
+    split, chunk, unbind, repeat, repeat_interleave, shrink,
 )
 from .reduce import sum, sum_to, mean, var, std, norm, max, min, argmax, argmin, any, all, prod, cumsum
 from .matmul import batched_matmul, matrix_vector, matmul, outer, linear
@@ -31,6 +31,7 @@ from .activation import (
 from .functions import (
     logaddexp, signbit, copysign, fmod, truncdiv, divide, clamp, gcd, lcm, lshift, rshift, bitcast, isclose, allclose,
 )
+from .padding import pad
 from .scan import recurrence, cumprod, cummax, cummin, logcumsumexp
 from .softmax import softmax, log_softmax, logsumexp, cross_entropy
 from .loss import (

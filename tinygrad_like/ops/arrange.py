@@ -9,9 +9,11 @@ import numpy as np
 
 from ..counted import anew
 from ..noting import noted
+from ..primitive import fresh, primitive
 from .axes import axes, one_axis
-from .compare import cast
-from .index import gather, getitem, take
+from .compare import cast, clone
+from .elementwise import add
+from .index import added, gather, getitem, take
 from .shape import cat, expand, flip, permute, reshape, set_at, split, stack, surround, transpose, unsqueeze
 
 
@@ -215,6 +217,18 @@ def index_fill(x, axis, index, value):
     axis = one_axis("index_fill", axis, x.ndim)
     return _with_slices(x, axis, index, lambda there: expand(reshape(_constant(value, x), shape=(1,) * x.ndim),
                                                               shape=there))
+
+
+@primitive
+def put_onto(x, src, *, index):
+    """x with src added at an index that has arrays; an element named twice gets both."""
+    if x.dtype is src.dtype:
+        return added(src, x.shape, index, x)
+    return add.forward(x, added(src, x.shape, index))
+
+
+put_onto.vjp(x=fresh(lambda g: clone(g)),
+             src=fresh(lambda g, index: take(g, index=index)))
 
 
 def index_copy(x, axis, index, source):

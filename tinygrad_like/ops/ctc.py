@@ -13,7 +13,8 @@ from .compare import cast
 from .elementwise import maximum, where
 from .index import gather, take, values_of
 from .loss import _reduce
-from .shape import pad, reshape, stack, unsqueeze
+from .padding import pad
+from .shape import reshape, stack, unsqueeze
 from .softmax import check_reduction, logsumexp
 
 NEVER = -1e30  # the logarithm of the probability of what cannot be; with -inf sums of two would be NaN

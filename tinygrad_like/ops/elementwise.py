@@ -17,7 +17,7 @@ import numpy as np
 from .. import kernels
 from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
 from ..kernels import accelerated
-from ..primitive import primitive
+from ..primitive import fresh, primitive
 from .compare import cast, eq, ge, logical_and
 from .pointwise import pointwise
 from .ufunc import ufunc
@@ -107,8 +107,8 @@ def select(like, condition, a, b):
     return np.where(condition, *_same_type(a, b))
 
 
-where.vjp(a=lambda g, condition: where(condition, g, 0.0),
-          b=lambda g, condition: where(condition, 0.0, g))
+where.vjp(a=fresh(lambda g, condition: where(condition, g, 0.0)),
+          b=fresh(lambda g, condition: where(condition, 0.0, g)))
 
 
 def _same_type(a, b):
@@ -176,7 +176,7 @@ def _power_vjp(g, a, b):
     return mul(g, _power_slope(a, b))
 
 
-pow.vjp(a=_power_vjp, b=lambda g, a, b, out: g * (out * _log_base(a, b)))
+pow.vjp(a=fresh(_power_vjp), b=fresh(lambda g, a, b, out: g * (out * _log_base(a, b))))
 
 
 def _power_slope(a, b):
@@ -211,10 +211,10 @@ def tie_weight(a, b, extreme):
     return np.where(np.equal(a, b), 0.5, np.not_equal(b, extreme)).astype(np.result_type(a, b))
 
 
-maximum.vjp(a=lambda g, a, b, out: g * tie_weight(a, b, out),
-            b=lambda g, a, b, out: g * tie_weight(b, a, out))
-minimum.vjp(a=lambda g, a, b, out: g * tie_weight(a, b, out),
-            b=lambda g, a, b, out: g * tie_weight(b, a, out))
+maximum.vjp(a=fresh(lambda g, a, b, out: g * tie_weight(a, b, out)),
+            b=fresh(lambda g, a, b, out: g * tie_weight(b, a, out)))
+minimum.vjp(a=fresh(lambda g, a, b, out: g * tie_weight(a, b, out)),
+            b=fresh(lambda g, a, b, out: g * tie_weight(b, a, out)))
 
 
 @primitive
@@ -225,7 +225,7 @@ def clip(x, *, min=None, max=None):
     return x.clip(min, max)
 
 
-clip.vjp(x=lambda g, x, out: where(eq(x, out), g, 0.0))
+clip.vjp(x=fresh(lambda g, x, out: where(eq(x, out), g, 0.0)))
 
 # Steps: the gradient is 0 wherever it exists --------------------------------------------------------------------------
 

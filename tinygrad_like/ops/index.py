@@ -48,8 +48,13 @@ def take_at(x, index):
 @primitive
 def put(x, *, shape, index):
     """Zeros of `shape`, with x added at `index`; an element named twice is added twice. The adjoint of take."""
+    return added(x, shape, index)
+
+
+def added(x, shape, index, base=None):
+    """`put`, onto an array of this shape instead of zeros."""
     try:
-        return add_at(x, shape, index)
+        return add_at(x, shape, index, base)
     except IndexError as error:
         why = error
     check_range(index, shape)
@@ -57,10 +62,10 @@ def put(x, *, shape, index):
 
 
 @accelerated
-def add_at(x, shape, index):
-    out = np.zeros(shape, x.dtype)
+def add_at(x, shape, index, base=None):
+    out = np.zeros(shape, x.dtype) if base is None else np.array(base)
     if _is_basic(index):
-        out[index] = x  # names no element twice
+        out[index] += x  # names no element twice
     else:
         np.add.at(out, index, x)
     return out

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import accelerated
-from ..primitive import primitive
+from ..primitive import fresh, primitive
 from .index import take
 from .pool import check_spatial, each, nearest_by_whole_numbers
 
@@ -124,8 +124,8 @@ def resample_back(g, *, axis, taps):
     return resampled_vjp(g, axis, taps)
 
 
-resample.vjp(x=lambda g, axis, taps: resample_back(g, axis=axis, taps=taps))
-resample_back.vjp(g=lambda g, axis, taps: resample(g, axis=axis, taps=taps))
+resample.vjp(x=fresh(lambda g, axis, taps: resample_back(g, axis=axis, taps=taps)))
+resample_back.vjp(g=fresh(lambda g, axis, taps: resample(g, axis=axis, taps=taps)))
 
 
 @accelerated

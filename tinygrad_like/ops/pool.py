@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dtypes import FLOATS
 from ..kernels import accelerated
-from ..primitive import Residuals, primitive
+from ..primitive import Residuals, fresh, primitive
 from .axes import each
 from .elementwise import mul
 from .index import gather, take
@@ -138,9 +138,9 @@ def take_taps(x, *, index, windows):
     return y
 
 
-max_windows.vjp(x=lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows))
-put_taps.vjp(g=lambda g, index, windows: take_taps(g, index=index, windows=windows))
-take_taps.vjp(x=lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows))
+max_windows.vjp(x=fresh(lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows)))
+put_taps.vjp(g=fresh(lambda g, index, windows: take_taps(g, index=index, windows=windows)))
+take_taps.vjp(x=fresh(lambda g, x_shape, index, windows: put_taps(g, index=index, shape=x_shape, windows=windows)))
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
@@ -188,8 +188,8 @@ def spread_windows(g, *, shape, windows):
     return _unframed(shape, frame, windows)
 
 
-sum_windows.vjp(x=lambda g, x_shape, windows: spread_windows(g, shape=x_shape, windows=windows))
-spread_windows.vjp(g=lambda g, windows: sum_windows(g, windows=windows))
+sum_windows.vjp(x=fresh(lambda g, x_shape, windows: spread_windows(g, shape=x_shape, windows=windows)))
+spread_windows.vjp(g=fresh(lambda g, windows: sum_windows(g, windows=windows)))
 
 
 def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):

@@ -42,8 +42,8 @@ def spread_over(x, shape, axis, keepdim, divisor):
     return out
 
 
-sum.vjp(x=lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=axis, keepdim=keepdim))
-spread.vjp(x=lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim) / divisor)
+sum.vjp(x=fresh(lambda g, x_shape, axis, keepdim: spread(g, shape=x_shape, axis=axis, keepdim=keepdim)))
+spread.vjp(x=fresh(lambda g, axis, keepdim, divisor: sum(g, axis=axis, keepdim=keepdim) / divisor))
 
 
 def sum_to(x, shape: tuple[int, ...]):
@@ -91,8 +91,8 @@ def mean_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool):
     return np.add.reduce(x, axis=axis, keepdims=keepdim) / _count(x.shape, axis)  # type: ignore[call-overload]
 
 
-mean.vjp(x=lambda g, x_shape, axis, keepdim: spread(
-    g, shape=x_shape, axis=axis, keepdim=keepdim, divisor=_count(x_shape, axis)))
+mean.vjp(x=fresh(lambda g, x_shape, axis, keepdim: spread(
+    g, shape=x_shape, axis=axis, keepdim=keepdim, divisor=_count(x_shape, axis))))
 
 
 def with_axes(shape, axis) -> tuple[int, ...]:
@@ -145,6 +145,7 @@ def var(x, *, axis=None, keepdim=False, correction=1):
 
 
 @var.joint_vjp
+@fresh
 def _(g, x, axis, keepdim, correction):
     axis = axes("var", axis, x.ndim)
     n = _count(x.shape, axis)
@@ -237,7 +238,7 @@ def _to_extremes(g, x, x_shape, out, axis):
     return reshape(g, shape=kept) * tie_weights(x, reshape(out, shape=kept), axis=axis)
 
 
-max.vjp(x=_to_extremes)
+max.vjp(x=fresh(_to_extremes))
 min.vjp(x=_to_extremes)
 
 
@@ -301,6 +302,7 @@ def prod(x, *, axis=None, keepdim=False):
 
 
 @prod.joint_vjp
+@fresh
 def _(g, x, axis, keepdim):
     return [other_products(x, np.asarray(g), axes("prod", axis, x.ndim))]  # of a number NumPy makes a scalar
 
@@ -331,4 +333,4 @@ def running_sum(x, axis):
     return np.cumsum(x, axis=axis).reshape(x.shape)  # NumPy makes 1-d of 0-d
 
 
-cumsum.vjp(x=lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis))
+cumsum.vjp(x=fresh(lambda g, axis: flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)))

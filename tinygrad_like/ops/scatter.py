@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import FLOATS
+from ..dtypes import FLOAT32, FLOAT64, FLOATS
+from ..kernels import accelerated
 from ..noting import noted
 from ..primitive import primitive
 from .compare import cast, eq, isnan, logical_and, logical_or
@@ -17,6 +18,7 @@ from .index import (
     _padded,
     _places,
     add_along,
+    along,
     getitem,
     place_along,
     put,
@@ -51,17 +53,32 @@ def scatter(x, index, src, *, axis):
 @noted
 def stays(index, shape, axis):
     """Of several entries of an index along `axis` that name one place, which is the last."""
-    place = _places(index, axis)
-    order, last = np.arange(index.size).reshape(index.shape), np.empty(shape, np.int64)
-    last[place] = order
-    return last[place] == order
+    if not index.size:
+        return np.ones(index.shape, bool)
+    n = index.shape[axis]
+    order = np.arange(n, dtype=FLOAT32 if n <= _COUNTED else FLOAT64).reshape(-1, *(1,) * (index.ndim - axis - 1))
+    order = np.ascontiguousarray(np.broadcast_to(order, index.shape))
+    return _along(put_along(np.zeros(shape, order.dtype), index, order, axis), index, axis) == order
+
+
+_COUNTED = 1 << 24  # integers that float32 tells apart
+
+
+def _along(x, index, axis):
+    whole = (x.shape[:axis], x.shape[axis + 1 :]) == (index.shape[:axis], index.shape[axis + 1 :])
+    return along(x, index, axis) if whole else x[_places(index, axis)]
 
 
 @noted
 def untouched(index, shape, axis):
     """Which places of an array of this shape no entry of an index along `axis` names."""
-    out = np.ones(shape, bool)
-    out[_places(index, axis)] = False
+    return put_along(np.ones(shape, FLOAT32), index, np.zeros(index.shape, FLOAT32), axis) != 0
+
+
+@accelerated
+def put_along(out, index, x, axis):
+    """out, with x written where an index along the axis says; of several the last stays."""
+    out[_places(index, axis)] = x
     return out
 
 

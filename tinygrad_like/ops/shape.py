@@ -142,7 +142,7 @@ def flip(x, *, axis=None):
     return copied(x[tuple(index)])
 
 
-flip.vjp(x=lambda g, axis: flip(g, axis=axis))
+flip.vjp(x=fresh(lambda g, axis: flip(g, axis=axis)))
 
 
 @primitive
@@ -165,8 +165,8 @@ def roll(x, *, shifts, axis=None):
     return np.concatenate((x[(*before, slice(cut, None))], x[(*before, slice(cut))]), axis[0])
 
 
-roll.vjp(x=lambda g, shifts, axis: roll(
-    g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts, axis=axis))
+roll.vjp(x=fresh(lambda g, shifts, axis: roll(
+    g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple | list) else -shifts, axis=axis)))
 
 
 @primitive
@@ -175,7 +175,7 @@ def tril(x, *, diagonal=0):
     return _triangle(_matrix("tril", x), operator.index(diagonal), False)
 
 
-tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
+tril.vjp(x=fresh(lambda g, diagonal: tril(g, diagonal=diagonal)))
 
 
 @primitive
@@ -184,7 +184,7 @@ def triu(x, *, diagonal=0):
     return _triangle(_matrix("triu", x), operator.index(diagonal) - 1, True)
 
 
-triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+triu.vjp(x=fresh(lambda g, diagonal: triu(g, diagonal=diagonal)))
 
 
 def _triangle(x, diagonal, upper):
@@ -345,46 +345,7 @@ def shrink(x, ranges):
             raise ValueError(f"shrink: range {r} of axis {axis} must lie in 0 <= start <= stop <= {n}")
     return take(x, index=tuple(slice(None) if r is None else slice(*r) for r in ranges))
 
-# Padding --------------------------------------------------------------------------------------------------------------
-
-_INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-
-
-def pad(x, *, padding, mode="constant", value=0.0):
-    """Add elements around x.
-
-    padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis:
-    (left, right, top, bottom, ...). A negative number takes elements away: after others were added,
-    or before, if circular. mode: constant (`value`), reflect (without the edge), replicate, circular.
-    """
-    pairs = _pairs(padding, x.ndim)
-    if any([before < 0 or after < 0 for before, after in pairs]):
-        added, gone = (tuple([tuple([max(sign * n, 0) for n in pair]) for pair in pairs]) for sign in (1, -1))
-        if mode == "circular":
-            return pad(_cut(x, gone), padding=added, mode=mode)
-        return _cut(pad(x, padding=added, mode=mode, value=value), gone)
-    if mode == "constant":
-        inner = tuple([slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True)])
-        shape = tuple([before + n + after for (before, after), n in zip(pairs, x.shape, strict=True)])
-        return surround(x, shape=shape, index=inner, value=value)
-    if mode not in _INDEX_MODES:
-        raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}")
-    for axis, (before, after) in enumerate(pairs):
-        if before or after:
-            n = x.shape[axis]
-            limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
-            if max(before, after) > limit:
-                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, "
-                                 f"as far as size {n} reaches")
-            index = np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])
-            x = take(x, index=(slice(None),) * axis + (index,))
-    return x
-
-
-def _cut(x, pairs):
-    if any(sum(pair) > n for pair, n in zip(pairs, x.shape, strict=True)):
-        raise ValueError(f"pad: negative padding takes away {pairs}, more than there is of shape {x.shape}")
-    return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
+# Written into --------------------------------------------------------------------------------------------------------
 
 
 @primitive
@@ -392,6 +353,11 @@ def surround(x, *, shape, index, value=0.0):
     """A Tensor full of `value`, with x at `index`."""
     if type(value) not in (int, float) and np.iscomplexobj(value):
         raise TypeError(f"pad: value must be a real number, got {value!r}")
+    return surrounded(x, shape, index, value)
+
+
+@accelerated
+def surrounded(x, shape, index, value):
     out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
     out[index] = x
     return out
@@ -417,21 +383,3 @@ def set_at(value, x, *, index, reuse=False):
 
 set_at.vjp(value=fresh(lambda g, index: clone(take(g, index=index))),  # before g is overwritten, in a captured function
            x=fresh(lambda g, index: set_at(0.0, g, index=index)))
-
-
-def _pairs(padding, ndim):
-    padding = tuple(padding)
-    if padding and isinstance(padding[0], int | np.integer):
-        if len(padding) % 2 or len(padding) > 2 * ndim:
-            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, "
-                             "last axis first")
-        padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
-        padding = ((0, 0),) * (ndim - len(padding)) + padding
-    if len(padding) != ndim:
-        raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
-    pairs = tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
-    if any([len(p) != 2 for p in pairs]):
-        raise ValueError(f"pad: padding must be (before, after) pairs of numbers, got {pairs}")
-    return pairs
-
-

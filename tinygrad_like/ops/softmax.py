@@ -64,8 +64,8 @@ def log_softmax_vjp(g, y, *, axis=-1):
     return g - np.exp(y) * sum_over(g, axes("log_softmax", axis, y.ndim), True)
 
 
-softmax.vjp(x=lambda g, out, axis: softmax_vjp(g, out, axis=axis))
-log_softmax.vjp(x=lambda g, out, axis: log_softmax_vjp(g, out, axis=axis))
+softmax.vjp(x=fresh(lambda g, out, axis: softmax_vjp(g, out, axis=axis)))
+log_softmax.vjp(x=fresh(lambda g, out, axis: log_softmax_vjp(g, out, axis=axis)))
 
 
 def logsumexp_reference(x, axis=None, keepdim=False):
@@ -158,16 +158,11 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
             raise ValueError(f"{who}: logits of shape {input.shape} (classes on axis {axis}) take indices "
                              f"of shape {wanted}, got {target.shape}")
     check_weight(who, weight, classes)
-    if input.ndim == 2:
-        return _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
-                              label_smoothing=label_smoothing)
-    last = (*range(axis), *range(axis + 1, input.ndim), axis)  # classes last, then one row per label
-    rows = reshape(permute(input, axes=last), shape=(-1, classes))
-    labels = (reshape(permute(target, axes=last), shape=(-1, classes)) if target.dtype.kind in FLOATS
-              else reshape(target, shape=(-1,)))
-    out = _cross_entropy(rows, labels, weight, ignore_index=ignore_index, reduction=reduction,
+    if input.ndim == 1:
+        input, target = reshape(input, shape=(1, classes)), reshape(target, shape=(1, *target.shape))
+    out = _cross_entropy(input, target, weight, ignore_index=ignore_index, reduction=reduction,
                          label_smoothing=label_smoothing)
-    return reshape(out, shape=input.shape[:axis] + input.shape[axis + 1 :]) if reduction == "none" else out
+    return reshape(out, shape=()) if axis == 0 else out
 
 
 @noted
@@ -187,11 +182,24 @@ def _soft_labels(target, classes, weight, ignore_index, label_smoothing, dtype):
 
 
 def _cross_entropy_reference(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    input, target, shape = _in_rows(input, target)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     log_p = log_softmax(input, axis=-1)
     # Where q is 0 the loss is 0, even if the logit is -inf, as for a masked class.
     losses = -sum(mul(q, where(logical_or(q != 0, isfinite(log_p)), log_p, 0.0)), axis=-1)
-    return reduced(losses, reduction, divisor, sum)
+    out = reduced(losses, reduction, divisor, sum)
+    return reshape(out, shape=shape) if reduction == "none" else out
+
+
+def _in_rows(input, target, permute=permute, reshape=reshape):
+    """Logits (rows, classes), what they are compared with, and the shape of the losses; with ops or their forwards."""
+    n, classes, *others = input.shape
+    if others:
+        last = (0, *range(2, input.ndim), 1)
+        input, target = [permute(x, axes=last) if len(x.shape) == len(last) else x for x in (input, target)]
+        input = reshape(input, shape=(-1, classes))
+        target = reshape(target, shape=input.shape if target.dtype.kind in FLOATS else (-1,))
+    return input, target, (n, *others)
 
 
 def _plain(x):
@@ -221,9 +229,10 @@ def _scale_and_shift(divisor: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, 
 @fused(reference=_cross_entropy_reference)
 @accelerated
 def _cross_entropy(input, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    input, target, shape = _in_rows(input, target, permute.forward, reshape.forward)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     losses = -sum_over(q * np.where(q != 0, log_softmax.forward(input), 0), (1,), False)
-    return reduced(losses, reduction, divisor, sum.forward), Residuals(stats=None, totals=None)
+    return reduced(losses.reshape(shape), reduction, divisor, sum.forward), Residuals(stats=None, totals=None)
 
 
 @_cross_entropy.joint_vjp
@@ -237,10 +246,12 @@ def _(g, input, target, weight, stats, totals, ignore_index, reduction, label_sm
 
 @accelerated
 def cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, reduction, label_smoothing):
+    input, target, (n, *others) = _in_rows(input, target, permute.forward, reshape.forward)
     q, divisor = _distribution(input, target, weight, ignore_index, label_smoothing)
     if reduction == "mean":
         g = g / input.dtype.type(divisor or 1)
-    return np.expand_dims(g, -1) * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, if q sums to 1
+    dx = np.reshape(g, (-1, 1)) * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, if q sums to 1
+    return np.moveaxis(dx.reshape(n, *others, -1), -1, 1)
 
 
 def _distribution(input, target, weight, ignore_index, label_smoothing):

@@ -11,8 +11,9 @@ import math
 from .conv import conv2d, conv_transpose2d, margins_of, of_one
 from .index import put, take
 from .movement import tap_index, taps
+from .padding import pad
 from .pool import Axis, each, max_windows, sum_windows, weighted, windows_of
-from .shape import pad, permute, reshape
+from .shape import permute, reshape
 
 # Convolution ----------------------------------------------------------------------------------------------------------
 

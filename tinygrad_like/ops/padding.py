@@ -1,0 +1,134 @@
+"""Padding: elements added around, or taken away."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import accelerated
+from ..primitive import fresh, primitive
+from .index import take
+from .shape import surround
+
+
+class Map(NamedTuple):
+    """Which entries of an axis those of a new one are."""
+
+    size: int  # of the axis
+    places: np.ndarray  # for each new entry, of the axis
+    runs: np.ndarray  # four numbers each: where it begins among the new, and on the axis; how long it is; the step
+    begins: np.ndarray  # (size + 1,): for each entry, where in `named` those begin that it becomes
+    named: np.ndarray  # the new entries in the order of their places
+
+
+def map_of(places: np.ndarray, size: int) -> Map:
+    """The map of an axis of this size, made of runs, along which a place is the next, the one before, or the same."""
+    runs, first, steps = [], 0, np.diff(places)
+    while first < len(places):
+        step = int(steps[first]) if first < len(steps) and abs(steps[first]) <= 1 else 1
+        last = first
+        while last < len(steps) and steps[last] == step:
+            last += 1
+        runs += [first, int(places[first]), last + 1 - first, step]
+        first = last + 1
+    named = np.argsort(places, kind="stable")
+    begins = np.searchsorted(places[named], np.arange(size + 1))
+    return Map(size, places, np.array(runs, np.int64), begins, named)
+
+
+@primitive
+def map_axes(x, *, maps):
+    """out[i, j] = x[a[i], b[j]], for a map of each axis, or its size, if it is taken whole."""
+    return mapped(x, maps)
+
+
+@primitive
+def map_axes_back(g, *, maps):
+    """The adjoint of `map_axes`: g[i, j] is added to x[a[i], b[j]]."""
+    return mapped_vjp(g, maps)
+
+
+map_axes.vjp(x=fresh(lambda g, maps: map_axes_back(g, maps=maps)))
+map_axes_back.vjp(g=fresh(lambda g, maps: map_axes(g, maps=maps)))
+
+
+@accelerated
+def mapped(x, maps):
+    for axis, each in enumerate(maps):
+        x = x if type(each) is int else np.take(x, each.places, axis)
+    return x
+
+
+@accelerated
+def mapped_vjp(g, maps):
+    for axis, each in enumerate(maps):
+        if type(each) is not int:
+            out = np.zeros((*g.shape[:axis], each.size, *g.shape[axis + 1 :]), g.dtype)
+            np.add.at(out, (*(slice(None),) * axis, each.places), g)
+            g = out
+    return g
+
+
+_INDEX_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(x, *, padding, mode="constant", value=0.0):
+    """Add elements around x.
+
+    padding: a (before, after) pair for each axis, or PyTorch's flat tuple, which starts at the last axis:
+    (left, right, top, bottom, ...). A negative number takes elements away: after others were added,
+    or before, if circular. mode: constant (`value`), reflect (without the edge), replicate, circular.
+    """
+    pairs = _pairs(padding, x.ndim)
+    if any([before < 0 or after < 0 for before, after in pairs]):
+        added, gone = (tuple([tuple([max(sign * n, 0) for n in pair]) for pair in pairs]) for sign in (1, -1))
+        if mode == "circular":
+            return pad(_cut(x, gone), padding=added, mode=mode)
+        return _cut(pad(x, padding=added, mode=mode, value=value), gone)
+    if mode == "constant":
+        inner = tuple([slice(before, before + n) for (before, _), n in zip(pairs, x.shape, strict=True)])
+        shape = tuple([before + n + after for (before, after), n in zip(pairs, x.shape, strict=True)])
+        return surround(x, shape=shape, index=inner, value=value)
+    if mode not in _INDEX_MODES:
+        raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_INDEX_MODES)}")
+    maps: list = list(x.shape)
+    for axis, (before, after) in enumerate(pairs):
+        if before or after:
+            n = x.shape[axis]
+            limit = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}[mode]
+            if max(before, after) > limit:
+                raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, "
+                                 f"as far as size {n} reaches")
+            maps[axis] = _map(n, before, after, mode)
+    return x if maps == list(x.shape) else map_axes(x, maps=tuple(maps))
+
+
+@lru_cache(64)
+def _map(n: int, before: int, after: int, mode: str) -> Map:
+    return map_of(np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode]), n)  # type: ignore[call-overload]
+
+
+def _cut(x, pairs):
+    if any(sum(pair) > n for pair, n in zip(pairs, x.shape, strict=True)):
+        raise ValueError(f"pad: negative padding takes away {pairs}, more than there is of shape {x.shape}")
+    return take(x, index=tuple([slice(before, n - after) for (before, after), n in zip(pairs, x.shape, strict=True)]))
+
+
+def _pairs(padding, ndim):
+    padding = tuple(padding)
+    if padding and isinstance(padding[0], int | np.integer):
+        if len(padding) % 2 or len(padding) > 2 * ndim:
+            raise ValueError(f"pad: flat padding {padding} must hold a (before, after) pair for at most {ndim} axes, "
+                             "last axis first")
+        padding = tuple(zip(padding[0::2], padding[1::2], strict=True))[::-1]
+        padding = ((0, 0),) * (ndim - len(padding)) + padding
+    if len(padding) != ndim:
+        raise ValueError(f"pad: {len(padding)} (before, after) pairs for a Tensor of {ndim} axes")
+    pairs = tuple([(0, 0) if p is None else tuple(map(operator.index, p)) for p in padding])
+    if any([len(p) != 2 for p in pairs]):
+        raise ValueError(f"pad: padding must be (before, after) pairs of numbers, got {pairs}")
+    return pairs
