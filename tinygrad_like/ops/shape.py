@@ -376,9 +376,16 @@ def pad(x, *, padding, mode="constant", value=0.0):
             if max(before, after) > limit:
                 raise ValueError(f"pad: {mode} padding {before, after} of axis {axis} exceeds {limit}, "
                                  f"as far as size {n} reaches")
-            index = np.pad(np.arange(n), (before, after), mode=_INDEX_MODES[mode])
-            x = take(x, index=(slice(None),) * axis + (index,))
+            x = take(x, index=(slice(None),) * axis + (_margins(n, before, after, _INDEX_MODES[mode]),))
     return x
+
+
+@lru_cache(64)
+def _margins(n, before, after, mode):
+    """Which elements of an axis a padded one has; np.pad takes longer than to take them."""
+    index = np.pad(np.arange(n), (before, after), mode=mode)
+    index.flags.writeable = False
+    return index
 
 
 def _cut(x, pairs):
