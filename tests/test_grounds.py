@@ -134,3 +134,30 @@ def test_lengths_from_outside_are_looked_at():
     assert len(step.programs) == 1
     rnn.load_state_dict(before)
     np.testing.assert_allclose(losses, [step.function(x).item() for x in xs], rtol=1e-5)
+
+
+def test_numbers_made_of_tensors_from_outside_are_played():
+    batch, limit = Tensor([0, 0, 1, 2]), Tensor(2.5)
+
+    def loss(w):
+        size = int(batch.max()) + 1
+        y = Tensor.zeros(size, 2).index_add(0, batch, w[:4])
+        return (y * limit.item()).sum() if (batch >= 0).all() else y.sum()
+
+    assert len(trained(loss, 5, lambda i: ()).programs) == 1
+
+
+def test_a_number_that_the_function_changes_is_not():
+    pointer, queue = Tensor([0]), Tensor.zeros(6)
+
+    @capture
+    def step(x):
+        at = int(pointer)
+        queue[at:at + 2] = x
+        pointer[0] = (at + 2) % 6
+        return queue.sum()
+
+    with pytest.warns(UserWarning, match="it looks at values: item.*which are others in each call"):
+        for i in range(7):
+            step(Tensor([1.0, i]))
+    assert queue.tolist() == [1, 6, 1, 4, 1, 5] and not step.programs

@@ -27,14 +27,17 @@ class Grounds:
     def __init__(self, tape: Any):
         self.tape, self.found = tape, list[tuple[set[int], str]]()
 
-    def hold(self, x: Any, why: str, remedy: str) -> bool:
+    def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
         """Whether the program may be for the values of a Tensor, or of an op's array. why, remedy: said where they are
-        others each time."""
+        others each time. outside: only if they come of no argument, nor of what is trained."""
         tape, m = self.tape, memory(getattr(x, "_data", x))
-        tape.flush()
+        if not tape.inside:  # else its calls are those of the op that looks
+            tape.flush()
         if id(m) not in tape.known and hasattr(x, "_data"):
             tape.from_outside(x)
         if tape.places is None or id(m) not in tape.known or (origins := self._origins(tape.known[id(m)])) is None:
+            return False
+        if outside and not origins.keys().isdisjoint({*tape.inputs, *self._trained()}):
             return False
         why = f"{why}, which are others in each call, at {anomaly.user_line()}; {remedy}"
         self.found.append((set(origins), why))
@@ -42,6 +45,9 @@ class Grounds:
             again = tape.places.begun(tape.inputs[key]) if key in tape.inputs else m.tobytes
             tape.places.seen.append(Seen(again, m.tobytes(), "", why))
         return True
+
+    def _trained(self) -> set[int]:
+        return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
 
     def trouble(self) -> str:
         """Why the program holds for no call but this one, if the function has changed what it looked at."""
