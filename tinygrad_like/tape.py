@@ -404,7 +404,8 @@ class Tape:
     def refuse(self, what: str, remedy: str, looks: bool = False, x: Any = None) -> None:
         """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to. It
         may look at a Tensor x whose values come of what lies outside."""
-        if self.inside or x is not None and self.grounds.hold(x, f"it looks at values: {what}", remedy, outside=True):
+        seen = f"it looks at values: {what.rstrip(',')}"
+        if self.inside or x is not None and self.grounds.hold(x, seen, remedy, outside=True):
             return
         why = f"{what} inside a captured function, at {user_line()}; {remedy}"
         if not (looks and self.goes_on):
