@@ -1209,3 +1209,14 @@ def test_what_runs_on_after_it_was_called_is_not_captured():
     with pytest.warns(UserWarning, match="it returns an iterator"):
         got = [[y.item() for y in lazy(Tensor([float(i)]))] for i in range(5)]
     assert got == [[0.0, i, 2.0 * i] for i in range(5)]
+
+
+def test_options_in_the_decorator():
+    @capture(fuse=False)
+    def step(x):
+        return (x * 2).sum()
+
+    assert [step(Tensor([1.0, 2.0])).item() for _ in range(4)] == [6.0] * 4
+    assert step.programs and not step.fuse and step.__name__ == "step"
+    with pytest.raises(TypeError, match="fast"):
+        capture(fast=True)(step)
