@@ -551,11 +551,6 @@ EXAMPLES = {
         ((5 * some(3, 4), positive(3, 4)), {"reduction": r}) for r in REDUCTIONS
     ] + [((some(3, 4), positive(3, 4), positive(4), positive(3, 1)), {}),
          ((some(3, 4), constant(positive(3, 4)), constant(positive(4)), constant(positive(4))), {"reduction": "sum"})],
-    "_grid_sample": [
-        ((some(2, 3, 5, 4), some(2, 6, 3, 2)), {}), ((some(2, 3, 5, 4), some(2, 6, 3, 2)), {"border": True}),
-        ((some(1, 2, 4, 6), 0.6 * some(1, 30, 7, 2)), {"align_corners": True}),
-        ((some(1, 1, 4, 1), some(1, 5, 1, 2)), {"border": True, "align_corners": True}),
-        ((constant(some(2, 2, 3, 4)), some(2, 6, 3, 2)), {}), ((some(2, 2, 3, 4), constant(some(2, 6, 3, 2))), {})],
 }
 FUSED = sorted((op for op in declared if isinstance(op, Fused) and op.forward.__module__.startswith(ops.__name__)),
                key=lambda op: op.name)

@@ -30,7 +30,6 @@ from tinygrad_like.kernels import (
     embedding,
     formula,
     gemm,
-    grid,
     noise,
     norm,
     optim,
@@ -157,7 +156,6 @@ CASES = {
     "lstm": (ops.lstm, ((9, 41, 132), (41, 33), (41, 33), (132, 33))),
     "gru": (ops.gru, ((9, 41, 99), (41, 33), (99, 33), (99,))),
     "topk": (lambda a: a.topk(5, 1)[0], (ROWS,)),
-    "grid": (lambda a, g: F.grid_sample(a, g, align_corners=False), ((5, 7, 61, 43), (5, 37, 29, 2))),
     "triangular": (lambda a, b: ops.linalg.solve_triangular(a.abs() + 50 * Tensor.eye(99), b, upper=False),
                    ((3, 99, 99), (3, 99, 130))),
     "SGD": (steps(SGD, momentum=0.9), ((513, 301), (70_001,), (3,))),
@@ -181,7 +179,7 @@ def digest(case) -> str:
     return hashlib.sha256(b"".join(a.detach().numpy().tobytes() for a in found)).hexdigest()
 
 
-MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm, grid,
+MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
            noise, norm, optim, order, pool, recurrent, reduce, resample, scan, scores, select, side_by_side, softmax,
            triangular, vectormath, winograd)
 

@@ -432,7 +432,6 @@ CASES["cross"], CASES["cross, broadcast"] = (ops.cross, real(4, 3), real(4, 3)),
 CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
-CASES["grid_sample"] = ops.grid._grid_sample, real(2, 2, 3, 4), unit(2, 3, 2, 2)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -75,7 +75,6 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("matrix_vector", "matrix_vector_vjp"), ("gemm", 1)),
     **dict.fromkeys(("lstm_steps", "gru_steps"), ("recurrent", 0)),
     **dict.fromkeys(("resampled", "resampled_vjp"), ("resample", 64)),
-    **dict.fromkeys(("sampled", "sampled_vjp"), ("grid", 1)),
     "running_sum": ("reduce", 64),
     "select": ("select", 4096),
     "mean_over": ("reduce", 256),

@@ -8,9 +8,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import FLOAT32, INT64
-from ..kernels import accelerated
-from ..primitive import fresh, fused
+from ..dtypes import INT64
 from .activation import hardtanh
 from .compare import cast, ge, le, logical_and
 from .elementwise import abs, floor, mod, mul, round, where
@@ -66,42 +64,9 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
                          f"{', '.join(PADDINGS)}; got {mode!r} and {padding_mode!r}")
     if mode == "bicubic" and d == 3:
         raise ValueError(f"grid_sample: mode='bicubic' is for images; this is a volume, of shape {input.shape}")
-    if 0 in input.shape[2:]:
-        raise ValueError(f"grid_sample: an image of shape {input.shape} has no pixels")
-    if mode == "bilinear" and d == 2 and padding_mode != "reflection" and input.dtype is FLOAT32 is grid.dtype:
-        return _grid_sample(input, grid, border=padding_mode == "border", align_corners=align_corners)
-    return _composed(input, grid, mode, padding_mode, align_corners)
-
-
-def grid_sample_reference(input, grid, border=False, align_corners=False):
-    return _composed(input, grid, "bilinear", "border" if border else "zeros", align_corners)
-
-
-@accelerated
-def sampled(x, grid, across, border):
-    return grid_sample_reference(x, grid, border, across)
-
-
-@accelerated
-def sampled_vjp(g, x, grid, across, border, wanted):
-    return NotImplemented  # the reference is differentiated
-
-
-@fused(reference=grid_sample_reference)
-def _grid_sample(input, grid, *, border=False, align_corners=False):
-    return sampled(input, grid, align_corners, border)
-
-
-@_grid_sample.joint_vjp
-@fresh
-def _(g, input, grid, border, align_corners, wanted):
-    return sampled_vjp(g, input, grid, align_corners, border, wanted)
-
-
-def _composed(input, grid, mode, padding_mode, align_corners):
-    """What `grid_sample` computes, of ops that go over all places at once."""
     n, c, *sizes = input.shape
-    d = len(sizes)
+    if 0 in sizes:
+        raise ValueError(f"grid_sample: an image of shape {input.shape} has no pixels")
     places = [(z + 1) * ((m - 1) / 2) if align_corners else ((z + 1) * m - 1) * 0.5
               for z, m in zip([grid[..., i] for i in reversed(range(d))], sizes, strict=True)]
     pixels = reshape(permute(input, axes=(0, *range(2, d + 2), 1)), shape=(n * math.prod(sizes), c))
@@ -112,7 +77,7 @@ def _composed(input, grid, mode, padding_mode, align_corners):
     if mode != "bicubic":
         places = [inside(z, m) for z, m in zip(places, sizes, strict=True)]
     if mode == "nearest":
-        out = _pixel(pixels, [round(_fixed(z)) for z in places], sizes)
+        out = _pixel(pixels, [round(z.detach()) for z in places], sizes)
     else:
         out = 0.0
         for corner in itertools.product(*[_cubic(z) if mode == "bicubic" else _linear(z) for z in places]):
@@ -124,20 +89,16 @@ def _composed(input, grid, mode, padding_mode, align_corners):
     return permute(out, axes=(0, d + 1, *range(1, d + 1)))
 
 
-def _fixed(z):
-    return z if isinstance(z, np.ndarray) else z.detach()
-
-
 def _linear(z):
     """The whole numbers around a place, and the part that each has in what is read there."""
-    first = floor(_fixed(z))
+    first = floor(z.detach())
     part = z - first
     return [(first, 1 - part), (first + 1, part)]
 
 
 def _cubic(z):
     """The same for two whole numbers on both sides."""
-    first = floor(_fixed(z))
+    first = floor(z.detach())
     t = z - first
 
     def near(s):
