@@ -68,7 +68,7 @@ def embedding_bag(input: Any, weight: Tensor, offsets: Any = None, max_norm: flo
 
 
 def _read(x: Any) -> np.ndarray:
-    return ops.index.values_of("embedding_bag", x, "reads indices and offsets in NumPy")
+    return ops.values.values_of("embedding_bag", x, "reads indices and offsets in NumPy")
 
 
 def _starts(who: str, index: Tensor, offsets: Any, include_last_offset: bool) -> tuple[np.ndarray, int]:

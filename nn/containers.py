@@ -163,6 +163,11 @@ def _parameter(value: Any) -> Parameter:
     return value if isinstance(value, Parameter) else Parameter(value)
 
 
+def _held(module: Module) -> dict[str, Any]:
+    """Its parameters by name; or the Tensors that `functional_call` has put in their places."""
+    return {name: x for name, x in vars(module).items() if isinstance(x, Tensor) and name not in module._buffers}
+
+
 class ParameterList(Module):
     """A list of parameters that are found, unlike those in a Python list. Tensors and arrays become Parameters."""
 
@@ -188,10 +193,10 @@ class ParameterList(Module):
         setattr(self, str(range(len(self))[index]), _parameter(value))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self._own_parameters())
+        return len(_held(self))
 
     def __iter__(self) -> Iterator[Parameter]:
-        return (p for _, p in self._own_parameters())
+        return iter(_held(self).values())
 
 
 class ParameterDict(Module):
@@ -208,7 +213,7 @@ class ParameterDict(Module):
             self[name] = value
 
     def __getitem__(self, name: str) -> Parameter:
-        return dict(self._own_parameters())[name]
+        return _held(self)[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name in self:
@@ -221,19 +226,19 @@ class ParameterDict(Module):
         delattr(self, name)
 
     def keys(self) -> Iterable[str]:
-        return dict(self._own_parameters()).keys()
+        return _held(self).keys()
 
     def values(self) -> Iterable[Parameter]:
-        return dict(self._own_parameters()).values()
+        return _held(self).values()
 
     def items(self) -> Iterable[tuple[str, Parameter]]:
-        return dict(self._own_parameters()).items()
+        return _held(self).items()
 
     def __len__(self) -> int:
-        return len(dict(self._own_parameters()))
+        return len(_held(self))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict(self._own_parameters()))
+        return iter(_held(self))
 
     def __contains__(self, name: Any) -> bool:
-        return name in dict(self._own_parameters())
+        return name in _held(self)

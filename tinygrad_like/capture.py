@@ -50,7 +50,8 @@ _TRIES = 4  # recordings of one kind of call until two are alike
 
 
 class capture:
-    """Decorate a function, such as a training step, so that its calls are played without Python.
+    """Decorate a function, such as a training step, so that its calls are played without Python: `@capture`, or with
+    options `@capture(fuse=False)`.
 
     fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
     strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
@@ -62,6 +63,9 @@ class capture:
     """
 
     keeps_numbers = True  # in its programs, see `counted.settled`
+
+    def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
+        return functools.partial(cls, **options) if function is None else super().__new__(cls)
 
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)

@@ -40,11 +40,12 @@ ERRORS = ArithmeticError, TypeError, ValueError  # of numbers, which the functio
 
 
 class Seen(NamedTuple):
-    """What Python saw of a number, how to see it again, and the user's line."""
+    """What Python saw of a number or of a Tensor, how to see it again, and the user's line; or all there is to say."""
 
     again: Callable[[], Any]
     value: Any
     line: str
+    why: str = ""
 
     def same(self) -> bool:
         """Whether it would see the same now."""

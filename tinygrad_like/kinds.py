@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .places import Places, can_be_bound, get
-from .structures import Same
+from .structures import Same, tensors_in
 from .tape import Tape
 from .tensor import Tensor
 from .watch import Watch, same
@@ -50,8 +50,9 @@ class Kind:
 
     def recorded_for(self, tensors: list[Tensor]) -> bool:
         """Whether a call with these Tensors is one more to record for it."""
-        return self.others(tensors) is not None and self.watch.same_flags() and self._same_objects() and (
-            self.watch.same_gradients() and self.places.seen_again())
+        others = self.others(tensors)
+        return others is not None and self.watch.same_flags() and self._same_objects() and (
+            self.watch.same_gradients() and self.places.seen_again([*others, *tensors_in(self.places.now())]))
 
     def recorded(self) -> None:
         """Keep what the function, which just ran, has left as it was: if it is another one later, others set it."""

@@ -82,7 +82,9 @@ class Places:
         self.bound = [True for _ in self.places]
         self.left: list[tuple[Place, Any]] = []  # places that each call leaves with the same
         self.kind = _kind(self.values, []), alike([*tensors, *self.tensors])
-        self.seen: list[Seen] = []  # what Python saw of numbers
+        self.seen: list[Seen] = []  # what Python saw of numbers and Tensors,
+        self.differed: Seen | None = None  # and which of it was last seen to be another
+        self.begins: list[Tensor] = []  # what a call is given, while that is asked
         self.numbers = {i: Number(x, seen=self.seen) for i, x in enumerate(self.values) if type(x) in NUMBERS}
         self.options: dict[tuple, tuple] = {}  # of optimizers, that Python read: groups, names, values, and Numbers
 
@@ -160,32 +162,43 @@ class Places:
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """The Tensors that a program takes, these and those in the places; None if they are not like those before."""
         if not self.places:
-            return tensors if not self.options or self.seen_again() else None
+            return tensors if not (self.options or self.seen) or self.seen_again(tensors) else None
         more, values = [*tensors], self.now()
         try:
             if (_kind(values, more), alike(more)) != self.kind:
                 return None
         except Unsuited:
             return None
-        return more if self.seen_again() else None
+        return more if self.seen_again(more) else None
 
-    def seen_again(self) -> bool:
-        """Whether Python would see the same of the numbers that there are now; they are what is computed from, then."""
+    def begun(self, i: int) -> Callable[[], Any]:
+        """What gives the bytes of a Tensor that a call is given, while `seen_again` asks."""
+        return lambda: self.begins[i]._data.tobytes() if self.begins else None
+
+    def seen_again(self, tensors: list[Tensor]) -> bool:
+        """Whether Python would see the same of the numbers and Tensors that there are now; numbers are what is computed
+        from, then."""
         for i, number in self.numbers.items():
             number.value = self.places[i].get()
         for group, name, _, numbers in self.options.values():
             if not refreshed(numbers, dict.get(group, name)):
                 return False
+        self.begins = tensors
         try:
-            for again, value, _ in self.seen:
-                if again() != value:
+            for seen in self.seen:
+                if seen.again() != seen.value:
+                    self.differed = seen
                     return False
         except ERRORS:
             return False
+        finally:
+            self.begins = []
         return True
 
     def looked_at(self) -> str:
         """What Python would see otherwise now, as a reason to give up, and what to do about it."""
+        if self.differed is not None and self.differed.why:
+            return self.differed.why
         line = next((seen.line for seen in self.seen if not seen.same()), "")
         names = " and ".join([self.places[i].name for i in self.numbers]) or "an option of an optimizer"
         if line and self.exact:

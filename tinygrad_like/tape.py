@@ -25,6 +25,7 @@ from .anomaly import user_line
 from .autograd import mode
 from .counted import Number, plain, shown
 from .distributed.group import Communicates
+from .grounds import Grounds
 from .steps import Drawn, Refused, Step, all_now, arrays_in, as_arrays, memory
 from .tensor import Tensor, wrap
 
@@ -56,8 +57,9 @@ class Tape:
         self.calls: list = []  # of kernels, not yet in steps
         self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
         self.stand_ins = StandIns(self._gone, None if before is None else before.stand_ins)
-        self.known: dict[int, np.ndarray] = {id(m): m for m in map(memory, inputs)}
-        self.inputs = frozenset(self.known)
+        given = [memory(x) for x in inputs]
+        self.known: dict[int, np.ndarray] = {id(m): m for m in given}
+        self.inputs = {id(m): i for i, m in reversed([*enumerate(given)])}  # which of them lies there, or the first
         self.lasting: dict[int, np.ndarray] = {}  # arrays that were there, or seem to have been
         self.met: dict[int, np.ndarray] = {}  # memory that calls read and nobody wrote: constants, if met again
         self.log: list[tuple] = []  # what was done, for comparison with another tape
@@ -78,7 +80,9 @@ class Tape:
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
-        self.own_draws = 0  # of functions that are called again as they are
+        self.own_draws = 0  # of functions that are called again as they are,
+        self.unsettled: set[int] = set()  # and the memory of what they, and other ranks, gave
+        self.grounds = Grounds(self)
         self.places: Any = None  # what follows numbers that Python reads,
         self.rates_set = False  # and whether a scheduler has set some of those in this call
 
@@ -91,6 +95,7 @@ class Tape:
         mode.tape = None
         self.program.close_tape()
         self.flush()
+        self.trouble = self.trouble or self.grounds.trouble()
         for node in [node for reference in self.follow if (node := reference()) is not None]:
             node.saved = node.saved and tuple(map(plain, node.saved))
         for key, m in self.stand_ins.alive().items():
@@ -109,7 +114,7 @@ class Tape:
         written = {id(m): m for step in self.steps for m in map(memory, step.writes())}
         if self.kept_state is not None:
             return self.kept_state
-        given = self.inputs | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
+        given = self.inputs.keys() | {id(memory(grad._data)) for _, grad in self.accumulated.values()}
         own = self.made.keys() | self.flags.keys() | given
         return {key: m for key, m in written.items() if key not in own}
 
@@ -166,7 +171,7 @@ class Tape:
         """op.forward(*arrays, **options), noted."""
         for t in inputs:
             if hasattr(t, "_data") and id(memory(t._data)) not in self.known:
-                self._from_outside(t)
+                self.from_outside(t)
         given = [x if type(x) is Number else array for x, array in zip(inputs, arrays, strict=True)]
         return self.unit(op.name, op.forward, given, options)
 
@@ -231,6 +236,8 @@ class Tape:
             step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
             step.line = user_line()
             self._append(step)
+            if not by_kernels:
+                self.unsettled.update(id(memory(x)) for x in self.steps[-1].outputs)
         return result
 
     @contextmanager
@@ -357,7 +364,7 @@ class Tape:
             return all([self._is_new(x) for x in (result.values() if isinstance(result, dict) else result)])
         return result is None or isinstance(result, np.ndarray) and id(memory(result)) not in self.known
 
-    def _from_outside(self, t: Any) -> None:
+    def from_outside(self, t: Any) -> None:
         self.tensors[id(t)] = (t, t._data)
         self._know(t._data)
 
@@ -394,9 +401,11 @@ class Tape:
                             "before that, or step the scheduler outside")
         return followed
 
-    def refuse(self, what: str, remedy: str, looks: bool = False) -> None:
-        """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to."""
-        if self.inside:
+    def refuse(self, what: str, remedy: str, looks: bool = False, x: Any = None) -> None:
+        """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to. It
+        may look at a Tensor x whose values come of what lies outside."""
+        seen = f"it looks at values: {what.rstrip(',')}"
+        if self.inside or x is not None and self.grounds.hold(x, seen, remedy, outside=True):
             return
         why = f"{what} inside a captured function, at {user_line()}; {remedy}"
         if not (looks and self.goes_on):

@@ -120,11 +120,11 @@ class Tensor(Surface):
         """The single element as a Python number. Raises ValueError if there is not exactly one."""
         if self._data.size != 1:
             raise ValueError(f"item: only a Tensor of one element converts to a number, this has shape {self.shape}")
-        _python("item(), or a number made of a Tensor,")
+        _python("item(), or a number made of a Tensor,", self)
         return self._data.item()
 
     def tolist(self) -> Any:
-        _python("tolist()")
+        _python("tolist()", self)
         return self._data.tolist()
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ class Tensor(Surface):
     def __bool__(self) -> bool:
         if self._data.size != 1:
             raise ValueError(f"bool: the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()")
-        _python("the truth of a Tensor")
+        _python("the truth of a Tensor", self)
         return bool(self._data.item())
 
     def __float__(self) -> float:
@@ -159,7 +159,7 @@ class Tensor(Surface):
         if self._data.size != 1 or self.dtype.kind not in "iu":
             raise TypeError("index: only an integer Tensor of one element is an index, "
                             f"this is {self.dtype} {self.shape}")
-        _python("an index made of a Tensor")
+        _python("an index made of a Tensor", self)
         return int(self._data.item())
 
     def __len__(self) -> int:
@@ -440,10 +440,10 @@ def _write(array: np.ndarray, index: Any, value: Any) -> None:
         mode.tape.python("assign", operator.setitem, array, index, value, changes=[array])
 
 
-def _python(what: str) -> None:
+def _python(what: str, x: Tensor | None = None) -> None:
     """Say that `what` needs Python, if that will not be there when the function that runs is called again."""
     if mode.tape is not None:
-        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it", looks=True)
+        mode.tape.refuse(what, "return the Tensor and do it outside, or decorate what comes before it", True, x)
 
 
 _adding = threading.RLock()  # to read, add and write is not one step, and two threads may have the same leaf

@@ -278,7 +278,8 @@ print(json.dumps([floats(2), len(floats.stats.cache_hits)]))
 
 
 def test_an_operand_may_be_given_as_its_transpose():
-    for batch, m, k, n in ((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1):
+    for batch, m, k, n in (((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1),
+                           ((4, 1, 9), 8, 8, 1), ((70,), 3, 3, 3), ((70,), 8, 1, 8), ((2, 5), 4, 0, 4)):
         a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
         check(gemm.product(a, b, np.empty((*batch, m, n), np.float32), turned=True), a, b.swapaxes(-1, -2))
 
@@ -345,3 +346,13 @@ def test_a_vector_beside_a_matrix_of_any_strides(shape):
             da, db = gemm.matrix_vector_vjp(g.astype(np.float32), a, b, (True, True))
         assert np.array_equal(da, g.astype(np.float32)[..., None] * b)
         np.testing.assert_allclose(db, (a * g[..., None]).reshape(-1, shape[-1]).sum(0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("m, k, n", [(8, 8, 1), (3, 3, 4), (12, 1, 12), (1, 16, 1), (1, 8, 10)])
+def test_tiny_matrices_of_a_batch(m, k, n):
+    a, b, out = random(3, 1, 40, m, k), random(5, 40, k, n, seed=1), random(3, 5, 40, m, n, seed=2)
+    expected = out + np.matmul(a.astype(np.float64), b)
+    np.testing.assert_allclose(gemm.product(a, b, out, out), expected, rtol=1e-5, atol=1e-5)
+    bias, turned = random(n, seed=3), np.ascontiguousarray(b.swapaxes(-1, -2))
+    expected = bias + np.matmul(a.astype(np.float64), b)
+    np.testing.assert_allclose(gemm.product(a, turned, out, bias, True), expected, rtol=1e-5, atol=1e-5)

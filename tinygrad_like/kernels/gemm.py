@@ -287,16 +287,18 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogu
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, n_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, ceil_div(n_tiles, by_columns) * COLUMNS
     scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs, room())
-    pieces = batch * by_rows * by_columns * halves
-    number = take(counts, task, tasks, pieces)
+    each = by_rows * by_columns * halves
+    number = take(counts, task, tasks, batch * each)
     while number >= 0:
-        half, piece = number % halves, number // halves
-        j, piece = piece % by_columns, piece // by_columns
-        i, index = piece % by_rows, piece // by_rows
-        m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
-        n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
-        middle = ceil_div(m1 - m0, 2 * ROWS) * ROWS
-        i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
+        index, m0, m1, n0, n1, i0, i1 = number, 0, m, 0, n, 0, m
+        if each > 1:  # these divisions take longer than a tiny product
+            half, piece = number % halves, number // halves
+            j, piece = piece % by_columns, piece // by_columns
+            i, index = piece % by_rows, piece // by_rows
+            m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
+            n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
+            middle = ceil_div(m1 - m0, 2 * ROWS) * ROWS
+            i0, i1 = middle if half == 1 else 0, middle if half < halves - 1 else m1 - m0
         if i1 > i0 and n1 > n0:
             rows = part_of(matrix_of(a, index, out, a_turned), m0, 0)
             columns = part_of(matrix_of(b, index, out, b_turned), 0, n0)
@@ -308,7 +310,7 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, epilogu
             if epilogue:
                 call(integer_at(epilogue, 0), epilogue, (index * m + m0 + i0) << 32 | (index * m + m0 + i1),
                      n0 << 32 | n1)
-        number = take(counts, task, tasks, pieces)
+        number = take(counts, task, tasks, batch * each)
 
 
 @inner

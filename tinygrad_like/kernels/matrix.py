@@ -72,8 +72,13 @@ def matrix_of(x, index, out, turned=False):
     """
     address = data_of(x)
     for axis in range(3, ndim_of(out) + 1):
-        address += index % length_of(out, axis) * step_of(x, axis)
-        index //= length_of(out, axis)
+        size = length_of(out, axis)
+        if index >= size > 1:
+            address += index % size * step_of(x, axis)
+            index //= size
+        else:
+            address += index * step_of(x, axis) if size > 1 else 0
+            index = index if size == 1 else 0
     row, column = step_of(x, 2), step_of(x, 1)
     return Matrix(address, column, row) if turned else Matrix(address, row, column)
 

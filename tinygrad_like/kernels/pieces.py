@@ -8,6 +8,8 @@ otherwise it is packed too, in panels as high as a tile.
 Two kinds of products are limited by memory, and read it as it lies. Where each number is the sum of few products, each
 tile of rows goes over all columns, so that out is written row by row (`_tiles`, too). Where few rows meet columns whose
 numbers lie together, as examples meet the weight of a layer, they are multiplied as vectors (`_dots`).
+
+Of a batch of tiny matrices, as those of capsules, each number is computed by itself (`_one_by_one`).
 """
 
 from typing import NamedTuple
@@ -18,14 +20,15 @@ from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
 from .panels import pack_rows, pitch_of
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_float, height_of, make_dots, make_tile
-from .views import ROOM, floats_at, integers_at
+from .views import ROOM, float_at, floats_at, integers_at
 
-BLOCKS, THROUGH, DOTS = range(3)  # the ways to do it
+BLOCKS, THROUGH, DOTS, ONE_BY_ONE = range(4)  # the ways to do it
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
 _FEW_COLUMNS = 4 * COLUMNS  # as it does to pack A for these
 _CACHED = 2**18  # numbers of A that may lie apart, and still are in the second-level cache when they are met again
 _K_CACHED = 512  # rows of a panel of B: 64 KiB
 _SHORT_SUM = 16  # products: rows of B that the machine reads side by side
+_NARROW, _TINY = 4, 256  # columns, and products, that take less time one by one than a tile does
 _DOTS_CACHED = 1024  # numbers of a column of B multiplied at a time: those of a tile stay in the first-level cache
 
 _wide_tile, _low_tile, _row_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS), make_tile(1, VECTORS)
@@ -36,6 +39,8 @@ _narrow_tile, _tile_of_dots = make_tile(ROWS, 1), make_dots(ROWS)
 def way_of(m, n, k, b):
     """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way adds up
     in an order of its own."""
+    if n <= _NARROW and m * n * k <= _TINY:
+        return ONE_BY_ONE
     if k <= _SHORT_SUM:
         return THROUGH
     return DOTS if m < ROWS and b.row == 4 else BLOCKS
@@ -91,10 +96,24 @@ def _step(n, largest, multiple):
 @inner
 def do_piece(way, m, i0, i1, n, k, a, b, start, out, packs, scratch):
     """out = start + a @ b, with a of (m, k) and b of (k, n), but of its rows only i0 to i1."""
-    if way == DOTS:
+    if way == ONE_BY_ONE:
+        _one_by_one(i0, i1, n, k, a, b, start, out)
+    elif way == DOTS:
         _dots(i0, i1, n, k, a, b, start, out, scratch)
     else:
         _tiles(way == THROUGH, m, i0, i1, n, k, a, b, start, out, packs, scratch)
+
+
+@inner
+def _one_by_one(i0, i1, n, k, a, b, start, out):
+    for i in range(i0, i1):
+        for j in range(n):
+            total, at, by = float_at(place(start, i, j)), place(a, i, 0), place(b, 0, j)
+            for _ in range(k):
+                total += float_at(at) * float_at(by)
+                at += a.column
+                by += b.row
+            floats_at(place(out, i, j), 1)[0] = total
 
 
 @inner

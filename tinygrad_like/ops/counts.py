@@ -10,10 +10,11 @@ from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, isnan
 from .elementwise import ceil, floor, round, where
-from .index import gather, getitem, take_along, values_of, varying
+from .index import gather, getitem, take_along
 from .order import Found, argsort, searchsorted, sort
 from .reduce import sum
 from .shape import reshape, stack, unsqueeze
+from .values import values_of, varying
 
 
 @primitive

@@ -11,11 +11,12 @@ import numpy as np
 from ..primitive import Residuals, fresh, fused
 from .compare import cast
 from .elementwise import maximum, where
-from .index import gather, take, values_of
+from .index import gather, take
 from .loss import _reduce
 from .padding import pad
 from .shape import reshape, stack, unsqueeze
 from .softmax import check_reduction, logsumexp
+from .values import values_of
 
 NEVER = -1e30  # the logarithm of the probability of what cannot be; with -inf sums of two would be NaN
 

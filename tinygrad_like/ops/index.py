@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import anomaly
 from ..autograd import mode
 from ..call import Placed
 from ..counted import anew
@@ -20,6 +19,7 @@ from ..primitive import fresh, primitive
 from ..tensor import wrap
 from .axes import one_axis
 from .elementwise import add
+from .values import looked_at
 
 # take and put: every index there is -----------------------------------------------------------------------------------
 
@@ -182,7 +182,14 @@ def index_and_kind(index, shape: tuple[int, ...]) -> tuple[tuple, bool]:
         raise IndexError("getitem: an index has at most one Ellipsis (...)")
     if not basic:
         _check_arrays(index, shape)
+        if mode.tape is not None:
+            index = tuple([place for i in index for place in _places_of(i)])
     return index, basic
+
+
+def _places_of(i) -> tuple:
+    """An entry of an index; of a mask the places where it is true, for which there is code that is not NumPy's."""
+    return i.nonzero() if type(i) is np.ndarray and i.dtype is BOOL and i.ndim else (i,)
 
 
 def _bound(i):
@@ -240,8 +247,10 @@ def _index_array(i):
     if array.dtype.kind not in "iub":
         raise TypeError(f"getitem: {type(i).__name__} of dtype {array.dtype} is no index; "
                         "use integers, slices, None, ... or integer or boolean arrays")
-    if array.dtype.kind == "b" and hasattr(i, "_data"):
-        varying("a mask selects a number of elements that depends on its values", "use where, or multiply with it")
+    if array.dtype.kind == "b" and hasattr(i, "_data") and mode.tape is not None and array.ndim:
+        if looked_at(i, "a mask selects a number of elements that depends on its values",
+                     "use where, or multiply with it"):
+            return array.copy()
     return copied(array, BOOL if array.dtype.kind == "b" else INT64)
 
 
@@ -249,20 +258,6 @@ def copied(array: np.ndarray, dtype=None) -> np.ndarray:
     """A copy: the graph keeps it, and the caller may change theirs."""
     dtype = dtype or array.dtype
     return np.array(array, dtype) if mode.tape is None else mode.tape.unit("cast", np.array, [array], {"dtype": dtype})
-
-
-def varying(why: str, remedy: str = "do that outside, and capture what comes before it, or after it") -> None:
-    """Say that a shape depends on values, in which case a captured function cannot be played."""
-    if mode.tape is not None:
-        mode.tape.trouble = f"{why}, at {anomaly.user_line()}; {remedy}"
-
-
-def values_of(who: str, x, why: str, *remedy: str):
-    """The array of a Tensor, or of what NumPy makes an array of; a captured function that needs it cannot be played."""
-    if hasattr(x, "_data"):
-        varying(f"{who} {why}", *remedy)
-        return x._data
-    return np.asarray(x)
 
 
 # Gather and scatter: indices along one axis ---------------------------------------------------------------------------

@@ -10,12 +10,12 @@ import numpy as np
 from ..dtypes import finfo, wide
 from .compare import cast, ne
 from .elementwise import where
-from .index import varying
 from .linalg import _eye, _matrices, _t, cholesky, inv, matrix_norm, qr, solve, svd, svdvals
 from .matmul import matmul
 from .products import vander as powers
 from .reduce import any, sum
 from .shape import reshape, stack, tril
+from .values import varying
 
 
 def matrix_rank(x, tol=None, *, atol=None, rtol=None, hermitian=False):

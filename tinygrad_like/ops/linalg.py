@@ -19,12 +19,13 @@ from ..primitive import primitive
 from .axes import one_axis
 from .compare import cast, eq, logical_and, ne
 from .elementwise import abs, mul, pow, where
-from .index import take, varying
+from .index import take
 from .matmul import matmul
 from .movement import diagonal
 from .reduce import any, max, min, sum
 from .reduce import norm as euclidean
 from .shape import cat, permute, reshape, transpose, tril, triu
+from .values import varying
 
 
 def _t(x):
@@ -158,6 +159,7 @@ def matrix_power(x, n: int):
 # Triangular systems ---------------------------------------------------------------------------------------------------
 
 _BLOCK = 64
+_LOWER = np.tri(_BLOCK, dtype=bool)
 
 
 @primitive
@@ -170,16 +172,16 @@ def _solve_triangular(a, b, *, upper, unit):
 def _substituted(a, b, upper, unit):
     """Block of rows by block of rows, from what is solved already."""
     n = a.shape[-1]
-    a = np.triu(a) if upper else np.tril(a)
-    if unit:
-        a[..., range(n), range(n)] = 1
     x = np.empty(np.broadcast_shapes(a.shape[:-1] + (1,), b.shape[:-2] + (1, b.shape[-1])), b.dtype)
     starts = range(0, n, _BLOCK)
     for start in reversed(starts) if upper else starts:
         rows = slice(start, start + _BLOCK)
         solved = slice(start + _BLOCK, n) if upper else slice(0, start)
-        x[..., rows, :] = np.linalg.solve(a[..., rows, rows],
-                                          b[..., rows, :] - np.matmul(a[..., rows, solved], x[..., solved, :]))
+        block = a[..., rows, rows]
+        block = np.where((_LOWER.T if upper else _LOWER)[:block.shape[-1], :block.shape[-1]], block, 0)
+        if unit:
+            block[..., range(block.shape[-1]), range(block.shape[-1])] = 1
+        x[..., rows, :] = np.linalg.solve(block, b[..., rows, :] - np.matmul(a[..., rows, solved], x[..., solved, :]))
     return x
 
 

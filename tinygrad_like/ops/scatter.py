@@ -24,10 +24,9 @@ from .index import (
     put,
     source,
     take,
-    values_of,
-    varying,
 )
 from .shape import expand, reshape
+from .values import looked_at, values_of
 
 __all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
@@ -202,5 +201,5 @@ def masked_select(x, mask):
 @primitive
 def nonzero(x):
     """The indices of all elements that are not 0, one in each row: (number, x.ndim)."""
-    varying("nonzero gives a number of elements that depends on values", "use where, or a mask to multiply with")
+    looked_at(x, "nonzero gives a number of elements that depends on values", "use where, or a mask to multiply with")
     return np.argwhere(x)

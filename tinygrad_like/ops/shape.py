@@ -156,13 +156,17 @@ def roll(x, *, shifts, axis=None):
     axis = None if axis is None else all_axes("roll", axis, x.ndim)
     if axis is not None and (1 if type(shifts) is int else len(shifts)) != len(axis):
         raise ValueError(f"roll: {np.size(shifts)} shifts {shifts} for {len(axis)} axes {axis}; give one for each")
-    if axis is not None and x.size >= _MANY and x.dtype is FLOAT32:
-        return kernels.copies.rolled(x, shifts if type(shifts) is tuple else (shifts,), axis)
-    if axis is None or type(shifts) is tuple or not x.shape[axis[0]]:
+    if axis is None or not x.size:
         return np.roll(x, shifts, axis)
-    before, cut = (slice(None),) * axis[0], -shifts % x.shape[axis[0]]
-    # NumPy's function takes three times as long for a small array.
-    return np.concatenate((x[(*before, slice(cut, None))], x[(*before, slice(cut))]), axis[0])
+    each = shifts if type(shifts) is tuple else (shifts,)
+    if x.size >= _MANY and x.dtype is FLOAT32:
+        return kernels.copies.rolled(x, each, axis)
+    y = x
+    for shift, a in zip(each, axis, strict=True):  # NumPy's function takes three times as long for a small array
+        if cut := -shift % x.shape[a]:
+            before = (slice(None),) * a
+            y = np.concatenate((y[(*before, slice(cut, None))], y[(*before, slice(cut))]), a)
+    return y.copy() if y is x else y
 
 
 roll.vjp(x=fresh(lambda g, shifts, axis: roll(

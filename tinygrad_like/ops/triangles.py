@@ -9,10 +9,11 @@ import numpy as np
 
 from ..primitive import primitive
 from .axes import one_axis
-from .index import take, take_along, values_of
+from .index import take, take_along
 from .linalg import _eye, _matrices, _solve_triangular, _t, _upper_solved, cholesky_solve, solve_triangular
 from .matmul import matmul
 from .shape import cat, expand, reshape, tril, triu
+from .values import values_of
 
 _BLOCK = 32  # columns, after which what they change is changed by a product of matrices
 

@@ -1,0 +1,163 @@
+"""Masks and lengths that a captured function looks at: its programs hold for these values alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import nn
+import optim
+from tinygrad_like import Tensor, capture, no_grad
+
+
+def trained(loss, calls, given, fuse=True):
+    """The weights after each call of a captured step that descends, and as eager code has them; and the step."""
+    found, last = [], None
+    for captured in (True, False):
+        w = Tensor(np.arange(12.0, dtype=np.float32).reshape(6, 2), requires_grad=True)
+
+        def step(*args, w=w):
+            out = loss(w, *args)
+            (g,) = out.gradient(w)
+            with no_grad():
+                w.sub_(0.01 * g)
+            return out
+
+        run = capture(step, fuse=fuse) if captured else step
+        found.append([run(*given(i)).item() for i in range(calls)] + [w.detach().numpy().copy()])
+        last = run if captured else last
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    return last
+
+
+MASK = Tensor([True, False, True, True, False, False])
+KINDS = Tensor([0, 1, 2, 1, 1, 0])
+
+
+@pytest.mark.parametrize("loss", [
+    lambda w: (w[MASK] ** 2).sum(),
+    lambda w: (w[KINDS == 1] ** 2).sum() + w[(KINDS != 2) & MASK].mean(),
+    lambda w: w[MASK, 1].sum() * w[:, Tensor([True, False])].sum(),
+    lambda w: (w * w).masked_select(MASK.unsqueeze(1)).sum(),
+    lambda w: (w[MASK.nonzero()[:, 0]] ** 2).sum(),
+    lambda w: (w[KINDS.unique()] ** 2).sum(),
+], ids=["mask", "computed", "beside others", "masked_select", "nonzero", "unique"])
+@pytest.mark.parametrize("fuse", [True, False])
+def test_a_mask_from_outside_is_looked_at(loss, fuse):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(trained(loss, 5, lambda i: (), fuse=fuse).programs) == 1
+
+
+def test_a_mask_that_is_an_argument_has_a_program_for_each_of_its_values():
+    labels = [Tensor([0, -1, 1, 1, -1, 0]), Tensor([-1, -1, 1, 0, -1, -1])]
+
+    def loss(w, labels):
+        keep = labels >= 0
+        return nn.functional.cross_entropy(w[keep], labels[keep])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(trained(loss, 10, lambda i: (labels[i % 2],)).programs) == 2
+
+
+def test_what_is_assigned_where_a_mask_is_true():
+    def loss(w):
+        y = w * 2
+        y[MASK] = w[~MASK] * 3
+        return (y * y).sum()
+
+    assert len(trained(loss, 5, lambda i: ()).programs) == 1
+
+
+def test_a_mask_that_is_changed_between_calls_is_seen():
+    mask, x = Tensor([True, False, True]), Tensor([1.0, 2.0, 4.0])
+    step = capture(lambda: x[mask].sum())
+    assert [step().item() for _ in range(4)] == [5.0] * 4 and step.programs
+    mask[1] = True
+    assert step().item() == 7.0
+    mask[1] = False
+    assert step().item() == 5.0
+
+
+@pytest.mark.parametrize("change", [
+    lambda w, state: w[w > 5].sum(),
+    lambda w, state: w[Tensor.rand(6) > 0.5].sum(),
+    lambda w, state: w[nn.functional.dropout(state + 1.0) > 0].sum(),
+    lambda w, state: w[nn.functional.dropout(state.repeat(1000) + 1.0)[:6] > 0].sum(),
+    lambda w, state: w[Tensor.randint(6, low=0, high=3) > 1].sum(),
+    lambda w, state: w[state.add_(1.0) > 8.0].sum() + w.sum(),
+    lambda w, state: w[state > 8.0].sum() + w.sum() + 0 * state.add_(1.0).sum(),
+], ids=["parameter", "drawn", "dropout", "large dropout", "integers", "changed before", "changed after"])
+def test_a_mask_of_what_is_others_in_each_call_is_refused(change):
+    w, state = Tensor(np.arange(6.0, dtype=np.float32), requires_grad=True), Tensor.arange(6.0)
+
+    @capture
+    def step():
+        out = change(w, state)
+        (g,) = out.gradient(w)
+        with no_grad():
+            w.sub_(0.01 * g)
+        return out
+
+    with pytest.warns(UserWarning, match="a mask selects a number of elements that depends on its values"):
+        for _ in range(6):
+            step()
+    assert not step.programs
+
+
+def test_masks_that_never_come_again_are_given_up():
+    x, step = Tensor.arange(20.0), capture(lambda x, i: x[i].sum())
+    with pytest.warns(UserWarning, match="which are others in each call, at .*test_grounds.py"):
+        for n in range(12):
+            assert step(x, x < n).item() == n * (n - 1) / 2
+
+
+def test_lengths_from_outside_are_looked_at():
+    lengths, rnn = Tensor([3, 1]), nn.GRU(2, 4, batch_first=True)
+    optimizer = optim.SGD(rnn.parameters(), lr=0.1)
+
+    @capture
+    def step(x):
+        rows = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        out, _ = nn.utils.rnn.pad_packed_sequence(rnn(rows)[0], batch_first=True)
+        loss = (out ** 2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    xs = [Tensor(np.random.default_rng(i).standard_normal((2, 3, 2)).astype("f")) for i in range(6)]
+    before = {name: a.clone() for name, a in rnn.state_dict().items()}
+    losses = [step(x).item() for x in xs]
+    assert len(step.programs) == 1
+    rnn.load_state_dict(before)
+    np.testing.assert_allclose(losses, [step.function(x).item() for x in xs], rtol=1e-5)
+
+
+def test_numbers_made_of_tensors_from_outside_are_played():
+    batch, limit = Tensor([0, 0, 1, 2]), Tensor(2.5)
+
+    def loss(w):
+        size = int(batch.max()) + 1
+        y = Tensor.zeros(size, 2).index_add(0, batch, w[:4])
+        return (y * limit.item()).sum() if (batch >= 0).all() else y.sum()
+
+    assert len(trained(loss, 5, lambda i: ()).programs) == 1
+
+
+def test_a_number_that_the_function_changes_is_not():
+    pointer, queue = Tensor([0]), Tensor.zeros(6)
+
+    @capture
+    def step(x):
+        at = int(pointer)
+        queue[at:at + 2] = x
+        pointer[0] = (at + 2) % 6
+        return queue.sum()
+
+    with pytest.warns(UserWarning, match="it looks at values: item.*which are others in each call"):
+        for i in range(7):
+            step(Tensor([1.0, i]))
+    assert queue.tolist() == [1, 6, 1, 4, 1, 5] and not step.programs
