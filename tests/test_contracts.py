@@ -7,6 +7,7 @@ import pytest
 
 from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.ops.dropout import drop
+from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(5)
@@ -18,6 +19,9 @@ def positive(*shape):
 
 X, Y, ROW, SQUARE, BATCH = positive(3, 4), positive(3, 4), positive(4), positive(4, 4), positive(2, 3, 4)
 LABELS, MASK, INDEX = np.array([1, 0, 3]), X > 0.5, np.array([[2, 0, 1, 1]])
+WINDOWS = ops.pool.Axis(1, 1, 0, 1, 2), ops.pool.Axis(2, 2, 0, 1, 3)
+WHICH = np.array([[0, 1, 0], [1, 1, 0]], np.uint8)
+NEIGHBOURS = Taps(4, np.array([[0, 1], [1, 1], [3, 0]]), np.ones((3, 2)))
 TAPS = np.array([[[0, 1], [4, -1], [2, 2], [0, 0]], [[1, 3], [3, 4], [-1, -1], [2, 0]]], np.int32)
 
 # name: (function of Tensors, inputs that are differentiated)
@@ -135,6 +139,13 @@ OPS |= {
     "cross_entropy": (lambda x: ops.cross_entropy(x, LABELS, label_smoothing=0.1), (X,)),
     "cross_entropy of probabilities": (ops.cross_entropy, (X, Y)),
     "nll_loss": (lambda x: ops.nll_loss(x, LABELS), (X,)),
+    "spread": (lambda x: ops.reduce.spread(x, shape=(3, 4), axis=0), (ROW,)),
+    "take_taps": (lambda x: ops.pool.take_taps(x, index=WHICH, windows=WINDOWS), (positive(2, 5),)),
+    "put_taps": (lambda x: ops.pool.put_taps(x, index=WHICH, shape=(2, 5), windows=WINDOWS), (positive(2, 3),)),
+    "map_axes_back": (lambda x: ops.padding.map_axes_back(x, maps=(3, ops.padding.map_of(np.array([1, 0, 1, 1]), 2))),
+                      (X,)),
+    "resample_back": (lambda x: resample_back(x, axis=1, taps=NEIGHBOURS), (positive(2, 3, 2),)),
+    "put_onto": (lambda x, s: ops.arrange.put_onto(x, s, index=(np.array([0, 2, 0]),)), (X, positive(3, 4))),
     "mse_loss": (ops.mse_loss, (X, Y)),
     "mse_loss, none": (lambda x, y: ops.mse_loss(x, y, reduction="none"), (X, Y)),
     "l1_loss": (ops.l1_loss, (X, Y)),

@@ -251,7 +251,7 @@ def cross_entropy_vjp(input, g, target, weight, stats, totals, ignore_index, red
     if reduction == "mean":
         g = g / input.dtype.type(divisor or 1)
     dx = np.reshape(g, (-1, 1)) * (softmax.forward(input) * sum_over(q, (1,), True) - q)  # p - q, if q sums to 1
-    return np.moveaxis(dx.reshape(n, *others, -1), -1, 1)
+    return np.moveaxis(dx.reshape(n, *others, input.shape[1]), -1, 1)
 
 
 def _distribution(input, target, weight, ignore_index, label_smoothing):
