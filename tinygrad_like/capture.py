@@ -50,8 +50,7 @@ _TRIES = 4  # recordings of one kind of call until two are alike
 
 
 class capture:
-    """Decorate a function, such as a training step, so that its calls are played without Python: `@capture`, or with
-    options `@capture(fuse=False)`.
+    """Decorate a function, such as a training step, so that its calls are played without Python.
 
     fuse: whether kernels may take the place of NumPy also where sums then have other last bits.
     strict: whether to raise where a Tensor's value is looked at, and to warn where something else cannot be captured;
@@ -75,8 +74,7 @@ class capture:
             raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
-        self.kinds = Kinds()
-        self.watching, self.ends = Watching(function), Ends()
+        self.kinds, self.watching, self.ends = Kinds(), Watching(function), Ends()
         self.lifted = self.watching.function  # which takes numbers apart from other arguments
         self.gave_up, self.ended, self.lock = "", False, threading.RLock()
         self.bytes: int | None = None  # of the memory that a call makes
@@ -85,8 +83,7 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        recording = mode.usual
-        if recording is None or mode.eager or self.ended:
+        if (recording := mode.usual) is None or mode.eager or self.ended:
             return self.function(*args, **options)
         tensors: list[Tensor] = []
         used, named, numbers = self.lifted.lift(args, options)
@@ -109,8 +106,7 @@ class capture:
                     return self.function(*args, **options)
                 if self.kinds.full(key):
                     return self._give_up(kinds[-1].why() if kinds else OTHERS, args, options)
-                kind = Kind()
-                kinds.append(kind)
+                kinds.append(kind := Kind())
             if kind.stopped or not _recording.acquire(blocking=False):  # another thread is: the next call may
                 return self.function(*args, **options)
             try:
@@ -158,9 +154,8 @@ class capture:
         if tape.trouble or arguments.trouble:
             return self._stop(tape.trouble or arguments.trouble, out, kind)
         kind.tape, different = tape, "" if before is None else tape.differs(before)
-        if not watch.knows([update.optimizer for update in tape.updates]):
-            return self._stop(watch.what, out, kind)
-        if before is not None and not watch.same_after(tape.generators.keys() | tape.scheduled):
+        if not watch.knows([update.optimizer for update in tape.updates]) or before is not None and (
+                not watch.same_after(tape.generators.keys() | tape.scheduled)):
             return self._stop(watch.what, out, kind)
         places.left = watch.left
         self.ends.add(out, bool(tape.leaves))
