@@ -50,13 +50,18 @@ def test_every_solution_passes_and_no_blank_does(name, tmp_path):
     assert path.read_text().count("# Hint ") == 3 and compile(path.read_text(), "", "exec")
 
 
+def bare(code):
+    """Without `fresh`, which the puzzles leave out."""
+    return re.sub(r"fresh\(|[()\s]", "", code)
+
+
 @pytest.mark.parametrize("name", [n for n in BY_NAME if n not in TEXTBOOK and n != "softmax"])
 def test_a_solution_is_the_source(name):
     answer = re.search(rf"^{name}\.vjp\(.*?^example", text(BY_NAME[name], solved=True), re.M | re.S)[0]
     rule = answer.removesuffix("example").rstrip()
     module = sys.modules[getattr(ops, name).__wrapped__.__module__]
     with open(module.__file__) as file:
-        assert rule in file.read()
+        assert bare(rule) in bare(file.read())
 
 
 def test_what_is_written_for_the_puzzles_is_the_shipped_op(tmp_path):

@@ -219,6 +219,8 @@ def _answer(puzzle: Puzzle) -> str:
     """The rule as it stands in the source, with what only it uses: a helper, or the formula of a helper op."""
     statement = _statement(puzzle)
     answer = _lines(puzzle, statement.lineno, statement.end_lineno)
+    if "fresh" in answer:  # which only spares a copy
+        answer = _without_fresh(puzzle, statement)
     for keyword in statement.value.keywords:
         if isinstance(keyword.value, ast.Name):
             f = _function(puzzle, keyword.value.id)
@@ -227,6 +229,15 @@ def _answer(puzzle: Puzzle) -> str:
         if isinstance(called, ast.Name) and called.id == f"{puzzle.name}_vjp":
             answer = _inlined(puzzle, keyword)
     return answer
+
+
+def _without_fresh(puzzle: Puzzle, statement: Tree) -> str:
+    rules = []
+    for keyword in statement.value.keywords:
+        if isinstance(keyword.value, ast.Call) and getattr(keyword.value.func, "id", "") == "fresh":
+            keyword.value = keyword.value.args[0]
+        rules.append(f"{keyword.arg}={ast.get_source_segment(_module(puzzle.name)[1], keyword.value)}")
+    return f"{puzzle.name}.vjp(" + (",\n" + " " * (len(puzzle.name) + 5)).join(rules) + ")"
 
 
 def _inlined(puzzle: Puzzle, keyword: Tree) -> str:

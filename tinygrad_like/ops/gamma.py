@@ -23,7 +23,7 @@ def polygamma(x, *, n):
     """
     if not isinstance(n, int) or n < -1:
         raise ValueError(f"polygamma: n={n!r} must be an integer >= -1")
-    y = np.asarray(x, np.float64)
+    y = np.asarray(x).astype(np.float64, casting="same_kind")
     with np.errstate(all="ignore"):
         out = _log_gamma(y) if n < 0 else _digamma(y) if n == 0 else _higher(n, y)
     return out.astype(x.dtype if x.dtype.kind == "f" else FLOAT32)

@@ -176,7 +176,7 @@ def norm_reference(x, axis=None, keepdim=False):
 @fused(reference=norm_reference)
 def norm(x, *, axis=None, keepdim=False):
     """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
-    exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64)
+    exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64, casting="same_kind")
     y = sqrt.forward(sum_over(square.forward(exact), axes("norm", axis, x.ndim), keepdim))
     return y if exact is x else y.astype(FLOAT32)
 
