@@ -48,7 +48,7 @@ class PackedSequence(NamedTuple):
 
 def _read(x: Any) -> np.ndarray:
     return ops.values.values_of("nn.utils.rnn", x, "reads lengths in NumPy", "give the layer the padded batch, and "
-                               "leave out by a mask what is beyond each length")
+                                "leave out by a mask what is beyond each length")
 
 
 @named

@@ -23,6 +23,7 @@ from .simd import (
     F32,
     broadcast,
     element,
+    fill,
     inner,
     integer,
     lanes_before,
@@ -186,8 +187,7 @@ def _spread_lanes(g, weight, index, images, channels, x, first, last, lanes, tur
         n, c = block // blocks, block % blocks * lanes
         row, count = n * channels + c, min(lanes, channels - c)
         from_, to = g.ctypes.data + 4 * row * places, x.ctypes.data + 4 * row * pixels
-        for j in range(total.size):
-            total[j] = F(0)
+        fill(total, F(0))
         for p in range(0, places, _STRIP):
             q = min(p + _STRIP, places)
             for i in range(0, q - p, lanes):
@@ -243,8 +243,7 @@ def _products_of(g, x, index, images, channels, out, begin, end, taps):
         n, p = unit // strips, unit % strips * _STRIP
         q = min(p + _STRIP, places)
         at, sums = index[(n * places + p) * taps : (n * places + q) * taps], out[(n * places + p) * taps :]
-        for j in range(at.size):
-            sums[j] = F(0)
+        fill(sums[: at.size], F(0))
         last = (n + 1) * channels - 1
         for a in range(n * channels, last + 1, 4):
             b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)

@@ -13,11 +13,10 @@ import math
 import numpy as np
 
 from ..dtypes import FLOAT32, INT64
-from .checks import check_again
 from .kinds import OPTIONAL, READ, WRITE
 from .program import kernel, together
-from .simd import inner
-from .softmax import _LABELS, _TOTALS, _add_up, _check_labels, _write_loss
+from .simd import fill, inner
+from .softmax import _LABELS, _TOTALS, _add_up, _write_loss, check_labels
 
 F = np.float32
 _BLOCK = 4096  # rows whose losses one task adds up
@@ -67,7 +66,7 @@ def _nll_vjp(g, labels, weight, ignored, classes, size, totals, mean, dx, task, 
     scale = 1 / totals[-1, 1] if mean and totals[-1, 1] != 0 else 1.0
     outer = labels.size // size
     first, last = task * outer // tasks, (task + 1) * outer // tasks
-    dx[first * classes * size : last * classes * size] = 0
+    fill(dx[first * classes * size : last * classes * size], F(0))
     for row in range(first * size, last * size):
         label = labels[row]
         if 0 <= label < classes and label != ignored:
@@ -90,18 +89,15 @@ def nll(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_ind
              totals, mean, loss)
         if len(totals) > 2:
             _add_up(totals, mean, loss)
-    who = "nll_loss"
-    _check_labels(target, totals, x.shape[1], ignore_index, who)
-    check_again(_check_labels, target, totals, x.shape[1], ignore_index, who, flag=totals[-1, 2:])
+    check_labels(target, totals, x.shape[1], ignore_index, "nll_loss")
     return losses if reduction == "none" else loss, totals
 
 
 def nll_vjp(g: np.ndarray, target: np.ndarray, weight: np.ndarray | None, totals: np.ndarray, shape: tuple[int, ...],
             ignore_index: int, reduction: str) -> np.ndarray:
     """dx, of this shape: -weight[target] g at target, for a mean divided by the labels' weights; 0 elsewhere."""
-    dx, who = np.empty(shape, FLOAT32), "nll_loss"
+    dx = np.empty(shape, FLOAT32)
     _nll_vjp(np.asarray(g), target.astype(INT64, copy=False), weight, ignore_index, shape[1], math.prod(shape[2:]),
              totals, reduction == "mean", dx)
-    _check_labels(target, totals, shape[1], ignore_index, who)
-    check_again(_check_labels, target, totals, shape[1], ignore_index, who, flag=totals[-1, 2:])
+    check_labels(target, totals, shape[1], ignore_index, "nll_loss")
     return dx

@@ -19,7 +19,7 @@ from .kinds import OPTIONAL, READ, WRITE
 from .matrix import Matrix, aligned, ceil_div
 from .program import kernel, together
 from .scores import LINE, Operand, Panels, multiply, pack
-from .simd import COLUMNS, ROWS, inner, put
+from .simd import COLUMNS, ROWS, fill, inner, put
 from .vectormath import exp
 
 F = np.float32
@@ -347,7 +347,7 @@ def _gru_step_backward_work(g, h0, gates, dx, dstate, dh0, batch, size):
 def _gru_step_backward(g, h0, gates, dx, dstate, dh0, batch, size, task, tasks):
     for r in range(task * batch // tasks, (task + 1) * batch // tasks):
         place, state, target = 4 * r * size, r * size, 3 * r * size
-        dh0[state : state + size] = 0
+        fill(dh0[state : state + size], F(0))
         _gru_slopes(gates[place : place + size], gates[place + size : place + 2 * size],
                     gates[place + 2 * size : place + 3 * size], gates[place + 3 * size : place + 4 * size],
                     h0[state : state + size], g[state : state + size], dh0[state : state + size],

@@ -323,8 +323,14 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
     return (None, target, weight) if target.dtype is FLOAT32 else (target.astype(INT64, copy=False), None, weight)
 
 
-def _check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int,
-                  who: str = "cross_entropy") -> None:
+def check_labels(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int,
+                 who: str = "cross_entropy") -> None:
+    """Raise IndexError if a kernel has found a label out of range; also when a tape is played that is open now."""
+    _raise_for_label(target, totals, classes, ignore_index, who)
+    check_again(_raise_for_label, target, totals, classes, ignore_index, who, flag=totals[-1, 2:])
+
+
+def _raise_for_label(target: np.ndarray, totals: np.ndarray, classes: int, ignore_index: int, who: str) -> None:
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
         raise IndexError(f"{who}: label {target.flat[row - 1]} is out of range for {classes} classes "
@@ -355,8 +361,7 @@ def cross_entropy(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
             _cross_entropy(x, *given, ignore_index, smoothing, losses, stats, totals, mean, loss)
         if not one_block:
             _add_up(totals, mean, loss)
-    _check_labels(target, totals, classes, ignore_index)
-    check_again(_check_labels, target, totals, classes, ignore_index, flag=totals[-1, 2:])
+    check_labels(target, totals, classes, ignore_index)
     kept = {"stats": stats, "totals": totals}
     return losses.reshape(outer, *x.shape[2:]) if reduction == "none" else loss, kept
 
@@ -378,6 +383,5 @@ def cross_entropy_vjp(x: np.ndarray, g: np.ndarray, target: np.ndarray, weight: 
                               mean, dx)
     else:
         _cross_entropy_vjp(np.asarray(g), x, *given, ignore_index, smoothing, stats, totals, mean, dx)
-    _check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
-    check_again(_check_labels, target, totals, x.shape[1], ignore_index, flag=totals[-1, 2:])
+    check_labels(target, totals, x.shape[1], ignore_index)  # in range once, they may be in an array of the user's
     return dx

@@ -17,7 +17,7 @@ from .index import gather
 from .pointwise import on_arrays, pointwise
 from .reduce import mean, sum
 from .shape import permute, reshape
-from .softmax import check_ignore_index, check_reduction, check_weight, reduced
+from .softmax import _plain, check_ignore_index, check_reduction, check_weight, reduced
 
 
 def _reduce(losses, reduction):
@@ -138,15 +138,11 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
 
 
 def _nll_reference(input, target, weight=None, ignore_index=-100, reduction="mean"):
-    labels, w, counts, divisor = _labels(*map(_array, (target, weight)), input.shape[1], ignore_index, input.dtype)
+    labels, w, counts, divisor = _labels(_plain(target), _plain(weight), input.shape[1], ignore_index, input.dtype)
     last = permute(input, axes=(0, *range(2, input.ndim), 1))
     picked = reshape(gather(last, labels[..., None], axis=-1), shape=labels.shape)
     losses = neg(mul(where(counts, picked, 0.0), w))  # an ignored row counts for nothing, also if it holds -inf
     return reduced(losses, reduction, divisor, sum)
-
-
-def _array(x):
-    return getattr(x, "_data", x)
 
 
 @fused(reference=_nll_reference)
