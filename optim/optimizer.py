@@ -148,13 +148,16 @@ class Optimizer:
                     g = self._checked(p, state)
                     if not (self.kernel and type(x) is np.ndarray and x.dtype is FLOAT32 and x.flags.carray):
                         new = self._weights(p, state).copy()
-                        state.update(copy.deepcopy(state.copy()))
+                        state.update({k: a.copy() if type(a) is np.ndarray else copy.deepcopy(a)
+                                      for k, a in state.items()})
                         seen = group if mode.tape is None else {k: each(v, shown) for k, v in group.items()}
                         self.update(new, g, state, lr, seen)
                         formulas.append((x, new))
                         if x.dtype in NARROW:
                             state[MASTER] = new
                         continue
+                elif type(x) is not np.ndarray or x.dtype is not FLOAT32:  # sooner than to find out from its row
+                    return self._plan_anew(before)
                 row, numbers = self.arguments(x, g, state, lr, group)  # type: ignore[arg-type]
                 numbers = numbers if mode.tape is None else each(numbers, plain)
                 calls.setdefault((i, state.get("step"), numbers), []).append(row)
@@ -162,10 +165,13 @@ class Optimizer:
         for (_, _, numbers), rows in calls.items():
             packed.append((numbers, kernels.table.Table(rows)))
             if not (careful or packed[-1][1].suited):
-                _undo(before)
-                before.clear()
-                return self._plan(before, careful=True)
+                return self._plan_anew(before)
         return packed, formulas
+
+    def _plan_anew(self, before: list[tuple[Tensor, State, dict]]) -> tuple[list, list]:
+        _undo(before)
+        before.clear()
+        return self._plan(before, careful=True)
 
     def _carry_out(self, plan: tuple[list, list], before: list[tuple[Tensor, State, dict]], steps: int) -> None:
         """Change the parameters as planned, except where an interrupted call has done so already."""

@@ -16,7 +16,18 @@ from .anomaly import check_finite
 from .array import Array
 from .autograd import Node, freed, mode, tick, walk
 from .counted import Number, followed, inputs_of, plain
-from .dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, INT64, NARROW, as_array, checked, result_dtype
+from .dtypes import (
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    FLOATS,
+    INT64,
+    NARROW,
+    as_array,
+    checked,
+    get_default_dtype,
+    result_dtype,
+)
 from .errors import blame, explain
 from .tensor import Tensor, wrap
 
@@ -173,9 +184,10 @@ class Op:
     def _promoted(self, inputs, arrays, options, out, differentiable):
         """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it."""
         dtype = out.dtype
-        if dtype is FLOAT16 and self.name not in _MOVES:  # NumPy's exp of uint8: in its place that of float32
-            wide = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) else x for x in inputs]
-            return self(*wide, **options), FLOAT32, inputs
+        if dtype is FLOAT16 and self.name not in _MOVES:  # NumPy's exp of uint8: in its place that of the default
+            wide = [ops.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs]
+            y = self(*wide, **options)
+            return y, y.dtype, inputs
         ours = result_dtype(self.name, dtype, arrays, options)
         if dtype is FLOAT64 and ours is FLOAT32 and any(isinstance(x, Tensor) and x.dtype is FLOAT64 for x in inputs):
             alike = [ops.cast(x, dtype=FLOAT32) if isinstance(x, Tensor) and x.dtype is FLOAT64 else x for x in inputs]

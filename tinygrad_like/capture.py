@@ -32,7 +32,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import random
+from . import dtypes, random
 from .autograd import mode, setting
 from .distributed.group import Again
 from .ends import Ends
@@ -89,7 +89,7 @@ class capture:
         used, named, numbers = self.lifted.lift(args, options)
         try:
             key = (structure(used, tensors), structure(named, tensors) if named else None, recording,
-                   random.rows and random.rows.count, *alike(tensors))
+                   random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors))
         except Unsuited as error:
             return self.function(*args, **options) if self.kinds.closed else self._give_up(str(error), args, options)
         with self.lock:

@@ -13,7 +13,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import random
 from .autograd import mode
 from .counted import Number, anew, shown
-from .dtypes import FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked, wide
+from .dtypes import FLOAT32, FLOAT64, INT64, as_array, as_dtype, checked, get_default_dtype, wide
 from .methods import part_of_tensor, plain_shape
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @part_of_tensor
 class Creation:
-    """The part of Tensor that makes new ones. dtype is float32 if left out, unless said otherwise."""
+    """The part of Tensor that makes new ones. dtype is the default, float32, if left out, unless said otherwise."""
 
     @staticmethod
     def from_dlpack(x: Any) -> Tensor:
@@ -70,14 +70,14 @@ class Creation:
     @staticmethod
     def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None,
                requires_grad: bool = False) -> Tensor:
-        """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else float32."""
+        """start, start + step, ... below stop; `arange(stop)` starts at 0. int64 if all are ints, else the default."""
         _constant("arange", start, stop, step)
         start, stop = (0, start) if stop is None else (start, stop)
         if any(value is None for value in (start, stop, step)):  # which NumPy takes for left out
             raise TypeError(f"arange: start, stop and step are numbers, got {start}, {stop}, {step}")
         if step == 0:
             raise ValueError("arange: step must not be 0")
-        dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else FLOAT32)
+        dtype = dtype or (INT64 if all(isinstance(v, int) for v in (start, stop, step)) else get_default_dtype())
         return _tensor(as_array(np.arange(start, stop, step), dtype, "arange"), requires_grad)
 
     @staticmethod
@@ -86,8 +86,8 @@ class Creation:
         _constant("linspace", start, stop)
         if not isinstance(steps, int | np.integer) or steps < 0:
             raise ValueError(f"linspace: steps is how many values there are, an integer from 0, got {steps!r}")
-        values = anew(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype or FLOAT32, "linspace"),
-                      start, stop)
+        dtype = dtype or get_default_dtype()
+        values = anew(lambda: as_array(np.linspace(float(start), float(stop), steps), dtype, "linspace"), start, stop)
         return _tensor(values, requires_grad)
 
     @staticmethod
@@ -192,7 +192,7 @@ def _make(who: str, fill: Callable, shape: tuple, dtype: Any, requires_grad: boo
     for n in shape:
         if type(n) is not int and not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"{who}: a shape is made of non-negative integers, got {shape}")
-    dtype = FLOAT32 if dtype is None else as_dtype(dtype, who)
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype, who)
     if mode.tape is not None and number is not None and not requires_grad:
         return tensor.wrap(mode.tape.unit("filled", np.full, [shape, number], {"dtype": dtype}))
     if noise is not None and dtype is FLOAT32 and (array := random.noise(who, shape, *noise)) is not None:

@@ -21,6 +21,23 @@ FLOATS = "fV"  # the kinds of the floating ones; V is that of bfloat16, which is
 # are here that some array has had, so that a program without them is asked nothing.
 NARROW: set[np.dtype] = set()
 
+_default = FLOAT32
+
+
+def get_default_dtype() -> np.dtype:
+    """What Python's floats become, what is made without a dtype, and what integers give where they give no integers."""
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Choose it: float32, as it is at first, or float64. It holds for all threads. Raises TypeError for others."""
+    global _default
+    dtype = as_dtype(dtype, "set_default_dtype")
+    if dtype not in (FLOAT32, FLOAT64):
+        raise TypeError(f"set_default_dtype: the default is float32 or float64, in which ops compute, not {dtype}; "
+                        "pass dtype= where a Tensor is made, or cast a model")
+    _default = dtype
+
 
 def bfloat16() -> np.dtype:
     """The dtype: the upper half of a float32. Raises ImportError without the package that has it."""
@@ -71,7 +88,8 @@ def finfo(dtype: Any) -> Any:
 
 
 def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
-    """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input.
+    """The dtype of a result for which NumPy chose `dtype`: int64 or float32, and float64 only of a float64 input, or of
+    none that is floating if that is the default.
 
     NumPy would make float64 of int / int or int * float32, and uint64 of sum(uint8).
     """
@@ -80,7 +98,7 @@ def result_dtype(who: str, dtype: np.dtype, arrays, options) -> np.dtype:
     if dtype.kind == "f":
         given = [a for a in arrays if getattr(a, "dtype", BOOL).kind == "f"]
         given = [a for a in given if a.ndim] or given  # in PyTorch too one without axes does not count beside others
-        float64 = "dtype" in options or any(a.dtype is FLOAT64 for a in given)
+        float64 = "dtype" in options or any(a.dtype is FLOAT64 for a in given) or not given and _default is FLOAT64
         return FLOAT64 if dtype == FLOAT64 and float64 else FLOAT32
     if dtype.kind not in "iub":
         raise TypeError(f"{who}: the result would be {dtype}, which no Tensor holds")
@@ -108,7 +126,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
-    """A new array of `data`; Python floats become float32, ints int64, arrays keep their dtype unless one is given."""
+    """A new array of `data`; floats get the default dtype, ints int64, arrays keep theirs unless one is given."""
     if isinstance(data, list | tuple) and any(getattr(x, "requires_grad", False) for x in data):
         raise TypeError(f"{who}: a sequence of Tensors that require grad would lose their graph; "
                         "join them with stack or cat")
@@ -120,7 +138,7 @@ def as_array(data: Any, dtype: Any, who: str) -> np.ndarray:
     if dtype is not None:
         wanted = as_dtype(dtype, who)
     elif array.dtype == FLOAT64 and not hasattr(data, "dtype"):
-        wanted = FLOAT32
+        wanted = _default
     else:
         wanted = array.dtype.newbyteorder("=")
     found = supported(wanted)

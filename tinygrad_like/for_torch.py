@@ -14,7 +14,7 @@ import tinygrad_like.tensor as tensor  # `from . import tensor` may give the fun
 from . import names, ops
 from .autograd import Switch
 from .creation import Creation
-from .dtypes import as_dtype, can_cast, promote_types
+from .dtypes import can_cast, get_default_dtype, promote_types, set_default_dtype
 from .errors import named
 from .habits import device as cpu
 from .random import manual_seed, of, sampled
@@ -147,11 +147,12 @@ class GradScaler:
         pass
 
 
-def set_default_dtype(dtype: Any) -> None:
-    """float32 is the default; any other is an error."""
-    if as_dtype(dtype, "set_default_dtype") != np.float32:
-        raise NotImplementedError("set_default_dtype: the default is float32; pass dtype=, or call model.double() and "
-                                  "x.double()")
+def set_default_tensor_type(t: Any) -> None:
+    """`set_default_dtype` in PyTorch's older way: takes `FloatTensor` or `DoubleTensor`, or such a name."""
+    name = str(getattr(t, "__name__", t)).removeprefix("torch.")
+    if name not in ("FloatTensor", "DoubleTensor"):
+        raise TypeError(f"set_default_tensor_type: takes FloatTensor or DoubleTensor, got {t!r}")
+    set_default_dtype(np.float32 if name == "FloatTensor" else np.float64)
 
 
 def set_printoptions(**options: Any) -> None:
@@ -226,7 +227,8 @@ names._NAMES.update({
     "max": max_, "min": min_, "logspace": logspace, "tril_indices": tril_indices, "triu_indices": triu_indices,
     "randint_like": randint_like, "scalar_tensor": scalar_tensor, "autocast": autocast, "poisson": poisson,
     "amp": SimpleNamespace(autocast=autocast, GradScaler=GradScaler), "GradScaler": GradScaler, "seed": seed,
-    "set_default_dtype": set_default_dtype, "get_default_dtype": lambda: np.dtype("float32"),
+    "set_default_dtype": set_default_dtype, "get_default_dtype": get_default_dtype,
+    "set_default_tensor_type": set_default_tensor_type,
     "set_printoptions": set_printoptions, "set_float32_matmul_precision": _nothing,
     "use_deterministic_algorithms": _nothing, "set_num_interop_threads": _nothing, "result_type": result_type,
     "promote_types": promote_types, "can_cast": can_cast, "broadcast_shapes": np.broadcast_shapes,

@@ -29,7 +29,7 @@ import numpy as np
 from . import ops
 from .autograd import Node, freed, mode, setting, tick
 from .call import Placed
-from .dtypes import FLOATS
+from .dtypes import FLOATS, get_default_dtype
 from .tensor import Tensor, wrap
 
 
@@ -239,7 +239,7 @@ class _Call:
     def _cotangent(self, g: Any, output: tuple, zeros: bool) -> Tensor | None:
         shape, dtype, _ = output
         if g is None:
-            return wrap(np.zeros(shape, np.float32 if dtype is None else dtype)) if zeros else None
+            return wrap(np.zeros(shape, get_default_dtype() if dtype is None else dtype)) if zeros else None
         g = g.written() if type(g) is Placed else g
         return g if isinstance(g, Tensor) else wrap(g)
 

@@ -16,7 +16,7 @@ from . import aliases, creation, ops, random
 from .array import Array
 from .autograd import mode
 from .counted import Number, array_of
-from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64
+from .dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, INT64, get_default_dtype
 from .errors import named
 from .methods import plain_shape
 
@@ -197,7 +197,7 @@ class InPlace:
         """Become what PyTorch's `Tensor(5)` is, if it was made so: for uses that a whole number does not have."""
         count, self._count = self._count, None
         if count is not None and self._data.ndim == 0 and self._data.dtype.kind == "i" and self._data == count:
-            self._data = np.zeros(count, np.float32)
+            self._data = np.zeros(count, get_default_dtype())
 
     def _become(self: Any, who: str, make: Callable[[Tensor], Tensor], part: np.ndarray | None = None,
                 alone: bool = False) -> Tensor:

@@ -18,7 +18,7 @@ import numpy as np
 from . import ops
 from .array import Array, shows
 from .autograd import Handle, Node, mode, setting, tick, walk
-from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked
+from .dtypes import BOOL, FLOAT32, FLOATS, INT64, as_array, checked, get_default_dtype
 from .errors import named
 from .memory import fills
 from .several import backward_to, call_after, set_gradient
@@ -29,8 +29,9 @@ from .versions import Version
 class Tensor(Surface):
     """An n-dimensional array that remembers how it was computed.
 
-    `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
-    int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
+    `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 (see
+    `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
+    `backward()` fills `.grad`.
     `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in uniform_.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
@@ -50,7 +51,8 @@ class Tensor(Surface):
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None, *sizes: int):
         if type(data) is int:
             if type(requires_grad) is int:
-                self._data = np.zeros((data, requires_grad, *(() if dtype is None else (dtype,)), *sizes), np.float32)
+                sizes = (data, requires_grad, *(() if dtype is None else (dtype,)), *sizes)
+                self._data = np.zeros(sizes, get_default_dtype())
                 return
             self._count = data
         if isinstance(data, Tensor) and mode.tape is not None:
@@ -132,7 +134,7 @@ class Tensor(Surface):
         data, digits = (self._data, None) if self.dtype.kind != "V" else (self._data.astype(FLOAT32), 4)
         values = np.array2string(data, separator=", ", prefix="Tensor(", threshold=100, precision=digits)
         notes = "" if self._data.size else f", shape={self.shape}"
-        if self.dtype not in (FLOAT32, INT64, BOOL):
+        if self.dtype not in (get_default_dtype(), INT64, BOOL):
             notes += f", dtype={self.dtype}"
         if self.node is not None:
             notes += f", op={self.node.op.name}"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import names
-from .dtypes import FLOATS, as_dtype
+from .dtypes import FLOATS, as_dtype, get_default_dtype
 from .errors import named
 from .tensor import Tensor
 
 
 def _window(who: str, length: int, periodic: bool, options: dict, value: Callable[[np.ndarray], np.ndarray]) -> Tensor:
     """value(t) at t = i / n for i = 0, ..., length - 1, with n = length, or that - 1 unless periodic; 1 for one."""
-    known = {"dtype": np.dtype("float32"), "requires_grad": False}
+    known = {"dtype": get_default_dtype(), "requires_grad": False}
     given = {**known, **{name: v for name, v in options.items() if name in known and v is not None}}
     others = {name: v for name, v in options.items() if name not in known}
     given = names.renamed(who, known, given, others)

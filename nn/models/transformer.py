@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like import Tensor, no_grad, ops
+from tinygrad_like.dtypes import get_default_dtype
 
 from .. import init
 from ..dropout import Dropout
@@ -55,7 +56,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz): minus infinity where a key comes after its query, else 0; to be added to scores."""
-        return Tensor(np.triu(np.full((sz, sz), -np.inf), 1), dtype=dtype or "float32")
+        return Tensor(np.triu(np.full((sz, sz), -np.inf), 1), dtype=dtype or get_default_dtype())
 
 
 class Seq2Seq(Module):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..dtypes import FLOAT32
+from ..dtypes import get_default_dtype
 from ..tensor import Tensor, wrap
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
@@ -28,7 +28,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
             return ops.stack(*batch)
         return Tensor(np.stack([np.asarray(x) for x in batch]))
     if isinstance(first, bool | int | float):
-        return Tensor(np.asarray(batch, FLOAT32 if isinstance(first, float) else None))
+        return Tensor(np.asarray(batch, get_default_dtype() if isinstance(first, float) else None))
     if isinstance(first, str | bytes):
         return list(batch)
     if isinstance(first, Mapping):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..dtypes import as_dtype
+from ..dtypes import as_dtype, get_default_dtype
 from ..random import Rows
 from ..tensor import Tensor, wrap
 from .collate import Batches
@@ -183,12 +183,12 @@ def _gives_examples(x: Any) -> bool:
 
 
 def _stacked(examples: list, indices: Sequence[int] | np.ndarray) -> list[np.ndarray]:
-    """Examples as arrays with one more axis: one for each part of their tuples. Python's numbers become float32."""
+    """Examples as arrays with one more axis: one for each part of their tuples. Python's floats become the default."""
     rows = [example if isinstance(example, tuple | list) else (example,) for example in examples]
     columns = []
     for i in range(len(rows[0])):
         try:
-            parts = [np.asarray(row[i], np.float32 if type(row[i]) is float else None) for row in rows]
+            parts = [np.asarray(row[i], get_default_dtype() if type(row[i]) is float else None) for row in rows]
             columns.append(np.stack(parts))
         except (IndexError, ValueError) as error:
             shapes = sorted({str([np.shape(part) for part in row]) for row in rows})

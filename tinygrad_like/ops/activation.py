@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from ..dtypes import get_default_dtype
 from ..primitive import primitive
 from .axes import one_axis
 from .compare import ge, le, logical_or
@@ -49,7 +50,7 @@ leaky_relu.vjp(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope
 @primitive
 def binary_step(x):
     """1 if x >= 0, else 0; the gradient is 0."""
-    return (x >= 0).astype(x.dtype if x.dtype.kind == "f" else np.float32)
+    return (x >= 0).astype(x.dtype if x.dtype.kind == "f" else get_default_dtype())
 
 
 binary_step.vjp(x=lambda g: g * 0.0)

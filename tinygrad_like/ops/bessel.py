@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT32
+from ..dtypes import get_default_dtype
 from ..primitive import primitive
 from .elementwise import sign
 
@@ -32,7 +32,7 @@ def bessel_i(x, *, order, scaled):
         out = np.where(np.isposinf(y), 0.0 if scaled else np.inf, out)
         if order % 2:
             out = np.copysign(out, x)
-        return out.astype(x.dtype if x.dtype.kind == "f" else FLOAT32)
+        return out.astype(x.dtype if x.dtype.kind == "f" else get_default_dtype())
 
 
 bessel_i.vjp(x=lambda g, x, order, scaled: g * _slope(x, order, scaled))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, finfo
+from ..dtypes import BOOL, FLOAT64, FLOATS, finfo, get_default_dtype
 from .compare import cast, eq, ge, isnan, le, logical_and, logical_or, ne
 from .elementwise import erf, exp, log, log1p, maximum, minimum, mod, pow, sign, trunc, where
 from .functions import as_float, clamp, float_dtype, logaddexp
@@ -56,7 +56,7 @@ def logit(x, eps=None):
     if eps is not None:
         x = clamp(x, eps, 1 - eps)
     inside = where(logical_and(ge(x, 0), le(x, 1)), 1.0, math.nan)  # outside, the slope would be a number
-    x = x * cast(inside, dtype=x.dtype if x.dtype.kind in FLOATS else FLOAT32)
+    x = x * cast(inside, dtype=x.dtype if x.dtype.kind in FLOATS else get_default_dtype())
     return log(x) - log1p(-x)
 
 
@@ -83,7 +83,7 @@ def sinc(x):
 
 
 def _as_float(y, x):
-    """y in the dtype of x, if y is of integers: their logarithm would be float32."""
+    """y in the dtype of x, if y is of integers: their logarithm would be of the default dtype."""
     integers = getattr(y, "dtype", FLOAT64).kind not in FLOATS and getattr(x, "dtype", BOOL).kind in FLOATS
     return cast(y, dtype=x.dtype) if integers else y
 
@@ -162,7 +162,7 @@ def _erfinv(x):
             step = (erf.forward(y) - a) * (math.sqrt(math.pi) / 2) * np.exp(y * y)
             y = y - step / (1 + y * step)
         y = np.where(np.abs(a) == 1, a * math.inf, y)
-    return y.astype(x.dtype if x.dtype.kind == "f" else np.float32)
+    return y.astype(x.dtype if x.dtype.kind == "f" else get_default_dtype())
 
 
 erfinv = ufunc("erfinv", "The y with erf y = x: infinite at -1 and 1, NaN beyond.", lambda x: _erfinv(x))

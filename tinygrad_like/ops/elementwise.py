@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from .. import kernels
-from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64
+from ..dtypes import BOOL, FLOAT32, FLOAT64, INT64, get_default_dtype
 from ..kernels import accelerated
 from ..primitive import fresh, primitive
 from .compare import cast, eq, ge, logical_and
@@ -119,7 +119,7 @@ def _same_type(a, b):
         return np.asarray(a, FLOAT32), np.asarray(b, FLOAT32)  # as below, sooner
     dtype = np.result_type(a, b)
     if dtype is FLOAT64 and not any(getattr(x, "dtype", None) is FLOAT64 for x in (a, b)):
-        dtype = FLOAT32
+        dtype = get_default_dtype()
     return np.asarray(a, dtype), np.asarray(b, dtype)
 
 
@@ -187,8 +187,8 @@ def _power_slope(a, b):
 
 
 def _less_one(b):
-    """b - 1. Integers and booleans become float32 first: int64 would turn the power into float64."""
-    return (cast(b, dtype=FLOAT32) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
+    """b - 1. Integers and booleans become floating first: int64 would turn the power into float64."""
+    return (cast(b, dtype=get_default_dtype()) if getattr(b, "dtype", FLOAT32).kind in "iub" else b) - 1
 
 
 def _log_base(a, b):

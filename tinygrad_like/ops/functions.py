@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype
+from ..dtypes import BOOL, FLOAT32, FLOAT64, FLOATS, as_dtype, get_default_dtype
 from ..primitive import primitive
 from .activation import sigmoid
 from .compare import cast, isnan, logical_or
@@ -21,9 +21,11 @@ signbit = ufunc("signbit", "Where x is below 0, or -0.", lambda x: np.signbit(x)
 
 
 def float_dtype(*xs):
-    """The dtype that floating-point numbers made of all these have: float32 if none is of any."""
+    """The dtype that floating-point numbers made of all these have: the default if none is of any."""
     given = [x for x in xs if getattr(x, "dtype", BOOL).kind in FLOATS]
     dtypes = {x.dtype for x in given if x.ndim} or {x.dtype for x in given}  # as dtypes.result_dtype
+    if not dtypes:
+        return get_default_dtype()
     return dtypes.pop() if len(dtypes) == 1 else FLOAT64 if FLOAT64 in dtypes else FLOAT32
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..dtypes import FLOAT32
+from ..dtypes import get_default_dtype
 from ..primitive import primitive
 
 # The Bernoulli numbers B_2, B_4 ... of Stirling's series, which has 1e-16 from 10 on with these.
@@ -26,7 +26,7 @@ def polygamma(x, *, n):
     y = np.asarray(x).astype(np.float64, casting="same_kind")
     with np.errstate(all="ignore"):
         out = _log_gamma(y) if n < 0 else _digamma(y) if n == 0 else _higher(n, y)
-    return out.astype(x.dtype if x.dtype.kind == "f" else FLOAT32)
+    return out.astype(x.dtype if x.dtype.kind == "f" else get_default_dtype())
 
 
 polygamma.vjp(x=lambda g, x, n: g * polygamma(x, n=n + 1))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import FLOAT32, FLOAT64, FLOATS
+from ..dtypes import FLOAT32, FLOAT64, FLOATS, get_default_dtype
 from ..kernels import accelerated
 from ..primitive import fresh, fused, primitive
 from .axes import axes, one_axis
@@ -77,7 +77,7 @@ def _count(shape, axis) -> int:
 
 @primitive
 def mean(x, *, axis=None, keepdim=False):
-    """The mean over `axis` (all axes if None); of integers it is float32."""
+    """The mean over `axis` (all axes if None); of integers it has the default dtype."""
     axis = axes("mean", axis, x.ndim)
     if _count(x.shape, axis) == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
@@ -161,7 +161,7 @@ def _distance(x, axis):
         return np.asarray(x - mean_over(x, axis, True))
     if x.dtype.kind == "c":
         raise TypeError(f"var: takes real numbers, got {x.dtype}")
-    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
+    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), get_default_dtype())
 
 
 def std(x, axis=None, keepdim=False, correction=1):
@@ -178,7 +178,7 @@ def norm(x, *, axis=None, keepdim=False):
     """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
     exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64, casting="same_kind")
     y = sqrt.forward(sum_over(square.forward(exact), axes("norm", axis, x.ndim), keepdim))
-    return y if exact is x else y.astype(FLOAT32)
+    return y if exact is x else y.astype(get_default_dtype())
 
 
 @norm.joint_vjp

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import FLOAT32, FLOATS
+from ..dtypes import FLOATS, get_default_dtype
 from ..kernels import accelerated
 from ..noting import noted
 from ..primitive import Residuals, fresh, fused, primitive
@@ -80,7 +80,7 @@ def logsumexp_reference(x, axis=None, keepdim=False):
 def logsumexp(x, *, axis=None, keepdim=False):
     """log sum_j e^(x_j) over `axis`, as m + log sum_j e^(x_j - m) with m = max_j x_j."""
     axis = nonempty("logsumexp", x, axis)
-    y = logsumexp_over(x if x.dtype.kind == "f" else x.astype(FLOAT32), axis)
+    y = logsumexp_over(x if x.dtype.kind == "f" else x.astype(get_default_dtype()), axis)
     return y if keepdim else y.reshape(without_axes(x.shape, axis))
 
 
