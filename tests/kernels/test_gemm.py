@@ -262,7 +262,7 @@ def test_a_change_of_any_kernel_source_empties_the_cache(python, tmp_path):
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "one.py").write_text(ONE_KERNEL)
-    for name in ("cache.py", "interrupts.py", "simd.py"):
+    for name in ("cache.py", "inlined.py", "interrupts.py", "simd.py"):
         (package / name).write_text(Path(simd.__file__).with_name(name).read_text())
     code = f"""
 import json, sys

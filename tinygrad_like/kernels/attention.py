@@ -43,7 +43,7 @@ from .scores import (
     pack,
     subtract,
 )
-from .simd import COLUMNS, ROWS, inner
+from .simd import COLUMNS, ROWS, inner, put
 from .softmax import _dot, _exp
 from .views import count_of, floats_at, is_row_by_row, ndim_of, size_of, stride_of
 
@@ -220,7 +220,7 @@ def _attend(it, scratch, block):
     scores, keys, at = scratch.scores, block.keys, block.key * LINE
     top, total, change = scratch.lines  # the highest score, the sum of e^(s - top), what to multiply former sums with
     _score(it, scratch, block, scratch.k.address + at)
-    change[:] = top
+    put(change, top)
     maximum(scores, keys, top.ctypes.data)
     for i in range(COLUMNS):
         change[i] -= top[i]

@@ -19,6 +19,7 @@ from ..dtypes import FLOAT64
 from .kinds import READ, REAL, WRITE
 from .program import kernel, together
 from .reduce import PIECE
+from .simd import fill, put
 from .vectormath import INNER, SCALAR, F
 
 COST = 0.09  # nanoseconds of a number
@@ -103,12 +104,12 @@ def parameter_gradients(sums, dweight, dbias, task, tasks):
     first, last = task * n // tasks, (task + 1) * n // tasks
     total = np.empty(last - first)
     for i in range(2):
-        total[:] = 0
+        fill(total, 0.0)
         for begin in range(0, sums.shape[1], n):
             part = sums[i, begin + first : begin + last]
             for j in range(total.size):
                 total[j] += part[j]
-        (dbias if i else dweight)[first:last] = total
+        put((dbias if i else dweight)[first:last], total)
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------

@@ -313,7 +313,7 @@ def _spread_windows(x, h, w, rows, columns, g, task, tasks):
                 first = _row(image, i * kh, w)
                 _repeat(g_i, columns.kernel, first)
                 for a in range(1, kh):
-                    image[(i * kh + a) * w : (i * kh + a + 1) * w] = first
+                    put(image[(i * kh + a) * w : (i * kh + a + 1) * w], first)
             else:
                 line[:] = ZERO
                 for b in range(columns.kernel):

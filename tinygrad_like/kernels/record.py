@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 CODE, SIZE, KNOWN, BESIDE, TASKS, HEADER = range(6)  # places of the first numbers, and how many they are
 _READERS = {INTEGER: "integer_at", REAL: "real_at", EPILOGUE: "following"}
+_NUMBERS = {f"n{i}": np.int64(i) for i in range(8)}  # a function given 3, and not such a number, is compiled for a 3
 
 
 def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
@@ -33,7 +35,8 @@ def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
     body = kernel.body
     names = {"__name__": body.__module__, "body": njit(**INNER, **kernel.options)(body),
              "integer_at": integer_at, "real_at": real_at, "suits": suits, "largest": largest,
-             "table_suits": table_suits, "following": following, "work": kernel.work, "cost": kernel.cost}
+             "table_suits": table_suits, "following": following, "work": kernel.work, "cost": kernel.cost,
+             **_NUMBERS}
     fields, packed, arguments, checks, sizes = "", *([] for _ in range(4))  # type: ignore[var-annotated]
 
     def array(kind: Array, expression: str) -> str:
@@ -41,8 +44,8 @@ def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
         place, fields = HEADER + len(fields), fields + "q"
         packed.append(f"0 if {expression} is None else id({expression})" if kind.optional else f"id({expression})")
         address = f"integer_at(record, {place})"
-        checks.append(f"suits({address}, integer_at(record, {KNOWN}), {DTYPES.index(kind.dtype)}, "
-                      f"{int(kind.writes)}, {kind.axes})")
+        checks.append(f"suits({address}, integer_at(record, {KNOWN}), n{DTYPES.index(kind.dtype)}, "
+                      f"n{int(kind.writes)}, n{kind.axes})")
         if kind.axes == 0:
             return address
         shown = f"view_{kind.dtype.name}_{kind.axes}"
@@ -80,7 +83,7 @@ def compiled_for(kernel: Kernel) -> tuple[Dispatcher, Callable]:
              f"    else: return {amount}",
              "    return 0"]
     exec(compile("\n".join(lines), body.__code__.co_filename, "exec"), names)
-    code = compiled()(names[entry])
+    code = compiled(no_cpython_wrapper=True)(names[entry])
     record = struct.Struct(f"{HEADER}q{fields}")
     # An argument may have any name but these.
     names |= {"_pack": record.pack, "_code": address_of(code), "_size": record.size,

@@ -234,7 +234,7 @@ def _gru(x, u, bias, h0, out, gates, steps, batch, size, reverse, task, tasks):
         memory, rows, columns = np.empty(_room(size, width), F), np.empty(n + ROWS, np.int64), np.empty(size, np.int64)
         panels = _panels(u.ctypes.data, size, width, 4, 4 * size, memory)
         start = np.zeros(ceil_div(width, COLUMNS) * COLUMNS, F)
-        start[: bias.size] = bias
+        put(start[: bias.size], bias)
         _offsets(rows, n, 4 * size)
         _offsets(columns, size, 4)
         before, at_before = h0, first * size

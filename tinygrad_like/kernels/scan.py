@@ -10,7 +10,7 @@ import numpy as np
 
 from .kinds import READ, WRITE
 from .program import in_order, kernel
-from .simd import inner
+from .simd import inner, put
 
 _COST = 1.0  # nanoseconds of a number
 _STRIP = 64
@@ -176,7 +176,7 @@ def _cumprod_vjp(g, x, y, n, width, dx, task, tasks):
             continue
         begin, columns = _strip(part, n, width)
         at = begin + (n - 1) * width
-        owed[:columns] = g[at : at + columns]
+        put(owed[:columns], g[at : at + columns])
         while at > begin:
             out, factors = dx[at : at + columns], x[at : at + columns]
             at -= width
@@ -184,7 +184,7 @@ def _cumprod_vjp(g, x, y, n, width, dx, task, tasks):
             for i in range(columns):
                 out[i] = before[i] * owed[i]
                 owed[i] = more[i] + factors[i] * owed[i]
-        dx[begin : begin + columns] = owed[:columns]
+        put(dx[begin : begin + columns], owed[:columns])
 
 
 def cumprod_vjp(g: np.ndarray, x: np.ndarray, y: np.ndarray, *, axis: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 
 from . import cache
+from .inlined import Inlined
 
 # The machine that numba compiles for.
 _TRIPLE, _, _features = cpu_target.target_context.codegen().magic_tuple()
@@ -33,7 +34,7 @@ FLOATS, ROWS, VECTORS = _register_tile()
 COLUMNS = VECTORS * FLOATS
 
 # For functions that only kernels call: no code to call them from Python or C is compiled.
-INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": Inlined}
 inner = njit(**INNER)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .kinds import READ, WRITE
 from .program import in_order, kernel
-from .simd import inner
+from .simd import inner, put
 
 _COST = 0.15  # nanoseconds of a product
 _STRIP = 64
@@ -35,7 +35,7 @@ def _substitution(a, b, n, width, across, upper, unit, x, task, tasks):
         for k in range(n):
             i = n - 1 - k if upper else k
             at, here = begin + i * width, matrix + i * row
-            strip[:columns] = b[at : at + columns]
+            put(strip[:columns], b[at : at + columns])
             j, last = (i + 1, n) if upper else (0, i)
             while j + 4 <= last:  # fewer reads and writes of the strip
                 p, q = a[here + j * column], a[here + (j + 1) * column]

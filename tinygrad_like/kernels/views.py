@@ -18,6 +18,7 @@ from .simd import F32, I32, I64, element, function, inner, integer, load
 
 _DATA, _NDIM, _SHAPE, _STRIDES = (object.__basicsize__ + offset for offset in (0, 8, 16, 24))
 _TYPE, _DTYPE, _FLAGS = (object.__basicsize__ + offset for offset in (-8, 40, 48))
+_ZERO, _ONE = np.int64(0), np.int64(1)  # a function given 1, and not such a number, is compiled for a 1
 _C_ORDER, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400
 KIND = object.__basicsize__ + 8  # where a dtype says in eight bytes which one it is; unpickled ones are other objects
 
@@ -219,7 +220,7 @@ def table_suits(ids, known):
             if i > 1 and (a == 0 or a == integer_at(known, 0)):
                 row[i] = 0
                 continue
-            if not suits(a, known, 0, i != 1, 1) or ndim_of(a) != ndim_of(x):
+            if not suits(a, known, _ZERO, _ZERO if i == 1 else _ONE, _ONE) or ndim_of(a) != ndim_of(x):
                 return False
             for axis in range(ndim_of(a)):
                 if size_of(a, axis) != size_of(x, axis):
