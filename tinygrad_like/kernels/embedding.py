@@ -106,6 +106,7 @@ def _pairs(i, j, n, m, out, task, tasks):
 
 
 _FEW, _FEW_ADDED = 4096, 1536  # numbers named by several arrays, below which NumPy is faster
+_TAKEN = 1 << 17  # and by one array; more are worth several threads
 
 
 def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, np.ndarray] | None:
@@ -136,14 +137,14 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
-    if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < 256 and not mode.compiled:
+    if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < _TAKEN and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
     if found is None:
         return NotImplemented
     first, last, rows = found
     outer, width, wrong = math.prod(x.shape[:first]), math.prod(x.shape[last:]), np.zeros(1, np.int64)
-    if outer * rows.size * width < 256 and not mode.compiled:
+    if outer * rows.size * width < (_TAKEN if last == first + 1 else 256) and not mode.compiled:
         return NotImplemented
     out = np.empty(x.shape[:first] + rows.shape + x.shape[last:], np.float32)
     if out.size:

@@ -42,7 +42,14 @@ def take(x, *, index):
 
 @accelerated
 def take_at(x, index):
+    axis = len(index) - 1
+    if x.flags.c_contiguous and type(index[axis]) is np.ndarray and index[axis].dtype is INT64 and all([
+            type(i) is slice and i == _WHOLE for i in index[:axis]]):
+        return x.take(index[axis], axis)  # in a third of the time of x[index]
     return x[index]
+
+
+_WHOLE = slice(None)
 
 
 @primitive
