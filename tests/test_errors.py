@@ -349,6 +349,10 @@ BAD_CALLS = [
     (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),
     (lambda: X.narrow(1, 2, 2), IndexError, "narrow: 2 elements from 2 on do not lie in axis 1 of shape (2, 3)"),
     # Layers
+    (lambda: nn.Linear(2, 2, biass=True), TypeError,
+     "Linear: unknown argument 'biass'; it takes in_features, out_features, bias"),
+    (lambda: optim.SGD([W], learning_rate=0.1), TypeError,
+     "SGD: unknown argument 'learning_rate'; it takes params, lr, momentum, "),
     (lambda: nn.MultiheadAttention(4, 2, rotary=nn.RotaryEncoding(2))(*W.reshape(1, 3, 4).expand(3, 1, 3, 4)),
      ValueError, "MultiheadAttention: rotary and cache are for self-attention"),
     (lambda: nn.SinusoidalEncoding(4)(X), ValueError, "SinusoidalEncoding: takes (..., T, 4), got shape (2, 3)"),
@@ -796,7 +800,7 @@ def test_backward_twice():
     y.backward()
     X.zero_grad()
     with pytest.raises(RuntimeError, match="backward: the graph through mul was already freed by an earlier backward, "
-                                           "even if an exception stopped that; pass retain_graph=True to it"):
+                                           "even if an exception stopped that one; to walk it twice, pass retain_graph=True"):
         y.backward()
 
 

@@ -319,7 +319,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
 def freed(node: Node) -> RuntimeError:
     """What to raise where something is needed that `node` no longer has."""
     return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
-                        "an exception stopped that; pass retain_graph=True to it to walk the graph again")
+                        "an exception stopped that one; to walk it twice, pass retain_graph=True to the first")
 
 
 def _leading_to(root, targets: Iterable, first: int) -> set:

@@ -342,7 +342,7 @@ class Op:
         if self.out is not None and values[self.out] is not None:
             extra = node.extra
             if extra is not None and extra.version is not None and extra.version[0] > order:
-                self._changed(node, "its output")
+                self._changed(node, "the output")
             if tensors:
                 out = values[self.out] = wrap(values[self.out])
             if graph:
