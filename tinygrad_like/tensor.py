@@ -291,7 +291,7 @@ class Tensor(Surface):
     def _seed(self, who: str, gradient: Any, create_graph: bool) -> Any:
         if not self.requires_grad:
             raise RuntimeError(f"{who}: this Tensor does not require grad: it was computed from Tensors without "
-                               "requires_grad=True, or under no_grad")
+                               "requires_grad=True, under no_grad, or by an op without VJP rules, such as argmax")
         if gradient is None:
             if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "
