@@ -77,3 +77,9 @@ def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_readme_says_where_every_module_is():
+    named = set(re.findall(r"`(?:ops/)?(\w+\.py)`", PAGES[0].read_text()))
+    there = {path.name for path in (ROOT / "tinygrad_like").glob("*.py")} - {"__init__.py"}
+    assert not there - named, f"README.md does not say what is in {sorted(there - named)}"
