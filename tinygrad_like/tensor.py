@@ -31,7 +31,8 @@ class Tensor(Surface):
 
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 and ints
     int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and `backward()` fills `.grad`.
-    `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in uniform_.
+    `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
+    becomes a Parameter or is filled, as by `uniform_()`.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 

@@ -161,7 +161,7 @@ def _distance(x, axis):
         return np.asarray(x - mean_over(x, axis, True))
     if x.dtype.kind == "c":
         raise TypeError(f"var: takes real numbers, got {x.dtype}")
-    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), x.dtype if x.dtype.kind == "f" else np.float32)
+    return np.asarray(x - mean.forward(x, axis=axis, keepdim=True), np.float32)
 
 
 def std(x, axis=None, keepdim=False, correction=1):
