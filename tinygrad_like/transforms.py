@@ -211,4 +211,4 @@ def _pull(y: Tensor, xs: list[Tensor], v: Any, create_graph: bool, retain: bool 
     if not y.requires_grad:
         return [wrap(np.zeros(x.shape, x.dtype)) for x in xs]
     return y.gradient(*xs, gradient=v, create_graph=create_graph, retain_graph=retain or create_graph,
-                      materialize_grads=True)  # fmt: skip
+                      materialize_grads=True)
