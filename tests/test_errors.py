@@ -9,7 +9,7 @@ import pytest
 import nn
 import optim
 from optim import lr_scheduler
-from tinygrad_like import Tensor, linalg, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, jacobian, linalg, manual_seed, no_grad, ops
 from tinygrad_like.data import DataLoader
 from tinygrad_like.ops.table import add_rows
 
@@ -349,6 +349,7 @@ BAD_CALLS = [
     (lambda: Tensor.full((2,), 1j, dtype="float32"), TypeError, "full: a Tensor holds real numbers, got 1j"),
     (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),
     (lambda: X.narrow(1, 2, 2), IndexError, "narrow: 2 elements from 2 on do not lie in axis 1 of shape (2, 3)"),
+    (lambda: jacobian(lambda x: 3)(X), TypeError, "jacobian: f must give a Tensor, got int"),
     # Layers
     (lambda: nn.Linear(2, 2, biass=True), TypeError,
      "Linear: unknown argument 'biass'; it takes in_features, out_features, bias"),
