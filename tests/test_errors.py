@@ -357,6 +357,8 @@ BAD_CALLS = [
      'Conv1d: padding must be numbers, "same" or "valid", got \'full\''),
     (lambda: DataLoader(np.ones((4, 2)), transform=3), TypeError,
      "DataLoader: transform must be a function of a batch and a generator, got 3"),
+    (lambda: lr_scheduler.StepLR(optim.SGD(nn.Linear(2, 2).parameters(), 0.1), 0), ValueError,
+     "StepLR: step_size=0 must be > 0"),
     (lambda: optim.SGD([W], learning_rate=0.1), TypeError,
      "SGD: unknown argument 'learning_rate'; it takes params, lr, momentum, "),
     (lambda: nn.MultiheadAttention(4, 2, rotary=nn.RotaryEncoding(2))(*W.reshape(1, 3, 4).expand(3, 1, 3, 4)),
