@@ -58,12 +58,12 @@ def look(net: nn.Seq2Seq, word: str) -> dict[str, np.ndarray]:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("attention_pictures", __doc__, draws=True)
-    parser.add_argument("--positions", type=cli.whole(2), default=100, metavar="N", help="of the encoding drawn")
-    parser.add_argument("--dim", type=cli.whole(2), default=64, metavar="N", help="numbers of a position's encoding")
-    parser.add_argument("--length", type=cli.whole(2, 18), default=8, metavar="N", help="of the longest strings")
-    parser.add_argument("--examples", type=cli.whole(64), default=6000, metavar="N", help="strings to learn from")
-    parser.add_argument("--epochs", type=cli.whole(1), default=8, metavar="N", help="of training")
-    parser.add_argument("--heads", type=cli.whole(1, 4), default=2, metavar="N", help="of the attention, up to 4")
+    parser.add_argument("--positions", type=cli.whole(2), default=100, help="of the encoding drawn")
+    parser.add_argument("--dim", type=cli.whole(2), default=64, help="numbers of a position's encoding")
+    parser.add_argument("--length", type=cli.whole(2, 18), default=8, help="of the longest strings")
+    parser.add_argument("--examples", type=cli.whole(64), default=6000, help="strings to learn from")
+    parser.add_argument("--epochs", type=cli.whole(1), default=8, help="of training")
+    parser.add_argument("--heads", type=cli.whole(1, 4), default=2, help="of the attention, up to 4")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of strings, weights and order")
     return parser
 

@@ -60,11 +60,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Adds the default if there is one that the help does not mention."""
+    """Adds the default if there is one that the help does not mention, and calls values as their type does."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        told = action.default in (None, False) or "(default" in (action.help or "")
-        return action.help if told else super()._get_help_string(action)
+        if action.default is None or action.default is False or "(default" in (action.help or ""):
+            return action.help
+        if isinstance(action.default, list):  # as it would be typed
+            return f"{action.help} (default: {' '.join(map(str, action.default))})"
+        return super()._get_help_string(action)
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        return getattr(action.type, "metavar", None) or super()._get_default_metavar_for_optional(action)
 
 
 def command(make_parser: Callable[[], argparse.ArgumentParser],
@@ -163,6 +169,7 @@ def whole(least: int = 0, most: int | None = None) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
         return int(text)
 
+    read.metavar = "N"  # type: ignore[attr-defined]
     return read
 
 
@@ -181,10 +188,12 @@ def number(*, above: float = -math.inf, least: float = -math.inf, below: float =
             raise argparse.ArgumentTypeError(f"must be a number {' and '.join(words)}, not {text!r}")
         return value
 
+    read.metavar = "X"  # type: ignore[attr-defined]
     return read
 
 
 RATE = number(above=0, most=10)  # larger learning rates make weights overflow in a few steps
+RATE.metavar = "RATE"  # type: ignore[attr-defined]
 
 
 def thread_count(text: str) -> int:
@@ -207,6 +216,9 @@ def folder(text: str) -> Path:
     return path
 
 
+folder.metavar = "DIR"  # type: ignore[attr-defined]
+
+
 def picture(text: str) -> Path:
     """A PNG file to be written."""
     path = Path(text)
@@ -214,6 +226,9 @@ def picture(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"must be a file whose name ends in .png, not {text!r}")
     _writable(path.parent)
     return path
+
+
+picture.metavar = "FILE.png"  # type: ignore[attr-defined]
 
 
 def _writable(path: Path) -> None:

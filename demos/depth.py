@@ -60,10 +60,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("depth", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="L",
                         help="numbers of blocks, of two layers each")
-    parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=15, metavar="N", help="of training")
-    parser.add_argument("--lr", type=cli.RATE, default=2e-3, metavar="RATE", help="the highest")
-    parser.add_argument("--seeds", type=cli.whole(1), default=2, metavar="N", help="runs of each net (default: 2)")
+    parser.add_argument("--width", type=cli.whole(1), default=32, help="features of each layer")
+    parser.add_argument("--epochs", type=cli.whole(1), default=15, help="of training")
+    parser.add_argument("--lr", type=cli.RATE, default=2e-3, help="the highest")
+    parser.add_argument("--seeds", type=cli.whole(1), default=2, help="runs of each net (default: 2)")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the first run's weights and batches")
     return parser
 

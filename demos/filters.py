@@ -59,10 +59,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--net", type=cli.file, metavar="FILE",
                         help="a resnet saved by demos.train, for --data's images")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="where its files are, or are downloaded to")
-    parser.add_argument("--image", type=cli.whole(), default=3, metavar="N", help="which test image to show")
-    parser.add_argument("--epochs", type=cli.whole(1), metavar="N", help="of training, without --net (default: 20)")
-    parser.add_argument("--maps", type=cli.whole(1), default=16, metavar="N", help="filters and maps in a row")
+    parser.add_argument("--data-dir", type=cli.folder, help="where its files are, or are downloaded to")
+    parser.add_argument("--image", type=cli.whole(), default=3, help="which test image to show")
+    parser.add_argument("--epochs", type=cli.whole(1), help="of training, without --net (default: 20)")
+    parser.add_argument("--maps", type=cli.whole(1), default=16, help="filters and maps in a row")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the training")
     return parser
 

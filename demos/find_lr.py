@@ -26,10 +26,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("find_lr", __doc__, draws=True)
     parser.add_argument("--model", choices=tuple(MODELS), default="mlp", help="which net")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="on which images")
-    parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="folder with the data set's files")
-    parser.add_argument("--epochs", type=cli.whole(1), default=10, metavar="N", help="of each training")
-    parser.add_argument("--steps", type=cli.whole(10), default=100, metavar="N", help="of the range test")
-    parser.add_argument("--seed", type=cli.whole(), default=0, metavar="N", help="of weights and batches")
+    parser.add_argument("--data-dir", type=cli.folder, help="folder with the data set's files")
+    parser.add_argument("--epochs", type=cli.whole(1), default=10, help="of each training")
+    parser.add_argument("--steps", type=cli.whole(10), default=100, help="of the range test")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights and batches")
     return parser
 
 

@@ -84,13 +84,13 @@ def make_parser() -> argparse.ArgumentParser:
                         help="a net saved by demos.train, for images of the size of --data's")
     parser.add_argument("--model", choices=tuple(MODELS), help="trained here if no --net (default: mlp)")
     parser.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    parser.add_argument("--data-dir", type=cli.folder, metavar="DIR", help="where its files are, or are downloaded to")
-    parser.add_argument("--classes", type=cli.whole(), nargs="+", default=[5, 6, 7, 8, 9], metavar="N",
+    parser.add_argument("--data-dir", type=cli.folder, help="where its files are, or are downloaded to")
+    parser.add_argument("--classes", type=cli.whole(), nargs="+", default=[5, 6, 7, 8, 9],
                         help="the new ones, by number")
-    parser.add_argument("--examples", type=cli.whole(1), nargs="+", default=[1, 2, 5, 10, 20, 50], metavar="N",
+    parser.add_argument("--examples", type=cli.whole(1), nargs="+", default=[1, 2, 5, 10, 20, 50],
                         help="of each new class")
-    parser.add_argument("--steps", type=cli.whole(1), default=200, metavar="N", help="of training")
-    parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="average over N draws")
+    parser.add_argument("--steps", type=cli.whole(1), default=200, help="of training")
+    parser.add_argument("--seeds", type=cli.whole(1), default=5, help="average over N draws")
     return parser
 
 

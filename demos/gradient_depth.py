@@ -96,7 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("gradient_depth", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), nargs="+", default=[4, 8, 16, 32, 64], metavar="L",
                         help="numbers of blocks")
-    parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
+    parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
     parser.add_argument("--init", choices=tuple(INITS), default="default",
                         help="of the weights in the nets with blocks of all kinds")
     parser.add_argument("--activation", choices=tuple(ACTIVATIONS), default="relu", help="in those nets")

@@ -102,11 +102,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("grokking", __doc__, draws=True)
     parser.add_argument("--p", type=cli.whole(3, 500), default=59, metavar="P", help="the modulus")
     parser.add_argument("--part", type=cli.number(above=0, below=1), default=0.5, help="of all pairs, to learn from")
-    parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="hidden features")
-    parser.add_argument("--steps", type=cli.whole(2), default=6000, metavar="N",
+    parser.add_argument("--width", type=cli.whole(1), default=128, help="hidden features")
+    parser.add_argument("--steps", type=cli.whole(2), default=6000,
                         help="of training, each on all its pairs")
-    parser.add_argument("--lr", type=cli.RATE, default=1e-2, metavar="RATE", help="of AdamW")
-    parser.add_argument("--weight-decay", type=cli.number(above=0, most=10), default=0.3, metavar="X",
+    parser.add_argument("--lr", type=cli.RATE, default=1e-2, help="of AdamW")
+    parser.add_argument("--weight-decay", type=cli.number(above=0, most=10), default=0.3,
                         help="compared with none")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, and of which pairs are learned")
     return parser

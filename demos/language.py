@@ -175,27 +175,27 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--text", type=cli.file, metavar="FILE",
                         help="to learn from")
     parser.add_argument("--model", choices=tuple(TITLES), default="gpt", help="what learns")
-    parser.add_argument("--d-model", type=cli.whole(1), metavar="N",
+    parser.add_argument("--d-model", type=cli.whole(1),
                         help="numbers for a character (default: 128; 256 for a recurrent network)")
-    parser.add_argument("--layers", type=cli.whole(1), metavar="N", help="(default: 4; 2 for a recurrent network)")
-    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="of a GPT's attention, in a layer")
-    parser.add_argument("--context", type=cli.whole(2), default=128, metavar="N",
+    parser.add_argument("--layers", type=cli.whole(1), help="(default: 4; 2 for a recurrent network)")
+    parser.add_argument("--heads", type=cli.whole(1), default=4, help="of a GPT's attention, in a layer")
+    parser.add_argument("--context", type=cli.whole(2), default=128,
                         help="characters it can look back on")
-    parser.add_argument("--batch-size", type=cli.whole(1), default=16, metavar="N",
+    parser.add_argument("--batch-size", type=cli.whole(1), default=16,
                         help="stretches of text in a step")
-    parser.add_argument("--steps", type=cli.whole(1), default=3000, metavar="N", help="of training")
-    parser.add_argument("--lr", type=cli.RATE, default=3e-3, metavar="RATE", help="the highest")
-    parser.add_argument("--evaluations", type=cli.whole(1), default=10, metavar="N",
+    parser.add_argument("--steps", type=cli.whole(1), default=3000, help="of training")
+    parser.add_argument("--lr", type=cli.RATE, default=3e-3, help="the highest")
+    parser.add_argument("--evaluations", type=cli.whole(1), default=10,
                         help="how often it is judged and saved")
-    parser.add_argument("--seed", type=cli.whole(), default=0, metavar="N", help="of weights, batches and samples")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and samples")
     parser.add_argument("--threads", type=cli.thread_count, metavar="N",
                         help=f"threads of the kernels (default: all, {get_num_threads()})")
-    parser.add_argument("--out", type=cli.folder, default="runs", metavar="DIR", help="(default: runs)")
+    parser.add_argument("--out", type=cli.folder, default="runs", help="(default: runs)")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     parser.add_argument("--generate", metavar="PROMPT",
                         help="do not train, but go on writing after this with the model in --out")
-    parser.add_argument("--length", type=cli.whole(1), default=600, metavar="N", help="characters to write")
-    parser.add_argument("--temperature", type=cli.number(least=0), default=0.7, metavar="X",
+    parser.add_argument("--length", type=cli.whole(1), default=600, help="characters to write")
+    parser.add_argument("--temperature", type=cli.number(least=0), default=0.7,
                         help="below 1 it prefers what is likely, at 0 it takes the likeliest")
     return parser
 

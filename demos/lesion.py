@@ -52,9 +52,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("lesion", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1), default=8, metavar="L",
                         help="of the residual net; the plain one has 2 L layers")
-    parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=40, metavar="N", help="of training")
-    parser.add_argument("--draws", type=cli.whole(1), default=20, metavar="N",
+    parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
+    parser.add_argument("--epochs", type=cli.whole(1), default=40, help="of training")
+    parser.add_argument("--draws", type=cli.whole(1), default=20,
                         help="random choices of the units to delete, of each number")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and choices")
     return parser

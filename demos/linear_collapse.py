@@ -78,11 +78,11 @@ def train(model: nn.MLP, x: Tensor, y: Tensor, steps: int) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("linear_collapse", __doc__, draws=True)
-    parser.add_argument("--points", type=cli.whole(2), default=400, metavar="N", help="points in all")
-    parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of the hidden layers")
-    parser.add_argument("--layers", type=cli.whole(2), default=4, metavar="N", help="of the deep nets")
-    parser.add_argument("--steps", type=cli.whole(1), default=500, metavar="N", help="of training")
-    parser.add_argument("--depths", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="N",
+    parser.add_argument("--points", type=cli.whole(2), default=400, help="points in all")
+    parser.add_argument("--width", type=cli.whole(1), default=32, help="features of the hidden layers")
+    parser.add_argument("--layers", type=cli.whole(2), default=4, help="of the deep nets")
+    parser.add_argument("--steps", type=cli.whole(1), default=500, help="of training")
+    parser.add_argument("--depths", type=cli.whole(1), nargs="+", default=[1, 2, 4, 8, 16, 32],
                         help="of the untrained nets")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
     return parser

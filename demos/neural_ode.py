@@ -46,12 +46,12 @@ def path(flow: nn.NeuralODE, x: Tensor) -> list[np.ndarray]:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("neural_ode", __doc__, draws=True)
-    parser.add_argument("--points", type=cli.whole(2), default=300, metavar="N", help="points in all")
-    parser.add_argument("--hidden", type=cli.whole(1), default=32, metavar="N", help="hidden features of f")
-    parser.add_argument("--steps", type=cli.whole(1), default=8, metavar="N", help="steps while training")
+    parser.add_argument("--points", type=cli.whole(2), default=300, help="points in all")
+    parser.add_argument("--hidden", type=cli.whole(1), default=32, help="hidden features of f")
+    parser.add_argument("--steps", type=cli.whole(1), default=8, help="steps while training")
     parser.add_argument("--method", choices=tuple(METHODS), default="rk4", help="of a step while training")
     parser.add_argument("--adjoint", action="store_true", help="train by the adjoint equation")
-    parser.add_argument("--updates", type=cli.whole(1), default=300, metavar="N", help="steps of training")
+    parser.add_argument("--updates", type=cli.whole(1), default=300, help="steps of training")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of points and weights")
     return parser
 

@@ -71,7 +71,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("norm_geometry", __doc__, draws=True)
     parser.add_argument("--strength", type=cli.number(above=0, most=2), default=0.8, metavar="C",
                         help="of the penalty whose minimum and ways are drawn")
-    parser.add_argument("--steps", type=cli.whole(1), default=1500, metavar="N", help="of gradient descent on a and b")
+    parser.add_argument("--steps", type=cli.whole(1), default=1500, help="of gradient descent on a and b")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of where a and b start, for each strength")
     return parser
 

@@ -137,13 +137,13 @@ def fine_tuning(data: Arrays, epochs: int, width: int, seed: int, passes: int, d
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("normalization", __doc__, draws=True)
-    parser.add_argument("--batch-sizes", type=cli.whole(2, 359), nargs="+", metavar="N",
+    parser.add_argument("--batch-sizes", type=cli.whole(2, 359), nargs="+",
                         default=[2, 3, 4, 8, 16, 64, 256], help="for the first two")
     parser.add_argument("--rates", type=cli.number(above=0, most=1000), nargs="+", metavar="RATE",
                         default=[0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10], help="learning rates of SGD")
-    parser.add_argument("--epochs", type=cli.whole(1), default=5, metavar="N", help="of training")
-    parser.add_argument("--passes", type=cli.whole(1), default=10, metavar="N", help="of fine-tuning")
-    parser.add_argument("--width", type=cli.whole(8), default=64, metavar="N", help="of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=5, help="of training")
+    parser.add_argument("--passes", type=cli.whole(1), default=10, help="of fine-tuning")
+    parser.add_argument("--width", type=cli.whole(8), default=64, help="of the hidden layers")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights and batches")
     return parser
 

@@ -66,9 +66,9 @@ def lesions(model: nn.Sequential, x: np.ndarray, y: np.ndarray, draws: int, seed
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("paths", __doc__, draws=True)
     parser.add_argument("--blocks", type=cli.whole(1, 60), default=16, metavar="L", help="of the net")
-    parser.add_argument("--width", type=cli.whole(1), default=64, metavar="N", help="features of each layer")
-    parser.add_argument("--epochs", type=cli.whole(1), default=20, metavar="N", help="of training")
-    parser.add_argument("--draws", type=cli.whole(1), default=10, metavar="N",
+    parser.add_argument("--width", type=cli.whole(1), default=64, help="features of each layer")
+    parser.add_argument("--epochs", type=cli.whole(1), default=20, help="of training")
+    parser.add_argument("--draws", type=cli.whole(1), default=10,
                         help="random choices of the blocks to delete, of each number")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and choices")
     return parser

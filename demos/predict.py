@@ -105,7 +105,7 @@ def make_parser() -> argparse.ArgumentParser:
                         help="a net saved by demos.train")
     parser.add_argument("--ink", choices=("auto", "light", "dark"), default="auto",
                         help="of a drawing; auto: what is not as the edge of the image")
-    parser.add_argument("--top", type=cli.whole(1), default=3, metavar="N", help="print the N likeliest classes")
+    parser.add_argument("--top", type=cli.whole(1), default=3, help="print the N likeliest classes")
     return parser
 
 

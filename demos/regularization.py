@@ -132,10 +132,10 @@ def run(method: Method, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test
 
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("regularization", __doc__, draws=True)
-    parser.add_argument("--each", type=cli.whole(3, 139), default=15, metavar="N", help="training images of each digit")
-    parser.add_argument("--epochs", type=cli.whole(1), default=200, metavar="N", help="(default: 200)")
-    parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of both hidden layers")
-    parser.add_argument("--seeds", type=cli.whole(1), default=5, metavar="N", help="(default: 5)")
+    parser.add_argument("--each", type=cli.whole(3, 139), default=15, help="training images of each digit")
+    parser.add_argument("--epochs", type=cli.whole(1), default=200, help="(default: 200)")
+    parser.add_argument("--width", type=cli.whole(1), default=128, help="of both hidden layers")
+    parser.add_argument("--seeds", type=cli.whole(1), default=5, help="(default: 5)")
     return parser
 
 

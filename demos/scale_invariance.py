@@ -64,8 +64,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--scales", type=cli.number(least=1e-6, most=1e6), nargs="+", metavar="A",
                         default=[0.01, 0.1, 0.5, 1, 2, 10, 100],
                         help="multiply the weights by these")
-    parser.add_argument("--width", type=cli.whole(1), default=32, metavar="N", help="features of each layer")
-    parser.add_argument("--layers", type=cli.whole(1), default=3, metavar="N", help="Linear layers with a norm")
+    parser.add_argument("--width", type=cli.whole(1), default=32, help="features of each layer")
+    parser.add_argument("--layers", type=cli.whole(1), default=3, help="Linear layers with a norm")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of the weights")
     return parser
 

@@ -74,17 +74,17 @@ def exact(net: nn.Seq2Seq, words: list[str], task: str) -> np.ndarray:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("sort", __doc__)
     parser.add_argument("--task", choices=tuple(TASKS), default="sort", help="(default: sort)")
-    parser.add_argument("--length", type=cli.whole(1, 18), default=10, metavar="N", help="of the longest strings")
-    parser.add_argument("--examples", type=cli.whole(1), default=20_000, metavar="N", help="to learn from")
-    parser.add_argument("--epochs", type=cli.whole(1), default=6, metavar="N", help="passes over them")
-    parser.add_argument("--batch-size", type=cli.whole(1), default=64, metavar="N", help="strings in a step")
-    parser.add_argument("--d-model", type=cli.whole(1), default=64, metavar="N", help="numbers for a digit")
-    parser.add_argument("--layers", type=cli.whole(1), default=2, metavar="N",
+    parser.add_argument("--length", type=cli.whole(1, 18), default=10, help="of the longest strings")
+    parser.add_argument("--examples", type=cli.whole(1), default=20_000, help="to learn from")
+    parser.add_argument("--epochs", type=cli.whole(1), default=6, help="passes over them")
+    parser.add_argument("--batch-size", type=cli.whole(1), default=64, help="strings in a step")
+    parser.add_argument("--d-model", type=cli.whole(1), default=64, help="numbers for a digit")
+    parser.add_argument("--layers", type=cli.whole(1), default=2,
                         help="of the encoder, and of the decoder")
-    parser.add_argument("--heads", type=cli.whole(1), default=4, metavar="N", help="(default: 4)")
-    parser.add_argument("--lr", type=cli.RATE, default=2e-3, metavar="RATE", help="the highest")
-    parser.add_argument("--seed", type=cli.whole(), default=0, metavar="N", help="of strings, weights and order")
-    parser.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
+    parser.add_argument("--heads", type=cli.whole(1), default=4, help="(default: 4)")
+    parser.add_argument("--lr", type=cli.RATE, default=2e-3, help="the highest")
+    parser.add_argument("--seed", type=cli.whole(), default=0, help="of strings, weights and order")
+    parser.add_argument("--out", type=cli.folder, default="runs",
                         help="folder for the curves, the picture and the weights")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     return parser

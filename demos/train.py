@@ -265,7 +265,7 @@ def make_parser() -> argparse.ArgumentParser:
     what = parser.add_argument_group("what to train, on what")
     what.add_argument("--model", choices=tuple(MODELS), help="(default: mlp, then resnet_s)")
     what.add_argument("--data", choices=tuple(DATA), default="digits", help="(default: digits)")
-    what.add_argument("--data-dir", type=cli.folder, metavar="DIR",
+    what.add_argument("--data-dir", type=cli.folder,
                       help="folder with the data set's files; missing ones are downloaded into it "
                            "(default: your cache folder)")
     what.add_argument("--limit", type=at_least_1, metavar="N", help="train on the first N images only (default: all)")
@@ -296,7 +296,7 @@ def make_parser() -> argparse.ArgumentParser:
                      help="of initial weights, order of batches and augmentation: same seed, same numbers (default: 0)")
     run.add_argument("--threads", type=cli.thread_count, metavar="N",
                      help=f"threads of the kernels (default: all, {get_num_threads()})")
-    run.add_argument("--out", type=cli.folder, default="runs", metavar="DIR",
+    run.add_argument("--out", type=cli.folder, default="runs",
                      help="folder for curves, pictures and weights (default: runs)")
     run.add_argument("--resume", nargs="?", const="latest", choices=("latest", "previous"),
                      help="go on from the checkpoint in --out; previous: from the one before, if that is damaged")
@@ -313,13 +313,13 @@ def _add_training(how: Any) -> None:
     how.add_argument("--batch-size", type=at_least_1, metavar="N", help="images in a step (default: below)")
     how.add_argument("--optimizer", choices=tuple(LEARNING_RATES),
                      help="sgd has Nesterov momentum 0.9 (default: adamw)")
-    how.add_argument("--lr", type=cli.RATE, metavar="RATE", help=f"highest learning rate (default: {rates})")
+    how.add_argument("--lr", type=cli.RATE, help=f"highest learning rate (default: {rates})")
     how.add_argument("--schedule", choices=("one_cycle", "cosine", "warmup_cosine", "plateau", "constant"),
                      help="of the learning rate, by step; plateau: smaller when the validation accuracy stops rising "
                           "(default: one_cycle)")
-    how.add_argument("--weight-decay", type=cli.number(least=0, most=100), metavar="X",
+    how.add_argument("--weight-decay", type=cli.number(least=0, most=100),
                      help="of matrices, not of biases (default: 0.01)")
-    how.add_argument("--label-smoothing", type=cli.number(least=0, below=1), metavar="X",
+    how.add_argument("--label-smoothing", type=cli.number(least=0, below=1),
                      help="probability spread evenly over all classes (default: 0.1)")
     how.add_argument("--augment", choices=tuple(AUGMENTATIONS),
                      help="change training images at random; light: shifts, crops or flips, as suits the data "
@@ -337,10 +337,10 @@ def _add_training(how: Any) -> None:
                      help="of the training images, held out for --early-stop and --schedule plateau (default: 0.1)")
     how.add_argument("--accumulate", type=at_least_1, default=1, metavar="N",
                      help="add up the gradients of N batches for a step (default: 1)")
-    how.add_argument("--pooled", type=cli.whole(0), default=0, metavar="N",
+    how.add_argument("--pooled", type=cli.whole(0), default=0,
                      help="batch norms take the statistics of all batches of a step, from N sweeps (default: no)")
-    how.add_argument("--clip-norm", type=cli.number(above=0), metavar="X", help="the largest norm of a gradient")
-    how.add_argument("--l1", type=cli.number(least=0), default=0.0, metavar="X",
+    how.add_argument("--clip-norm", type=cli.number(above=0), help="the largest norm of a gradient")
+    how.add_argument("--l1", type=cli.number(least=0), default=0.0,
                      help="add X times the sum of |w| over all matrices to the loss (default: 0)")
 
 

@@ -37,10 +37,10 @@ def retained_accuracy(uncertainty: np.ndarray, right: np.ndarray) -> np.ndarray:
 def make_parser() -> argparse.ArgumentParser:
     parser = cli.parser("uncertainty", __doc__, draws=True)
     parser.add_argument("--p", type=cli.number(least=0, below=1), default=0.5, help="probability of dropping a feature")
-    parser.add_argument("--samples", type=cli.whole(1), default=200, metavar="N", help="readings of each image")
-    parser.add_argument("--width", type=cli.whole(1), default=128, metavar="N", help="of the hidden layers")
-    parser.add_argument("--epochs", type=cli.whole(1), default=40, metavar="N", help="of training")
-    parser.add_argument("--show", type=cli.whole(1, 20), default=6, metavar="N", help="images of each kind")
+    parser.add_argument("--samples", type=cli.whole(1), default=200, help="readings of each image")
+    parser.add_argument("--width", type=cli.whole(1), default=128, help="of the hidden layers")
+    parser.add_argument("--epochs", type=cli.whole(1), default=40, help="of training")
+    parser.add_argument("--show", type=cli.whole(1, 20), default=6, help="images of each kind")
     parser.add_argument("--seed", type=cli.whole(), default=0, help="of weights, batches and masks")
     return parser
 

@@ -1,6 +1,7 @@
 """Layers, losses and models. The names, arguments and state_dict keys are PyTorch's; so an axis is called `dim` here.
 
-(Tensor and the ops follow tinygrad and NumPy, where it is `axis`.)
+(Tensor and the ops follow tinygrad and NumPy, where it is `axis`.) Numbers in brackets, as (7.35) or (003), are
+equations and chapters of the texts this follows: see docs/seeds.md.
 """
 
 # isort: off

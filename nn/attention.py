@@ -215,8 +215,9 @@ class MultiheadAttention(Module):
         for name, x, size in ("query", query, self.embed_dim), ("key", key, self.kdim), ("value", value, self.vdim):
             if x.ndim != query.ndim or x.ndim not in (2, 3) or x.shape[-1] != size:
                 axes = "batch, length" if self.batch_first else "length, batch"
+                alike = "" if x is query else f", with as many axes as query, {query.shape}"
                 raise ValueError(f"MultiheadAttention: {name} has shape {x.shape} but must be ({axes}, {size}) or "
-                                 f"(length, {size}), and all three alike; query is {query.shape}")
+                                 f"(length, {size}){alike}")
         batch = 0 if self.batch_first else 1
         if query.ndim == 3 and not query.shape[batch] == key.shape[batch] == value.shape[batch]:
             raise ValueError(f"MultiheadAttention: query {query.shape}, key {key.shape} and value {value.shape} must "

@@ -36,6 +36,8 @@ class _Conv(Module):
         self.kernel_size = each(who, "kernel_size", kernel_size, self.axes, 1)
         self.stride = each(who, "stride", stride, self.axes, 1)
         self.dilation = each(who, "dilation", dilation, self.axes, 1)
+        if isinstance(padding, str):
+            margins_of(who, padding, self.kernel_size, self.stride, self.dilation)  # raises unless it suits them
         self.padding = padding if isinstance(padding, str) else each(who, "padding", padding, self.axes, 0)
         self.padding_mode = padding_mode
         channels = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)

@@ -9,7 +9,8 @@ import pytest
 import nn
 import optim
 from optim import lr_scheduler
-from tinygrad_like import Tensor, linalg, manual_seed, no_grad, ops
+from tinygrad_like import Tensor, jacobian, linalg, manual_seed, no_grad, ops
+from tinygrad_like.data import DataLoader
 from tinygrad_like.ops.table import add_rows
 
 X = Tensor(np.ones((2, 3)), requires_grad=True, dtype="float32")  # a leaf
@@ -348,7 +349,18 @@ BAD_CALLS = [
     (lambda: Tensor.full((2,), 1j, dtype="float32"), TypeError, "full: a Tensor holds real numbers, got 1j"),
     (lambda: IMAGE.t(), ValueError, "t: takes a matrix, got shape (1, 2, 4, 6); use x.transpose(-2, -1) or x.mT"),
     (lambda: X.narrow(1, 2, 2), IndexError, "narrow: 2 elements from 2 on do not lie in axis 1 of shape (2, 3)"),
+    (lambda: jacobian(lambda x: 3)(X), TypeError, "jacobian: f must give a Tensor, got int"),
     # Layers
+    (lambda: nn.Linear(2, 2, biass=True), TypeError,
+     "Linear: unknown argument 'biass'; it takes in_features, out_features, bias"),
+    (lambda: nn.Conv1d(3, 4, 3, padding="full"), ValueError,
+     'Conv1d: padding must be numbers, "same" or "valid", got \'full\''),
+    (lambda: DataLoader(np.ones((4, 2)), transform=3), TypeError,
+     "DataLoader: transform must be a function of a batch and a generator, got 3"),
+    (lambda: lr_scheduler.StepLR(optim.SGD(nn.Linear(2, 2).parameters(), 0.1), 0), ValueError,
+     "StepLR: step_size=0 must be > 0"),
+    (lambda: optim.SGD([W], learning_rate=0.1), TypeError,
+     "SGD: unknown argument 'learning_rate'; it takes params, lr, momentum, "),
     (lambda: nn.MultiheadAttention(4, 2, rotary=nn.RotaryEncoding(2))(*W.reshape(1, 3, 4).expand(3, 1, 3, 4)),
      ValueError, "MultiheadAttention: rotary and cache are for self-attention"),
     (lambda: nn.SinusoidalEncoding(4)(X), ValueError, "SinusoidalEncoding: takes (..., T, 4), got shape (2, 3)"),
@@ -582,8 +594,8 @@ BAD_CALLS = [
     (lambda: (X * 2).backward([1.0]), ValueError,
      "backward: gradient has shape (1,) but the Tensor has shape (2, 3)"),
     (lambda: V.backward(), RuntimeError,
-     "backward: this Tensor does not require grad: it was computed from Tensors without requires_grad=True, or "
-     "under no_grad"),
+     "backward: this Tensor does not require grad: it was computed from Tensors without requires_grad=True, "
+     "under no_grad, or by an op without VJP rules"),
     (lambda: (X * 2).backward("g"), TypeError, "backward: cannot hold str data of dtype <U1; cast to one of"),
     (lambda: (X*2).sum().gradient(V), ValueError,
      "gradient: target 0, a Tensor, is no Tensor that requires grad; pass Tensors one by one, made with "
@@ -796,7 +808,7 @@ def test_backward_twice():
     y.backward()
     X.zero_grad()
     with pytest.raises(RuntimeError, match="backward: the graph through mul was already freed by an earlier backward, "
-                                           "even if an exception stopped that; pass retain_graph=True to it"):
+                                           "even if an exception stopped that one; to walk it twice, pass "):
         y.backward()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from handbook.blocks import programs
+from tinygrad_like.learn.puzzles import PUZZLES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -77,3 +78,20 @@ def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_readme_says_where_every_module_is():
+    named = set(re.findall(r"`(?:ops/)?(\w+\.py)`", PAGES[0].read_text()))
+    there = {path.name for path in (ROOT / "tinygrad_like").glob("*.py")} - {"__init__.py"}
+    assert not there - named, f"README.md does not say what is in {sorted(there - named)}"
+
+
+@pytest.mark.parametrize(("said", "count", "off"), [
+    (r"reverse mode in (\d+) lines", len((ROOT / "tinygrad_like" / "autograd.py").read_text().splitlines()), 15),
+    (r"\b(\d+) puzzles", len(PUZZLES), 0),
+    (r"\b(\d+) ops without their rules", len(PUZZLES), 0),
+    (r"\b(\d+) more ops", len(list((ROOT / "docs" / "ops").glob("*.md"))), 20),
+])
+def test_what_the_pages_count_is_so(said, count, off):
+    found = [int(n) for page in PAGES for n in re.findall(said, page.read_text())]
+    assert found and all(abs(n - count) <= off for n in found), f"{found} for {count}"

@@ -1,12 +1,13 @@
-"""Reverse-mode differentiation: the recorded graph, the switches, and the backward walk.
+"""Reverse-mode differentiation: the recorded graph, the backward walk, and the switches.
 
 Nothing here knows arrays or mathematics. A cotangent is anything with `+`, and `tests/test_autograd.py` runs this file
 on plain floats. What a cotangent means is up to the op (`call.py`).
 
-The walk knows which cotangents it owns: those an addition here made, or an op that is `fresh`, which gives buffers made
-in the call, each of its own. Nobody else has them. When its node is taken, a cotangent is shown to hooks and rules, and
-owned no more; nor is what they hand on, unless it is fresh again. So an owned one may be added to in place, and become
-a gradient without a copy, whoever holds references to whatever else. What is not owned is never written to.
+The walk adds cotangents in place where it may. It owns a buffer that nobody else refers to: the result of one of its
+own additions, or what an op gives that is `fresh`, which promises that each buffer it gives is new and apart from the
+others. An owned buffer may be written to, and may become a gradient without a copy. When its node is taken from the
+heap it is owned no more, since hooks and rules then see it, and may keep it or hand it on. What is not owned is never
+written to.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 # One clock stamps every recorded op and every in-place change, so "was this value changed after it was saved?"
 # and "which op came later?" are both a comparison of two numbers.
 tick = itertools.count(1).__next__
+
+# The graph ------------------------------------------------------------------------------------------------------------
 
 
 class Node:
@@ -82,6 +85,113 @@ class Handle:
     def __exit__(self, *error: Any) -> None:
         self.remove()
 
+# The walk -------------------------------------------------------------------------------------------------------------
+
+
+def plus(total, c, owned: bool):
+    """total + c; if the buffer of total is owned, it may be reused."""
+    if owned:
+        total += c
+        return total
+    return total + c
+
+
+def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus,
+         owned: set | None = None) -> dict[Any, Any]:
+    """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
+
+    Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
+    cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
+
+    targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
+    since: stop at nodes recorded up to this tick, and return their cotangents.
+    retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
+    be walked again: a cast or a view of a leaf may be made once for many losses.
+    plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
+    """
+    mode.waiting = None  # see `Op.general`
+    table, owned = {root: g}, set() if owned is None else owned
+    heap = [(-root.order, root)] if type(root) is Node else []
+    first, needed = 0, None
+    if targets:
+        first = min([t.order if type(t) is Node else 0 for t in targets])  # leaves are older than any node
+        needed = _leading_to(root, targets, first)
+    while heap:
+        node = heappop(heap)[1]
+        g = table[node] if targets and node in targets else table.pop(node)
+        owned.discard(node)
+        parents = node.parents
+        if needed is not None and (parents is not None or node.order == first):
+            parents = [p if p in needed else None for p in parents or ()]
+        if parents is None:
+            raise freed(node)
+        if (extra := node.extra) is not None:
+            for hook in tuple(extra.hooks):  # a hook may remove itself
+                new = hook(g)
+                g = g if new is None else new
+            if node in targets:
+                table[node] = g
+            if extra.keep is not None and mode.filling:
+                extra.keep(g)
+        if needed is not None and all([p is None for p in parents]):
+            continue  # a target beyond which nothing is wanted: its own graph is left to another walk
+        op, fresh, i = node.op, node.op.fresh, -1
+        for c in op.pull(node, g, parents):
+            i += 1  # zip takes longer
+            parent = parents[i]
+            if c is None:
+                continue
+            if parent not in table:
+                table[parent] = c
+                if fresh:
+                    owned.add(parent)
+                if type(parent) is Node and parent.order > since:
+                    heappush(heap, (-parent.order, parent))
+            else:
+                total = table[parent]
+                if fresh and parent not in owned:
+                    total, c = c, total  # of the two, c is the buffer that may be written to
+                table[parent] = plus(total, c, fresh or parent in owned)
+                owned.add(parent)
+        if op.saves and not retain:
+            node.parents = node.saved = None
+    return table
+
+
+def freed(node: Node) -> RuntimeError:
+    """What to raise where something is needed that `node` no longer has."""
+    return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
+                        "an exception stopped that one; to walk it twice, pass retain_graph=True to the first")
+
+
+def _leading_to(root, targets: Iterable, first: int) -> set:
+    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report.
+
+    first: the tick of the oldest target; no path leads on from what is older.
+    """
+    seen, stack, nodes, needed = {root}, [root], [], set(targets)
+    while stack:
+        node = stack.pop()
+        if type(node) is not Node or node.order <= first:
+            continue
+        if node.parents is None:
+            needed.add(node)
+        else:
+            nodes.append(node)
+            for parent in node.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+    for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs
+        if not needed.isdisjoint(node.parents):
+            needed.add(node)
+    return needed
+
+# The switches ---------------------------------------------------------------------------------------------------------
+
+
+_SPECIAL = frozenset({"recording", "anomaly", "tape", "waiting", "watchers"})  # summed up in `usual`
+
 
 class _Mode(threading.local):
     recording = True
@@ -94,7 +204,7 @@ class _Mode(threading.local):
     waiting: list | None = None  # calls of kernels that a block puts off until it ends, see `kernels.program.together`
     answer: Callable | None = None  # gives what a reduction over ranks would, see `distributed/group.py`
     watchers: tuple[Callable, ...] = ()  # called with (op, inputs, options, result) after every op
-    usual: bool | None = True  # `recording`, or None if there is more to an op than that: all in one look
+    usual: bool | None = True  # `recording`, or None if one of the other _SPECIAL is set: all that most ops look at
 
     def __init__(self):
         self.entered = []  # the switches that are on, with what they will restore
@@ -105,9 +215,6 @@ class _Mode(threading.local):
         if field in _SPECIAL:
             special = self.anomaly or self.tape is not None or self.waiting is not None or self.watchers
             mine["usual"] = None if special else self.recording
-
-
-_SPECIAL = frozenset({"recording", "anomaly", "tape", "waiting", "watchers"})
 
 
 mode = _Mode()  # per thread
@@ -244,103 +351,3 @@ class set_grad_enabled:
 def is_grad_enabled() -> bool:
     """Whether ops called in this thread are being recorded."""
     return mode.recording
-
-
-def plus(total, c, owned: bool):
-    """total + c; if the buffer of total is owned, it may be reused."""
-    if owned:
-        total += c
-        return total
-    return total + c
-
-
-def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Callable = plus,
-         owned: set | None = None) -> dict[Any, Any]:
-    """Carry the cotangent `g` of `root` back through the graph: leaf (or target) -> cotangent.
-
-    Nodes are taken from a heap, latest first. Whatever uses a value was recorded after it, so when a node is taken its
-    cotangent is complete. Nothing recurses: a graph may be any number of ops deep.
-
-    targets: Nodes whose cotangents are wanted besides the leaves'; only paths leading to a target are walked.
-    since: stop at nodes recorded up to this tick, and return their cotangents.
-    retain: keep what the nodes saved; otherwise each that saved values is released as the walk passes. The others can
-    be walked again: a cast or a view of a leaf may be made once for many losses.
-    plus: how cotangents are added. owned: an empty set, which gets the keys of those the caller may keep and change.
-    """
-    mode.waiting = None  # see `Op.general`
-    table, owned = {root: g}, set() if owned is None else owned
-    heap = [(-root.order, root)] if type(root) is Node else []
-    first, needed = 0, None
-    if targets:
-        first = min([t.order if type(t) is Node else 0 for t in targets])  # leaves are older than any node
-        needed = _leading_to(root, targets, first)
-    while heap:
-        node = heappop(heap)[1]
-        g = table[node] if targets and node in targets else table.pop(node)
-        owned.discard(node)
-        parents = node.parents
-        if needed is not None and (parents is not None or node.order == first):
-            parents = [p if p in needed else None for p in parents or ()]
-        if parents is None:
-            raise freed(node)
-        if (extra := node.extra) is not None:
-            for hook in tuple(extra.hooks):  # a hook may remove itself
-                new = hook(g)
-                g = g if new is None else new
-            if node in targets:
-                table[node] = g
-            if extra.keep is not None and mode.filling:
-                extra.keep(g)
-        if needed is not None and all([p is None for p in parents]):
-            continue  # a target beyond which nothing is wanted: its own graph is left to another walk
-        op, fresh, i = node.op, node.op.fresh, -1
-        for c in op.pull(node, g, parents):
-            i += 1  # zip takes longer
-            parent = parents[i]
-            if c is None:
-                continue
-            if parent not in table:
-                table[parent] = c
-                if fresh:
-                    owned.add(parent)
-                if type(parent) is Node and parent.order > since:
-                    heappush(heap, (-parent.order, parent))
-            else:
-                total = table[parent]
-                if fresh and parent not in owned:
-                    total, c = c, total
-                table[parent] = plus(total, c, fresh or parent in owned)
-                owned.add(parent)
-        if op.saves and not retain:
-            node.parents = node.saved = None
-    return table
-
-
-def freed(node: Node) -> RuntimeError:
-    """What to raise where something is needed that `node` no longer has."""
-    return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
-                        "an exception stopped that; pass retain_graph=True to it to walk the graph again")
-
-
-def _leading_to(root, targets: Iterable, first: int) -> set:
-    """All on a path from `root` to one of `targets`, the targets included; and freed nodes, for the walk to report.
-
-    first: the tick of the oldest target; no path leads on from what is older.
-    """
-    seen, stack, nodes, needed = {root}, [root], [], set(targets)
-    while stack:
-        node = stack.pop()
-        if type(node) is not Node or node.order <= first:
-            continue
-        if node.parents is None:
-            needed.add(node)
-        else:
-            nodes.append(node)
-            for parent in node.parents:
-                if parent not in seen:
-                    seen.add(parent)
-                    stack.append(parent)
-    for node in sorted(nodes, key=lambda node: node.order):  # inputs before outputs
-        if not needed.isdisjoint(node.parents):
-            needed.add(node)
-    return needed

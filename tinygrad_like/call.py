@@ -40,29 +40,6 @@ _MOVES = frozenset("bitcast cast cat clone contiguous expand flip identity map_a
 _NOTHING: dict = {}  # the residuals of a forward that hands out none
 
 
-class Placed:
-    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
-
-    So those of many parts, as `split` makes them, go into one array. The value is an array or, on a tape, a Tensor.
-    """
-
-    __slots__ = "shape", "dtype", "index", "value"
-
-    def __init__(self, shape, index, value):
-        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.written())
-
-    def written(self):
-        """The whole cotangent, with its zeros."""
-        if isinstance(self.value, Tensor):
-            return ops.index.put(self.value, shape=self.shape, index=self.index)
-        out = np.zeros(self.shape, self.dtype)
-        out[self.index] = self.value
-        return out
-
-
 class Op:
     """A forward on arrays and its VJP rules, as `Primitive` declares them, ready to be called."""
 
@@ -155,13 +132,13 @@ class Op:
         return y
 
     def given(self, inputs, options: dict, others: dict):
-        """`general` for a call whose inputs and options stand in their places, or by `others`, which go by name."""
+        """`general`, for a call that `unrolled.py` begins: all inputs and options in their places, `others` by name."""
         options = {n: value for n, value in options.items() if value is not self.options[n]}
         return self.general(tuple([x for x in inputs if x is not ABSENT]), {**options, **others})
 
     def failed(self, error: Exception, inputs, arrays, options: dict):
-        """What a call gives that failed only for the names of its options, or a number that is beyond the integers it
-        meets; NotImplemented, or a clear error, if not."""
+        """The result after all, if a call has failed only since its options have other names, or since a Python integer
+        does not fit the dtype beside it; else NotImplemented, or a clear error is raised."""
         if type(error) is OverflowError and (narrow := self._wrapped(inputs, arrays)) is not None:
             return self(*narrow, **options)
         if (y := habits.again(self, inputs, options)) is NotImplemented:
@@ -170,8 +147,8 @@ class Op:
 
     @staticmethod
     def _wrapped(inputs, arrays):
-        """The inputs, with Python's integers as those of a narrower dtype that has its own around: as in PyTorch, -1
-        beside uint8 is 255. None if all are what they would be."""
+        """The inputs, with Python's integers wrapped around to the integer dtype beside them: as in PyTorch, -1 beside
+        uint8 is 255. None if all of them fit."""
         dtypes = [x.dtype for x in arrays if getattr(x, "dtype", FLOAT32).kind in "iu"]
         if not dtypes:
             return None
@@ -182,7 +159,7 @@ class Op:
         return [(x - least) % count + least if type(x) is int else x for x in inputs]
 
     def _promoted(self, inputs, arrays, options, out, differentiable):
-        """The result in the dtype that is ours, not NumPy's, that dtype, and the inputs that go with it."""
+        """(result, dtype, inputs): the result in the dtype it has here, where NumPy's is another, and what to save."""
         dtype = out.dtype
         if dtype is FLOAT16 and self.name not in _MOVES:  # NumPy's exp of uint8: in its place that of the default
             wide = [ops.cast(x, dtype=get_default_dtype()) if isinstance(x, Tensor) else x for x in inputs]
@@ -354,7 +331,7 @@ class Op:
         if self.out is not None and values[self.out] is not None:
             extra = node.extra
             if extra is not None and extra.version is not None and extra.version[0] > order:
-                self._changed(node, "its output")
+                self._changed(node, "the output")
             if tensors:
                 out = values[self.out] = wrap(values[self.out])
             if graph:
@@ -384,6 +361,29 @@ class Op:
 
     def rule_for(self, i) -> str:
         return f"the VJP of {self.name} for input {self.inputs[0 if self.variadic else i]!r}"
+
+
+class Placed:
+    """The cotangent of x from a part x[index]: `value` there, and zeros elsewhere that are not written out.
+
+    So those of many parts, as `split` makes them, go into one array. The value is an array or, on a tape, a Tensor.
+    """
+
+    __slots__ = "shape", "dtype", "index", "value"
+
+    def __init__(self, shape, index, value):
+        self.shape, self.dtype, self.index, self.value = shape, value.dtype, index, value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.written())
+
+    def written(self):
+        """The whole cotangent, with its zeros."""
+        if isinstance(self.value, Tensor):
+            return ops.index.put(self.value, shape=self.shape, index=self.index)
+        out = np.zeros(self.shape, self.dtype)
+        out[self.index] = self.value
+        return out
 
 
 def _astype(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -103,7 +103,7 @@ def _brief(x: Any) -> str:
         return f"{x.dtype} {tuple(x.shape)}"
     if isinstance(x, list | tuple) and x and all(hasattr(part, "dtype") for part in x):
         return f"[{', '.join(map(_brief, x))}]"
-    text = repr(x)
+    text = " ".join(repr(x).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -94,11 +94,11 @@ def again(op: Any, inputs: tuple, options: dict) -> Any:
 
 
 def again_function(f: Callable, inputs: tuple, options: dict) -> Any:
-    """`again` for a plain function."""
+    """`again` for a plain function. Raises TypeError, with the names there are, for an option that nobody has."""
     parameters = _signature(f).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return NotImplemented
-    others = _others(parameters, options)
+    others = {name: value for name, value in options.items() if name not in parameters}
     if not others:
         return NotImplemented
     given = {n: v for n, v in options.items() if n not in others}

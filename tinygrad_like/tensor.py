@@ -32,7 +32,8 @@ class Tensor(Surface):
     `Tensor(data)` copies `data` (a number, nested sequence, array or Tensor). Python floats become float32 (see
     `set_default_dtype`) and ints int64; arrays keep their dtype. With `requires_grad=True`, ops on it are recorded and
     `backward()` fills `.grad`.
-    `Tensor(2, 3)` has these sizes; `Tensor(5)`, a number, becomes PyTorch's row of 5 as a Parameter, or in uniform_.
+    `Tensor(2, 3)` is zeros of that shape. `Tensor(5)` is the number 5, but a row of 5 numbers, as in PyTorch, where it
+    becomes a Parameter or is filled, as by `uniform_()`.
     Raises TypeError for data no array can hold and for integers that require grad, ValueError for ragged rows.
     """
 
@@ -293,7 +294,7 @@ class Tensor(Surface):
     def _seed(self, who: str, gradient: Any, create_graph: bool) -> Any:
         if not self.requires_grad:
             raise RuntimeError(f"{who}: this Tensor does not require grad: it was computed from Tensors without "
-                               "requires_grad=True, or under no_grad")
+                               "requires_grad=True, under no_grad, or by an op without VJP rules, such as argmax")
         if gradient is None:
             if self._data.size != 1:
                 raise ValueError(f"{who}: a Tensor of shape {self.shape} needs gradient=, a cotangent of that shape; "

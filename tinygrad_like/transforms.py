@@ -71,14 +71,19 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
 
     has_aux: f gives a pair, of which the first is differentiated, and the other is a third result.
     """
+    return _vjp("vjp", f, primals, has_aux)
+
+
+def _vjp(who: str, f: Callable[..., Any], primals: tuple, has_aux: bool = False) -> tuple:
+    """`vjp`, with errors in the name of who calls it."""
     aux: list = []
-    fresh = [_alias("vjp", x) for x in primals]
+    fresh = [_alias(who, x) for x in primals]
     xs, nested = [x for x, _ in fresh], mode.within or any(outer for _, outer in fresh)
-    y = _output("vjp", _without(f, aux) if has_aux else f, xs, {})
+    y = _output(who, _without(f, aux) if has_aux else f, xs, {})
     nested = nested or _uses_others(y)
 
     def pull(v: Any) -> tuple[Tensor, ...]:
-        v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, "vjp"))
+        v = v if isinstance(v, Tensor) else wrap(as_array(v, y.dtype, who))
         return tuple(_pull(y, xs, v, nested or v.requires_grad, retain=True))
 
     return y if nested else y.detach(), pull, *([_plain(aux, nested)] if has_aux else [])
@@ -95,7 +100,7 @@ def jvp(f: Callable[..., Tensor], primals: tuple, tangents: tuple) -> tuple[Tens
                         f"{type(tangents).__name__}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals but {len(tangents)} tangents; give one for each")
-    y, pull = vjp(f, *primals)
+    y, pull = _vjp("jvp", f, primals)
     with enable_grad():
         v = wrap(np.zeros(y.shape, y.dtype)).requires_grad_()
         cotangents = pull(v)
@@ -119,7 +124,7 @@ def jacobian(f: Callable[[Any], Any], has_aux: bool = False) -> Callable[[Any], 
     """
 
     def matrix(x: Any) -> Any:
-        y, pull, *aux = vjp(f, x, has_aux=has_aux)
+        y, pull, *aux = _vjp("jacobian", f, (x,), has_aux)
         basis = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
         rows = [pull(v)[0] for v in basis]
         shape = (*y.shape, *np.shape(x))
@@ -139,7 +144,7 @@ def hvp(f: Callable[[Any], Tensor], x: Any, v: Any) -> Tensor:
     v = v if isinstance(v, Tensor) else wrap(as_array(v, None, "hvp"))
     if v.shape != np.shape(x):
         raise ValueError(f"hvp: v has shape {v.shape} but x {np.shape(x)}; they must agree")
-    return vjp(grad(f), x)[1](v)[0]
+    return _vjp("hvp", grad(f), (x,))[1](v)[0]
 
 
 def _mapped(f: Callable, x: Any) -> Any:
@@ -211,4 +216,4 @@ def _pull(y: Tensor, xs: list[Tensor], v: Any, create_graph: bool, retain: bool 
     if not y.requires_grad:
         return [wrap(np.zeros(x.shape, x.dtype)) for x in xs]
     return y.gradient(*xs, gradient=v, create_graph=create_graph, retain_graph=retain or create_graph,
-                      materialize_grads=True)  # fmt: skip
+                      materialize_grads=True)

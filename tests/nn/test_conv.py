@@ -41,7 +41,7 @@ def test_padding_modes_pad_before_the_convolution(mode, numpy):
     assert nn.Conv2d(3, 4, 3, padding="valid", padding_mode=mode)(x).shape == (2, 4, 4, 5)
     for padding, text in ("same", 'padding="same" is for stride 1'), ("all", "padding must be numbers"):
         with pytest.raises(ValueError, match=f"Conv2d: {text}"):
-            nn.Conv2d(3, 4, 3, stride=2, padding=padding, padding_mode=mode)(x)
+            nn.Conv2d(3, 4, 3, stride=2, padding=padding, padding_mode=mode)
 
 
 def test_a_convolution_learns_a_filter():

@@ -96,12 +96,20 @@ def test_bar_shows_loss_metric_and_speed(on_terminal, capsys):
     with Log(title="mlp") as log:
         log.begin(steps=10, done=4)
         log.step(50, loss=1.5, accuracy=0.25)
-        assert re.fullmatch(r"mlp   50% \[#{10} {10}\]  loss 1.5000  accuracy 25.00%  [\d,]+ examples/s  0:00 left",
+        assert re.fullmatch(r"mlp   50% \[#{10} {10}\]  0:00 left  loss 1.5000  accuracy 25.00%  [\d,]+ examples/s",
                             terminal.lines()[-1]), terminal.lines()
         log.step(50, loss=1.0, accuracy=0.5)
         log.epoch(row(1))
         assert terminal.lines() == [""]  # out of the way of the row
     assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_bar_gives_way_to_the_numbers(on_terminal):
+    terminal = on_terminal(79)
+    with Log(title="resnet8 on digits") as log:
+        log.begin(steps=2)
+        log.step(10, loss=0.5, accuracy=0.5)
+        assert terminal.lines()[0].startswith("resnet8 on digits   50%  0:00 left  loss 0.5000  accuracy 50.00%")
 
 
 def test_bar_fits_into_one_line(on_terminal):

@@ -86,9 +86,12 @@ class DataLoader:
                                                        for x in self.arrays)):
             raise ValueError("DataLoader: needs one or more arrays with the same number of rows, got shapes "
                              f"{[x.shape for x in self.arrays]}")
-        if not all(isinstance(n, int | np.integer) for n in (batch_size, prefetch)) or batch_size < 1 or prefetch < 0:
-            raise ValueError(f"DataLoader: batch_size={batch_size!r} must be a positive integer, and "
-                             f"prefetch={prefetch!r} an integer of at least 0")
+        for name, number, least in ("batch_size", batch_size, 1), ("prefetch", prefetch, 0):
+            if not isinstance(number, int | np.integer) or number < least:
+                raise ValueError(f"DataLoader: {name}={number!r} must be an integer of at least {least}")
+        for name, function in ("transform", transform), ("mix", mix):
+            if function is not None and not callable(function):
+                raise TypeError(f"DataLoader: {name} must be a function of a batch and a generator, got {function!r}")
         if mix is not None and self.dataset is None and len(arrays) < 2:
             raise ValueError("DataLoader: mix needs two arrays, images and labels")
         if shard is not None and not 0 <= shard[0] < shard[1]:

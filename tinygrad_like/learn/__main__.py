@@ -13,7 +13,9 @@ from .puzzles import make, status, watch
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tinygrad_like.learn", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tinygrad_like.learn",
+                                     description="Learn how VJP rules are made: have yours checked, find those of 24 "
+                                                 "ops, and step through a graph.")
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="say of every op in a file whether its rules are right, and if not, why")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.py")

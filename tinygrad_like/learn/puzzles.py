@@ -165,8 +165,8 @@ def _opening(puzzle: Puzzle, number: int) -> str:
 Write the rule: from g, the cotangent of the output, the cotangent of each input. {_may_name(puzzle)}
 Write it with operators and ops (exp(x), sum(x, axis=0) ...). Broadcasting is undone for you.
 
-Save the file, and `python -m tinygrad_like.learn puzzles --watch` says what is right or wrong. Three hints are at the
-end, each with more of the derivation.
+Save the file, and `python -m tinygrad_like.learn puzzles FOLDER --watch`, where FOLDER is that of this file, says
+what is right or wrong. Three hints are at the end, each with more of the derivation.
 """'''
 
 

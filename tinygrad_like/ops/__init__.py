@@ -2,6 +2,8 @@
 
 The files go from easy to hard in the order below. An op called on Tensors is recorded; called on arrays it is just its
 forward. What only rules and other ops need, such as the adjoint of a pooling, is not exported: import it from its file.
+
+Numbers in brackets, as (7.20) or (003), are equations and chapters of the texts this follows: see docs/seeds.md.
 """
 
 # ruff: noqa: I001, F401

@@ -4,8 +4,8 @@ Each op stands with its VJP: `g` is the cotangent of the output, and a rule give
 makes an op of a function of NumPy's (ufunc.py).
 
 Outside an op's domain, and for NaN, the output is NaN. The gradient is then, as in PyTorch, what the formula of the
-slope gives: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs (maximum, relu, max
-...) counts NaN as picked. Where this differs, the docstring says so.
+slope gives: mostly NaN, but still 1 / x for the logarithms. An op that picks one of its inputs, as maximum, relu and
+max do, counts NaN as picked. Where an op differs from that, its docstring says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matrix products: matmul, linear, einsum. The adjoint of a product with B is the product with B transposed."""
+"""Matrix products: matmul, outer, linear. The adjoint of a product with B is the product with B transposed."""
 
 from __future__ import annotations
 

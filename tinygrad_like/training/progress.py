@@ -38,16 +38,17 @@ class Line:
         elapsed, share = time.perf_counter() - self.began, self.done / max(self.total, 1)
         steps = self.done - self.first
         left = (self.total - self.done) * elapsed / steps if steps else 0.0
-        bar = "#" * round(20 * share)
-        parts = [self.title, f"{share:4.0%} [{bar:20}]", text, f"{self.examples / max(elapsed, 1e-9):,.0f} examples/s",
-                 f"{clock(left)} left"]
-        self.write("  ".join(filter(None, parts)))
+        bar = f" [{'#' * round(20 * share):20}]"
+        before = "  ".join(filter(None, [self.title, f"{share:4.0%}"]))
+        speed = f"{self.examples / max(elapsed, 1e-9):,.0f} examples/s"
+        after = "  " + "  ".join(filter(None, [f"{clock(left)} left", text, speed]))
+        fits = len(before) + len(bar) + len(after) <= _room()  # else numbers would be cut off
+        self.write(before + bar * fits + after)
 
     def write(self, text: str, end: str = "") -> None:
         """Put a text in place of the line; with an end of "\\n" it stays, and the line goes on below it."""
         if self.visible:
-            room = shutil.get_terminal_size().columns - 1
-            text = text if end else text[:room]
+            text = text if end else text[: _room()]
             self.stream.write("\r" + text.ljust(self.width) + end)
             self.stream.flush()
             self.width = 0 if end else len(text)
@@ -58,6 +59,10 @@ class Line:
             self.write("")
             self.stream.write("\r")
             self.stream.flush()
+
+
+def _room() -> int:
+    return shutil.get_terminal_size().columns - 1
 
 
 class Progress:
