@@ -32,6 +32,13 @@ class Linked(JITCodeLibrary):
     def codegen(self):
         return _Silent(self._codegen)  # type: ignore[has-type]
 
+    def _optimize_final_module(self):
+        """Only numba's first pass of two: its callers are optimized with it."""
+        codegen = self._codegen
+        passes, builder = codegen._module_pass_manager(loop_vectorize=codegen._loopvect, slp_vectorize=False,
+                                                       opt=codegen._opt_level, cost="cheap")
+        passes.run(self._final_module, builder)
+
     def _finalize_final_module(self):
         self._finalize_dynamic_globals()
         self._finalized = True
