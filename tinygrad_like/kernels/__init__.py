@@ -32,7 +32,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "take_at": ("embedding", 1),
     "along": ("along", 512),
     "added_along": ("along", _SMALL),
-    "put_along": ("along", 512),
+    **dict.fromkeys(("scattered", "taken_last", "product_vjp", "extreme_vjp"), ("scatter", _SMALL)),
     **dict.fromkeys(("recur", "other_products", "running_product", "cumprod_vjp"), ("scan", 256)),
     "places_of_extremes": ("scan", 256),
     "substituted": ("triangular", 16),
