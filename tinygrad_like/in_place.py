@@ -156,8 +156,9 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(_array(value, x.dtype))
     index = ops.index.plain_index(index, x.shape)
+    axis = _only_axis(index)
     try:
-        part = np.shape(x._data[index])
+        part = np.shape(x._data[index]) if axis is None else (*x.shape[:axis], index[axis].size, *x.shape[axis + 1 :])
     except IndexError:
         ops.index.check_range(index, x.shape)  # which says more
         raise
@@ -170,11 +171,21 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         part = value.shape
     if value.dtype is not x.dtype:
         value = ops.cast(value, dtype=x.dtype)
+    if axis is not None:
+        ops.index.check_range(index, x.shape)
+        return ops.index_copy(x, axis, tensor.wrap(index[axis]), ops.expand(value, shape=part))
     if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
         turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.shape.set_at(value, x, index=index, reuse=reuse)
+
+
+def _only_axis(index: tuple) -> int | None:
+    """The axis of the only entry of an index that is no whole slice, if that is a row of integers."""
+    axes = [axis for axis, i in enumerate(index) if type(i) is not slice or i != slice(None)]
+    i = index[axes[0]] if len(axes) == 1 else None
+    return axes[0] if type(i) is np.ndarray and i.ndim == 1 and i.dtype is INT64 else None
 
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:

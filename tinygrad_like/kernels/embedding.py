@@ -5,7 +5,7 @@ each entry of the axis before it. A row may be a single number, as of x[i, j], w
 
 A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
 is added to a row is added up in float64: row by row, in the order of the sorted index, which keeps one row of sums; or,
-if rows are short, in a copy of the table, unless it has many more rows than are added.
+if rows are short, in a copy of the table.
 
 The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
 """
@@ -26,7 +26,6 @@ from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
 _LONG = 16  # numbers of a row that are worth sorting the index
-_SPARSE = 4  # and so many rows of the table for each that is added
 _WHOLE = slice(None)
 
 
@@ -267,7 +266,7 @@ def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps
               table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
     """table = base, or zeros, with the rows added where the index says; None if it names a row that is not there."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
-    if width < _LONG and (outer > 1 or count <= _SPARSE * index.size):
+    if width < _LONG:
         _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     else:
         order = np.empty(index.size, np.int64)

@@ -63,11 +63,15 @@ def added(x, shape, index, base=None):
 @accelerated
 def add_at(x, shape, index, base=None):
     out = np.zeros(shape, x.dtype) if base is None else np.array(base)
-    if _is_basic(index):
+    if not (arrays := _arrays_of(index)) or len(arrays) == 1 and arrays[0].dtype is BOOL:
         out[index] += x  # names no element twice
     else:
         np.add.at(out, index, x)
     return out
+
+
+def _arrays_of(index: tuple) -> list[np.ndarray]:
+    return [i for i in index if type(i) is np.ndarray]
 
 
 def _put_later(g, x_shape, index):
@@ -202,7 +206,7 @@ def _axes_of(i) -> int:
 
 def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError if a mask does not fit its axes, or the arrays not one another."""
-    arrays = [i for i in index if type(i) is np.ndarray]
+    arrays = _arrays_of(index)
     if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
         return
     axis, used = 0, sum(_axes_of(i) for i in index)

@@ -90,6 +90,7 @@ def _to_places(who, x, index, src, axis, what):
     axis, index, rows = _axis_and_index(who, x.shape, index, axis, src)
     src = source(src, x, index)
     if not x.ndim:
+        _in_range(who, (), index, axis)
         x, index, src = (reshape(y, shape=(1,)) for y in (x, _beside(x, index), src))
         return reshape(_to_places(who, x, index, src, 0, what), shape=())
     if rows:
