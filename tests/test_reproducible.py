@@ -160,6 +160,7 @@ CASES = {
     "pad, reflected": (lambda a: F.pad(a, (1, 2, 3, 4), mode="reflect") * 2, (IMAGES,)),
     "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
+    "adaptive max pool": (lambda a: F.adaptive_max_pool2d(a, (7, 4)), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
     "grid": (lambda a, b: F.grid_sample(a, b, align_corners=False), (IMAGES, (9, 31, 33, 2))),
     "grid of few channels": (lambda a, b: F.grid_sample(a, b.tanh(), padding_mode="reflection", align_corners=True),

@@ -43,6 +43,7 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "weight_gradient": ("conv", 1),
     "max_windows": ("pool", 64),
     "put_taps": ("pool", 1),
+    "adaptive_places": ("pool", 64),
     "sum_windows": ("pool", 64),
     "spread_windows": ("pool", 1),
     "normalize_rows": ("norm", 0),
