@@ -87,7 +87,8 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     "mean_over": ("reduce", 256),
     **dict.fromkeys(("max_over", "min_over"), ("reduce", 4096)),
     "spread_over": ("reduce", 1),
-    "sum_over": ("reduce", 256),
+    **dict.fromkeys(("sum_over", "prod_over"), ("reduce", 256)),
+    "sum_of_squares": ("reduce", 1024),
     "sum_rows_by": ("embedding", 512),
     "take_rows": ("embedding", 512),
 }

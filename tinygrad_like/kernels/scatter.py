@@ -41,7 +41,7 @@ def _rows(op, x, here):
         sign = F(1) if op == MAX else F(-1)
         for i in range(x.size):
             known, new = here[i], x[i]
-            here[i] = known if sign * known >= sign * new or known != known else new
+            here[i] = known if (sign * known >= sign * new) | (known != known) else new
 
 
 @inner
@@ -57,7 +57,7 @@ def _come(op, x, spots, table):
         sign = F(1) if op == MAX else F(-1)
         for i in range(x.size):
             known, new = table[spots[i]], x[i]
-            table[spots[i]] = known if sign * known >= sign * new or known != known else new
+            table[spots[i]] = known if (sign * known >= sign * new) | (known != known) else new
 
 
 @inner
