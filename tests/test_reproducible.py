@@ -146,6 +146,7 @@ CASES = {
     **{f"scatter, {how}": (lambda a, b, how=how: a.scatter_reduce(0, labels((900, 513), 777), b * 0.1 + 1, how), (
         MATRIX, (900, 513))) for how in ("prod", "mean", "amax")},
     "slices scattered": (lambda a, b: a.index_copy(0, labels(999, 777), b), (MATRIX, (999, 513))),
+    "mask": (lambda a: a[a > 0.3] * 2, (MATRIX,)),
     "index_add": (lambda a, b: a.index_add(0, labels(999, 777), b), (MATRIX, (999, 513))),
     "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
     "prod": (lambda a: a.prod(1), ((7, 301, 70),)),

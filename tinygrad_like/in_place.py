@@ -198,6 +198,7 @@ def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
 
 
 _NUMBERS = {FLOAT32: float, INT64: int}  # what NumPy writes as we would
+_MASKED = 4096  # so many numbers are written anew in less time than NumPy writes to those that a mask names
 _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
 
 
@@ -260,6 +261,9 @@ class InPlace:
             value = ops.cast(value, dtype=self.dtype) if isinstance(value, tensor.Tensor) else value
             self.masked_fill_(mask, value)  # which takes no number of elements that depends on values
             return
+        many = self._data.size >= _MASKED and getattr(index, "ndim", 0) == self.ndim
+        if many and (mask := _mask_of(self, index, value)) is not None:
+            return self._become("setitem", lambda x: x.masked_fill(mask, value))
         recorded = mode.recording and (self.requires_grad or isinstance(value, tensor.Tensor) and value.requires_grad)
         if recorded or self.node is not None:
             return self._set_items(index, value)

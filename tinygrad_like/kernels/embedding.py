@@ -15,16 +15,18 @@ import math
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import INT64
+from ..dtypes import BOOL, INT64
 from .along import AT_ONCE, add_to, pick, places
 from .checks import check_again
 from .kinds import INTEGERS, OPTIONAL, READ, WRITE
 from .program import in_order, kernel, together
+from .select import added_where, chosen
 from .simd import fill, inner, put
 from .vectormath import F
 from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
+_MASKED = 4096  # numbers of which a mask selects some, below which NumPy is as fast
 _LONG = 16  # numbers of a row that are worth sorting the index
 _WHOLE = slice(None)
 
@@ -135,6 +137,8 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
+    if len(index) == 1 and index[0].dtype is BOOL:
+        return chosen(x, index[0]) if x.size >= _MASKED and index[0].shape == x.shape else NotImplemented
     if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < 256 and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
@@ -299,6 +303,9 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
     """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
+    if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype is BOOL and index[0].shape == shape and (
+            x.shape == (np.count_nonzero(index[0]),)):
+        return added_where(x, index[0], base)
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented

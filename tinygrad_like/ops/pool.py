@@ -21,7 +21,7 @@ from .elementwise import mul
 from .index import take_along
 from .matmul import matmul
 from .reduce import mean
-from .shape import reshape, transpose, unsqueeze
+from .shape import reshape, unsqueeze
 
 
 class Axis(NamedTuple):
@@ -254,9 +254,8 @@ def _adaptive_mean(x, size: tuple[int, int]):
     if windows:
         return _mean(x, windows, True)
     # Windows of several sizes: each mean is a product with a row of weights, first over the columns, then the rows.
-    rows, columns = (_weights(n, m).astype(x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
-    y = matmul(x, columns.T)
-    return transpose(matmul(transpose(y, -1, -2), rows.T), -1, -2)
+    rows, columns = (_weights(n, m, x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
+    return matmul(rows, matmul(x, columns.T))
 
 
 def _bounds(n: int, m: int) -> list[tuple[int, int]]:
@@ -264,12 +263,13 @@ def _bounds(n: int, m: int) -> list[tuple[int, int]]:
     return [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
 
 
-def _weights(n: int, m: int) -> np.ndarray:
-    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows."""
+@functools.lru_cache(64)
+def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
+    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows; nobody writes to it."""
     weights = np.zeros((m, n))
     for i, (start, stop) in enumerate(_bounds(n, m)):
         weights[i, start:stop] = 1 / (stop - start)
-    return weights
+    return weights.astype(dtype)
 
 
 def adaptive_max_pool2d(x, output_size, return_indices=False):
