@@ -98,7 +98,7 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
 
 @inner
 def _work_of_chosen(mask, x, chosen):
-    return x.size if mask.size == x.size >= chosen.size else -1
+    return 0 if mask.size == x.size >= chosen.size else -1  # one thread, which counts
 
 
 @kernel(mask=READ.of(np.uint8), x=READ, chosen=WRITE, work=_work_of_chosen, tasks=1)
@@ -115,7 +115,7 @@ def _choose(mask, x, chosen, task, tasks):
 
 @inner
 def _work_of_placed(mask, chosen, base, out):
-    return out.size if mask.size == out.size >= chosen.size and base.size in (0, out.size) else -1
+    return 0 if mask.size == out.size >= chosen.size and base.size in (0, out.size) else -1
 
 
 @kernel(mask=READ.of(np.uint8), chosen=READ, base=OPTIONAL, out=WRITE, work=_work_of_placed, tasks=1)
@@ -132,7 +132,7 @@ def _add_chosen(mask, chosen, base, out, task, tasks):
 
 def chosen(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """x[mask], for a mask of the shape of x."""
-    out = np.empty(np.count_nonzero(mask), FLOAT32)
+    out = np.empty(int(np.count_nonzero(mask)), FLOAT32)
     _choose(in_order(mask).view(np.uint8), in_order(x), out)
     return out
 
