@@ -201,7 +201,11 @@ def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-3] % r**2:
         raise ValueError(f"pixel_shuffle: takes (..., channels, height, width) with channels divisible by {r}^2, got "
                          f"shape {x.shape}")
-    return ops.rearrange(x, "... (c p q) h w -> ... c (h p) (w q)", p=r, q=r)
+    *batch, channels, h, w = x.shape
+    n, channels = len(batch), channels // r**2
+    apart = ops.reshape(x, shape=(*batch, channels, r, r, h, w))
+    beside = ops.permute(apart, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return ops.reshape(beside, shape=(*batch, channels, h * r, w * r))
 
 
 def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
@@ -210,7 +214,11 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     if x.ndim < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
         raise ValueError(f"pixel_unshuffle: takes (..., channels, height, width) with sizes divisible by {r}, got "
                          f"shape {x.shape}")
-    return ops.rearrange(x, "... c (h p) (w q) -> ... (c p q) h w", p=r, q=r)
+    *batch, channels, h, w = x.shape
+    n = len(batch)
+    apart = ops.reshape(x, shape=(*batch, channels, h // r, r, w // r, r))
+    beside = ops.permute(apart, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return ops.reshape(beside, shape=(*batch, channels * r * r, h // r, w // r))
 
 
 class PixelShuffle(Configured):

@@ -8,6 +8,7 @@ import pytest
 from tinygrad_like import Tensor, linalg, ops
 from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.interpolate import Taps, resample_back
+from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.primitive import declared
 
 rng = np.random.default_rng(5)
@@ -146,6 +147,7 @@ OPS |= {
                       (X,)),
     "resample_back": (lambda x: resample_back(x, axis=1, taps=NEIGHBOURS), (positive(2, 3, 2),)),
     "put_onto": (lambda x, s: ops.arrange.put_onto(x, s, index=(np.array([0, 2, 0]),)), (X, positive(3, 4))),
+    "take_last": (lambda x: take_last(x, Tensor([[2], [0], [2]]), shape=(3, 4), axis=0), (X,)),
     "mse_loss": (ops.mse_loss, (X, Y)),
     "mse_loss, none": (lambda x, y: ops.mse_loss(x, y, reduction="none"), (X, Y)),
     "l1_loss": (ops.l1_loss, (X, Y)),

@@ -483,6 +483,8 @@ EXAMPLES = {
              ((some(2, 3, 4),), {"axis": (0, -1), "keepdim": True}),
              ((WITH_ZEROS,), {"axis": 0}), ((WITH_ZEROS,), {"axis": 1}),
              ((some(3, 0),), {"axis": 1}), ((some(3, 0),), {"axis": 0})],
+    "product_at": [((some(3, 4), some(5, 4), constant(np.arange(20).reshape(5, 4) % 3)), {"axis": 0}),
+                   ((some(3, 2), WITH_ZEROS, constant([[1, 0, 1]])), {"axis": 1})],
     "logsumexp": [((some(3, 4),), {}), ((some(3, 4, 2),), {"axis": (0, 2), "keepdim": True}),
                   ((some(5),), {"axis": 0})],
     "cross_product": [((some(4, 3), some(4, 3)), {}), ((some(3, 2), some(5, 3, 1)), {"axis": -2})],

@@ -43,6 +43,7 @@ from tinygrad_like.kernels import (
     reduce,
     resample,
     scan,
+    scatter,
     scores,
     select,
     side_by_side,
@@ -142,6 +143,10 @@ CASES = {
     "gather": (lambda a: a.gather(1, labels((777, 700), 513)), (MATRIX,)),
     "scatter": (lambda a, b: a.scatter(1, labels((777, 600), 513), b), (MATRIX, (777, 600))),
     "scatter, added": (lambda a, b: a.scatter_add(0, labels((900, 513), 777), b), (MATRIX, (900, 513))),
+    **{f"scatter, {how}": (lambda a, b, how=how: a.scatter_reduce(0, labels((900, 513), 777), b * 0.1 + 1, how), (
+        MATRIX, (900, 513))) for how in ("prod", "mean", "amax")},
+    "slices scattered": (lambda a, b: a.index_copy(0, labels(999, 777), b), (MATRIX, (999, 513))),
+    "mask": (lambda a: a[a > 0.3] * 2, (MATRIX,)),
     "index_add": (lambda a, b: a.index_add(0, labels(999, 777), b), (MATRIX, (999, 513))),
     "gather from columns": (lambda a: a.gather(0, labels((900, 513), 777)), (MATRIX,)),
     "prod": (lambda a: a.prod(1), ((7, 301, 70),)),
@@ -156,6 +161,7 @@ CASES = {
     "pad, reflected": (lambda a: F.pad(a, (1, 2, 3, 4), mode="reflect") * 2, (IMAGES,)),
     "cat": (lambda a, b: ops.cat(a, b, axis=1) * 2, (IMAGES, IMAGES)),
     "max pool": (lambda a: F.max_pool2d(a, 2), (IMAGES,)),
+    "adaptive max pool": (lambda a: F.adaptive_max_pool2d(a, (7, 4)), (IMAGES,)),
     "average pool": (lambda a: F.avg_pool2d(a, 3, stride=2), (IMAGES,)),
     "grid": (lambda a, b: F.grid_sample(a, b, align_corners=False), (IMAGES, (9, 31, 33, 2))),
     "grid of few channels": (lambda a, b: F.grid_sample(a, b.tanh(), padding_mode="reflection", align_corners=True),
@@ -206,8 +212,8 @@ def digest(case) -> str:
 
 
 MODULES = (along, attention, channel_norm, columns, conv, copies, dropout, elementwise, embedding, formula, gemm,
-           grid, mapped, nll, noise, norm, optim, order, pixel_loss, pool, recurrent, reduce, resample, scan, scores,
-           select, side_by_side, softmax, triangular, vectormath, winograd)
+           grid, mapped, nll, noise, norm, optim, order, pixel_loss, pool, recurrent, reduce, resample, scan, scatter,
+           scores, select, side_by_side, softmax, triangular, vectormath, winograd)
 
 
 def digests(case) -> dict[str, str]:

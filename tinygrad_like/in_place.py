@@ -156,8 +156,9 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
     if not isinstance(value, tensor.Tensor):
         value = tensor.wrap(_array(value, x.dtype))
     index = ops.index.plain_index(index, x.shape)
+    axis = _only_axis(index)
     try:
-        part = np.shape(x._data[index])
+        part = np.shape(x._data[index]) if axis is None else (*x.shape[:axis], index[axis].size, *x.shape[axis + 1 :])
     except IndexError:
         ops.index.check_range(index, x.shape)  # which says more
         raise
@@ -170,11 +171,21 @@ def _with_items(x: Tensor, index: Any, value: Any, reuse: bool = False) -> Tenso
         part = value.shape
     if value.dtype is not x.dtype:
         value = ops.cast(value, dtype=x.dtype)
+    if axis is not None:
+        ops.index.check_range(index, x.shape)
+        return ops.index_copy(x, axis, tensor.wrap(index[axis]), ops.expand(value, shape=part))
     if not ops.index._is_basic(index) and any([getattr(i, "dtype", BOOL) is not BOOL for i in index]):
         turn = tensor.wrap(np.arange(math.prod(part)).reshape(part))  # an element may be named more than once
         last = ops.take(ops.shape.surround(turn, shape=x.shape, index=index), index=index)
         value = ops.where(ops.eq(turn, last), value, 0.0)
     return ops.shape.set_at(value, x, index=index, reuse=reuse)
+
+
+def _only_axis(index: tuple) -> int | None:
+    """The axis of the only entry of an index that is no whole slice, if that is a row of integers."""
+    axes = [axis for axis, i in enumerate(index) if type(i) is not slice or i != slice(None)]
+    i = index[axes[0]] if len(axes) == 1 else None
+    return axes[0] if type(i) is np.ndarray and i.ndim == 1 and i.dtype is INT64 else None
 
 
 def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
@@ -187,6 +198,7 @@ def _mask_of(x: Tensor, index: Any, value: Any) -> Tensor | None:
 
 
 _NUMBERS = {FLOAT32: float, INT64: int}  # what NumPy writes as we would
+_MASKED = 4096  # so many numbers are written anew in less time than NumPy writes to those that a mask names
 _BY_SELF_AND_PART = 3  # references to an array: of its Tensor, of a part of it, and as the argument of `getrefcount`
 
 
@@ -249,6 +261,9 @@ class InPlace:
             value = ops.cast(value, dtype=self.dtype) if isinstance(value, tensor.Tensor) else value
             self.masked_fill_(mask, value)  # which takes no number of elements that depends on values
             return
+        many = self._data.size >= _MASKED and getattr(index, "ndim", 0) == self.ndim
+        if many and (mask := _mask_of(self, index, value)) is not None:
+            return self._become("setitem", lambda x: x.masked_fill(mask, value))
         recorded = mode.recording and (self.requires_grad or isinstance(value, tensor.Tensor) and value.requires_grad)
         if recorded or self.node is not None:
             return self._set_items(index, value)

@@ -164,6 +164,9 @@ class Names:
 
         if not accumulate:
             return _with_items(self, tuple(indices), values)
+        index = ops.index.plain_index(tuple(indices), self.shape)
+        if ops.index.torch_order(index, self.ndim) is None:
+            return ops.arrange.put_onto(self, values, index=index)
         place = ops.reshape(tensor.wrap(np.arange(self._data.size)), shape=self.shape)[tuple(indices)]
         flat = ops.reshape(ops.expand(values, shape=place.shape), shape=(-1,))
         sums = ops.scatter_add(ops.reshape(self, shape=(-1,)), ops.reshape(place, shape=(-1,)), flat, axis=0)

@@ -410,12 +410,22 @@ def along():
     x = values(size(), size(), size())
     axis = pick(0, 1, 2)
     which = rng.integers(-x.shape[axis], x.shape[axis], [size() if a == axis else n for a, n in enumerate(x.shape)])
-    name = pick("gather", "scatter_add", "prod", "cumprod", "tril", "topk", "cummax", "cummin")
+    name = pick("gather", "scatter_add", "scatter", "scatter_reduce", "prod", "cumprod", "tril", "topk", "cummax",
+                "cummin", "mask")
     if name == "gather":
         return name, lambda guard, x: differentiated(lambda x: x.gather(axis, index(guard, which)))(guard, x), [x]
     if name == "scatter_add":
         return name, lambda guard, *xs: differentiated(lambda x, y: x.scatter_add(axis, index(guard, which), y))(
             guard, *xs), [x, values(*which.shape)]
+    if name.startswith("scatter"):
+        how, wide = (pick("prod", "amin", "mean"),) if name == "scatter_reduce" else (), which.shape
+        if pick(True, False):  # one entry for a whole slice
+            which = which[tuple([slice(None) if a == axis else slice(1) for a in range(3)])]
+        return f"{name} {how}", lambda guard, *xs: differentiated(lambda x, y: getattr(x, name)(
+            axis, index(guard, which).expand(*wide), y, *how))(guard, *xs), [x, values(*wide)]
+    if name == "mask":
+        mask = rng.random(x.shape) < 0.4
+        return name, lambda guard, x: differentiated(lambda x: x[Tensor.from_numpy(mask)])(guard, x), [x]
     if name == "topk":
         k, largest = min(size(), x.shape[axis]), pick(True, False)
         return name, differentiated(lambda x: x.topk(k, axis=axis, largest=largest)[0]), [x]

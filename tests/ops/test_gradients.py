@@ -12,6 +12,7 @@ from tinygrad_like.ops.dropout import drop
 from tinygrad_like.ops.grid import products_at, spread_at, sums_at
 from tinygrad_like.ops.interpolate import Taps, resample_back
 from tinygrad_like.ops.scan import cumprod_vjp
+from tinygrad_like.ops.scatter import take_last
 from tinygrad_like.ops.softmax import log_softmax_vjp, softmax_vjp
 from tinygrad_like.primitive import declared
 
@@ -455,6 +456,11 @@ CASES["grid_sample of volumes"] = ops.grid_sample, real(1, 2, 3, 2, 4), 0.6 * re
 CASES["cumprod_vjp"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=1), real(3, 4), real(3, 4), real(3, 4)
 CASES["cumprod_vjp with zeros"] = lambda g, x, y: cumprod_vjp(g, x, y, axis=0), real(5, 2), np.array(
     [[1.0, 0], [0, 2], [3, 0], [0, 1], [2, 3]]), real(5, 2)
+CASES["take_last"] = lambda x: take_last(x, Tensor([2, 0, 2])[:, None], shape=(3, 4), axis=0), real(3, 4)
+CASES |= {f"{how} of slices": (
+    lambda x, s, how=how: x.scatter_reduce(1, Tensor([[1, 0, 1]]).expand(3, 3), s, how), distinct(3, 4),
+    distinct(3, 3) + 0.05) for how in ("prod", "mean", "amax", "amin")}
+CASES["slices scattered"] = lambda x, s: x.index_copy(1, Tensor([1, 0, 1]), s), real(3, 4), real(3, 3)
 CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(3, 5, 2) < -0.3, 0, real(3, 5, 2))
 
 

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from ..dtypes import FLOAT32
 from .checks import check_again
 from .kinds import INTEGERS, READ, WRITE
 from .matrix import ceil_div
@@ -135,33 +134,6 @@ def _add_along(x, index, n, width, out, wrong, task, tasks):
                 put(target[place * width : place * width + columns], total[place * columns : (place + 1) * columns])
 
 
-@kernel(x=READ, index=INTEGERS, out=WRITE, wrong=WRITE.of(np.int64), work=_work_back)
-def _put_along(x, index, n, width, out, wrong, task, tasks):
-    """A task has some columns of some of the arrays (n, width), and of what is written to one place the last stays."""
-    outer, most, named = out.size // (n * width), min(width, AT_ONCE), np.empty(AT_ONCE, np.int64)
-    strips, rows = ceil_div(width, most), index.size // (out.size // n)
-    step, length = (AT_ONCE, rows) if width == 1 else (width, rows * width)
-    for unit in range(task * outer * strips // tasks, (task + 1) * outer * strips // tasks):
-        k, left = unit // strips, unit % strips * most
-        for first in range(left, length, step):
-            at, count = k * length + first, min(step, length - first) if width == 1 else min(most, width - left)
-            if not places(index[at : at + count], n, 1, 0, named[:count]):
-                wrong[0] = 1
-            for i in range(count):
-                out[k * n * width + named[i] * width + (left + i if width > 1 else 0)] = x[at + i]
-
-
-def put_along(out: np.ndarray, index: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
-    """np.put_along_axis(out, index, x, axis), and out itself, if the other axes agree."""
-    n, width, wrong = out.shape[axis], math.prod(out.shape[axis + 1 :]), np.zeros(1, np.int64)
-    if not (index.size and n and out.flags.c_contiguous) or x.dtype is not FLOAT32 or x.shape != index.shape or (
-            (index.shape[:axis], index.shape[axis + 1 :]) != (out.shape[:axis], out.shape[axis + 1 :])):
-        return NotImplemented
-    _put_along(in_order(x), in_order(index.astype(np.int64, copy=False)), n, width, out, wrong)
-    check_again(_check, wrong, index, n, flag=wrong, lasting=True)
-    return NotImplemented if wrong[0] else out
-
-
 def along(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     """np.take_along_axis(x, index, axis), if the other axes agree; NotImplemented if the index names no place."""
     n, width, wrong = x.shape[axis], math.prod(x.shape[axis + 1 :]), np.zeros(1, np.int64)
@@ -169,7 +141,7 @@ def along(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     if not taken.size or not n:
         return NotImplemented
     _take_along(in_order(x), in_order(index), n, width, taken, wrong)
-    check_again(_check, wrong, index, n, flag=wrong, lasting=True)
+    check_again(check, wrong, index, n, flag=wrong, lasting=True)
     return NotImplemented if wrong[0] else taken
 
 
@@ -181,11 +153,11 @@ def added_along(x: np.ndarray, index: np.ndarray, n: int, axis: int) -> np.ndarr
     index = index.astype(np.int64, copy=False)
     out = np.empty((*x.shape[:axis], n, *x.shape[axis + 1 :]), np.float32)
     _add_along(in_order(x), in_order(index), n, width, out, wrong)
-    check_again(_check, wrong, index, n, flag=wrong, lasting=True)
+    check_again(check, wrong, index, n, flag=wrong, lasting=True)
     return NotImplemented if wrong[0] else out
 
 
-def _check(wrong: np.ndarray, index: np.ndarray, n: int) -> None:
+def check(wrong: np.ndarray, index: np.ndarray, n: int) -> None:
     if wrong[0]:
         wrong[0] = 0
         bad = index[(index < -n) | (index >= n)]

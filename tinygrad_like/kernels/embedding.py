@@ -5,7 +5,7 @@ each entry of the axis before it. A row may be a single number, as of x[i, j], w
 
 A row of the table may be named a million times, which in float32 would lose as many digits as that number has. So what
 is added to a row is added up in float64: row by row, in the order of the sorted index, which keeps one row of sums; or,
-if rows are short, in a copy of the table, unless it has many more rows than are added.
+if rows are short, in a copy of the table.
 
 The index may lie in memory that someone else writes to: each entry is compared with the number of rows when it is used.
 """
@@ -15,18 +15,19 @@ import math
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import INT64
+from ..dtypes import BOOL, INT64
 from .along import AT_ONCE, add_to, pick, places
 from .checks import check_again
 from .kinds import INTEGERS, OPTIONAL, READ, WRITE
 from .program import in_order, kernel, together
+from .select import added_where, chosen
 from .simd import fill, inner, put
 from .vectormath import F
 from .views import floats_at
 
 _COST = 0.1  # nanoseconds of a number
+_MASKED = 4096  # numbers of which a mask selects some, below which NumPy is as fast
 _LONG = 16  # numbers of a row that are worth sorting the index
-_SPARSE = 4  # and so many rows of the table for each that is added
 _WHOLE = slice(None)
 
 
@@ -137,6 +138,8 @@ def _rows_of(index: tuple, shape: tuple[int, ...], few: int) -> tuple[int, int, 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """x[index], if its arrays are of integers and take axes side by side, and the other axes are taken whole."""
+    if len(index) == 1 and index[0].dtype is BOOL:
+        return chosen(x, index[0]) if x.size >= _MASKED and index[0].shape == x.shape else NotImplemented
     if len(index) == 1 and x.ndim and index[0].size * (x.size // (len(x) or 1)) < _TAKEN and not mode.compiled:
         return NotImplemented
     found = _rows_of(index, x.shape, _FEW) if x.flags.c_contiguous else None
@@ -268,7 +271,7 @@ def _sum_rows(rows: np.ndarray, index: np.ndarray, outer: int, width: int, wraps
               table: np.ndarray, base: np.ndarray | None = None) -> np.ndarray | None:
     """table = base, or zeros, with the rows added where the index says; None if it names a row that is not there."""
     count, wrong = table.size // (outer * width), np.zeros(1, np.int64)
-    if width < _LONG and (outer > 1 or count <= _SPARSE * index.size):
+    if width < _LONG:
         _add_all(rows, index, outer, width, wraps, skipped, base, table, wrong)
     else:
         order = np.empty(index.size, np.int64)
@@ -301,6 +304,9 @@ def _check_rows(wrong: np.ndarray, index: np.ndarray, count: int) -> None:
 
 def add_at(x: np.ndarray, shape: tuple[int, ...], index: tuple, base: np.ndarray | None = None) -> np.ndarray:
     """Zeros of this shape, or base, with x added at an index, if `take_at` takes what it names."""
+    if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype is BOOL and index[0].shape == shape and (
+            x.shape == (np.count_nonzero(index[0]),)):
+        return added_where(x, index[0], base)
     found = _rows_of(index, shape, _FEW_ADDED)
     if found is None or not x.size or 0 in shape:
         return NotImplemented

@@ -19,7 +19,7 @@ from .simd import put
 from .vectormath import INNER, F, I
 
 _COST = 0.03  # nanoseconds of a number
-SUM, SUM_SQUARES, MAX, MIN = range(4)
+SUM, SUM_SQUARES, PRODUCT, MAX, MIN = range(5)
 UP, DOWN = F(1), F(-1)
 PIECE = 1024  # numbers added up in float32, in 64 lanes or so
 NAN_BITS, LOWEST = I(0x7FFFFFFF), I(-0x80000000)  # the first, read as a float, is a NaN
@@ -47,6 +47,14 @@ def _sum_squares(x):
     return total
 
 
+@njit(fastmath={"reassoc", "contract"}, **INNER)
+def _product(x):
+    product = 1.0  # in float64, where only what is too large in the end is infinite
+    for i in range(x.size):
+        product *= x[i]
+    return product
+
+
 @njit(**INNER)
 def _max(x, sign=UP):
     """The largest number; for a sign of -1, the smallest."""
@@ -63,9 +71,11 @@ def _max(x, sign=UP):
 
 @njit(forceinline=True, **INNER)
 def _reduced(op, x):
-    """The sum of x, of the squares, the maximum or the minimum."""
+    """The sum of x, of the squares, the product, the maximum or the minimum."""
     if op >= MAX:
         return np.float64(_max(x, UP if op == MAX else DOWN))
+    if op == PRODUCT:
+        return _product(x)
     total = 0.0
     for i in range(0, x.size, PIECE):
         piece = x[i : min(i + PIECE, x.size)]
@@ -187,11 +197,11 @@ def _extremes(x, sign, m, n, out, task, tasks):
             row = x[i * n : (i + 1) * n]
             for j in range(n):
                 known, new = top[j], row[j]
-                top[j] = known if sign * known >= sign * new or known != known else new
+                top[j] = known if (sign * known >= sign * new) | (known != known) else new
 
 
 def _over_rows(op: int, x: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    out = np.empty(len(x), np.float32) if out is None else out
+    out = np.empty(len(x), FLOAT32) if out is None else out
     if out.shape != x.shape[:1]:
         raise ValueError(f"rows of {x.shape}: out must have shape {x.shape[:1]}, got {out.shape}")
     _rows(op, x, x.shape[1], out)
@@ -252,29 +262,57 @@ def sum_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     return y.reshape([1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdim else y
 
 
+@kernel(x=READ, out=WRITE, cost=0.1)
+def _products(x, m, n, out, task, tasks):
+    """out[k, j] = the product of x[k, :, j], for x (matrices, m, n)."""
+    matrices, product = out.size // n, np.empty(n)
+    for k in range(task * matrices // tasks, (task + 1) * matrices // tasks):
+        put(product, x[k * m * n : (k * m + 1) * n])
+        for i in range(k * m + 1, (k + 1) * m):
+            row = x[i * n : (i + 1) * n]
+            for j in range(n):
+                product[j] *= row[j]
+        put(out[k * n : (k + 1) * n], product)
+
+
+def prod_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    return _over_neighbours(PRODUCT, x, axis, keepdim)
+
+
+def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """np.sum(x * x, axis, keepdims=keepdim) over the last axes of an x in C order."""
+    if not axis or axis != _AXES[axis[0] : x.ndim] or not x.flags.c_contiguous or not x.size:
+        return NotImplemented
+    kept = x.shape[: axis[0]]
+    rows = x.reshape(math.prod(kept), -1)
+    out = _over_rows(SUM_SQUARES, rows, None).reshape(kept) if kept else _over_everything(SUM_SQUARES, x)[1]
+    return out.reshape(kept + (1,) * len(axis)) if keepdim else out
+
+
 def max_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """np.max(x, axis, keepdims=keepdim) over neighbouring axes of which none is empty"""
-    return _extremes_over(x, 1, axis, keepdim)
+    return _over_neighbours(MAX, x, axis, keepdim)
 
 
 def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    """np.min(x, axis, keepdims=keepdim) over neighbouring axes of which none is empty"""
-    return _extremes_over(x, -1, axis, keepdim)
+    return _over_neighbours(MIN, x, axis, keepdim)
 
 
-def _extremes_over(x: np.ndarray, sign: int, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+def _over_neighbours(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """The product, maximum or minimum over neighbouring axes of which none is empty."""
     if not axis or axis != _AXES[axis[0] : axis[0] + len(axis)] or not x.size:
         return NotImplemented
     shape, first, last = x.shape, axis[0], axis[-1] + 1
     m, n = math.prod(shape[first:last]), math.prod(shape[last:])
-    if not mode.compiled and (n >= 256 or x.size == m < 1 << 18):
+    if op != PRODUCT and not mode.compiled and (n >= 256 or x.size == m < 1 << 18):
         return NotImplemented  # for these NumPy has vectors, too
     out = np.empty(shape[:first] + (1,) * (len(axis) if keepdim else 0) + shape[last:], FLOAT32)
     x = in_order(x)
     if n == 1:
-        _rows(MAX if sign == 1 else MIN, x, m, out)
+        _rows(op, x, m, out)
+    elif op == PRODUCT:
+        _products(x, m, n, out)
     else:
-        _extremes(x, sign, m, n, out)
+        _extremes(x, 1 if op == MAX else -1, m, n, out)
     return out
 
 

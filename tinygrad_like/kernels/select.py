@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dtypes import BOOL, FLOAT32
 from .formula import broadcasts, run_of, start_of
-from .kinds import READ, STRIDED_WRITE, WRITE
+from .kinds import OPTIONAL, READ, STRIDED_WRITE, WRITE
 from .program import in_order, kernel
 from .simd import fill, inner, put
 from .vectormath import F
@@ -90,6 +90,57 @@ def select(like: np.ndarray, condition: np.ndarray, a, b) -> np.ndarray:
         operands.append(x)
     out = np.empty(shape, np.float32)
     _where(condition.view(np.uint8), *operands, out)
+    return out
+
+
+# --- What a mask selects ----------------------------------------------------------------------------------------------
+
+
+@inner
+def _work_of_chosen(mask, x, chosen):
+    return 0 if mask.size == x.size >= chosen.size else -1  # one thread, which counts
+
+
+@kernel(mask=READ.of(np.uint8), x=READ, chosen=WRITE, work=_work_of_chosen, tasks=1)
+def _choose(mask, x, chosen, task, tasks):
+    """chosen = the numbers of x where the mask is true, one after the other; it has as many as there are."""
+    count = 0
+    for i in range(x.size if chosen.size else 0):
+        chosen[min(count, chosen.size - 1)] = x[i]  # without a branch, which would go either way
+        count += mask[i] != 0
+        if count == chosen.size:
+            break
+    fill(chosen[count:], F(0))
+
+
+@inner
+def _work_of_placed(mask, chosen, base, out):
+    return 0 if mask.size == out.size >= chosen.size and base.size in (0, out.size) else -1
+
+
+@kernel(mask=READ.of(np.uint8), chosen=READ, base=OPTIONAL, out=WRITE, work=_work_of_placed, tasks=1)
+def _add_chosen(mask, chosen, base, out, task, tasks):
+    """out = base, or zeros, and where the mask is true the next number of those chosen is added."""
+    count = 0
+    _copy(base if base.size else np.zeros(1, np.float32), out)
+    for i in range(out.size if chosen.size else 0):
+        yes = mask[i] != 0
+        number = chosen[min(count, chosen.size - 1)]
+        out[i] += number if yes else F(0)
+        count += yes
+
+
+def chosen(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """x[mask], for a mask of the shape of x."""
+    out = np.empty(int(np.count_nonzero(mask)), FLOAT32)
+    _choose(in_order(mask).view(np.uint8), in_order(x), out)
+    return out
+
+
+def added_where(x: np.ndarray, mask: np.ndarray, base: np.ndarray | None) -> np.ndarray:
+    """Zeros, or base, with x added where a mask is true, for as many x as there are such places."""
+    out = np.empty(mask.shape, FLOAT32)
+    _add_chosen(in_order(mask).view(np.uint8), in_order(x), base if base is None else in_order(base), out)
     return out
 
 

@@ -16,7 +16,7 @@ from .compare import (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, cast, clone,
     contiguous, identity,
 )
-from .index import take, getitem, gather, scatter_add
+from .index import take, getitem, gather
 from .table import embedding, one_hot
 from .order import argsort, searchsorted, sort, topk
 from .shape import (
@@ -52,7 +52,7 @@ from .pool import (
 )
 from .conv import unfold, fold, conv2d, conv1d, conv_transpose2d, conv_transpose1d
 from .movement import diagonal, diag, trace, sliding_windows, meshgrid, rearrange
-from .scatter import scatter, scatter_reduce, masked_select, nonzero
+from .scatter import scatter, scatter_add, scatter_reduce, masked_select, nonzero
 from .interpolate import interpolate
 from .grid import affine_grid, grid_sample
 from .unpool import fractional_max_pool, max_pool_with_indices, max_unpool

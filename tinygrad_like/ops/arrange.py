@@ -8,12 +8,13 @@ import operator
 import numpy as np
 
 from ..counted import anew
+from ..dtypes import INT64
 from ..noting import noted
 from ..primitive import fresh, primitive
 from .axes import axes, one_axis
 from .compare import cast, clone
 from .elementwise import add
-from .index import added, gather, getitem, take
+from .index import _beside, _in_range, added, copied, gather, getitem, take
 from .shape import cat, expand, flip, permute, reshape, set_at, split, stack, surround, transpose, unsqueeze
 
 
@@ -215,8 +216,7 @@ def index_fill(x, axis, index, value):
     if not x.ndim:
         return reshape(index_fill(reshape(x, shape=(1,)), axis, index, value), shape=())
     axis = one_axis("index_fill", axis, x.ndim)
-    return _with_slices(x, axis, index, lambda there: expand(reshape(_constant(value, x), shape=(1,) * x.ndim),
-                                                              shape=there))
+    return _with_slices("index_fill", x, axis, index, reshape(_constant(value, x), shape=(1,) * x.ndim))
 
 
 @primitive
@@ -236,20 +236,23 @@ def index_copy(x, axis, index, source):
     if not x.ndim:
         return reshape(index_copy(reshape(x, shape=(1,)), axis, index, reshape(source, shape=(1,))), shape=())
     axis = one_axis("index_copy", axis, x.ndim)
-    return _with_slices(x, axis, index, lambda there: expand(source, shape=there))
+    return _with_slices("index_copy", x, axis, index, source)
 
 
 def _constant(value, x):
     return value if hasattr(value, "shape") else anew(lambda: np.asarray(value, x.dtype), value)
 
 
-def _with_slices(x, axis, index, values):
-    from .scatter import scatter
+def _with_slices(who, x, axis, index, values):
+    from .scatter import scatter_last
 
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    there = (*x.shape[:axis], index.size, *x.shape[axis + 1:])
-    return scatter(x, expand(reshape(index, shape=tuple(shape)), shape=there), values(there), axis=axis)
+    array = np.asarray(getattr(index, "_data", index))
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{who}: index must hold integers, got {array.dtype}")
+    index = _beside(x, _in_range(who, x.shape, copied(array, INT64), axis))
+    values = expand(values, shape=(*x.shape[:axis], array.size, *x.shape[axis + 1:]))
+    index = reshape(index, shape=tuple([-1 if a == axis else 1 for a in range(x.ndim)]))
+    return scatter_last(x, values, index, axis=axis)
 
 
 def select_scatter(x, src, axis, index):

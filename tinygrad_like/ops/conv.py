@@ -75,11 +75,14 @@ def unfold(x, *, kernel_size, dilation=1, padding=0, stride=1):
     if x.ndim != 4:
         raise ValueError(f"unfold: takes (batch, channels, height, width), got shape {x.shape}")
     kernel, stride, margins, dilation, out = _geometry("unfold", x.shape[2:], kernel_size, stride, padding, dilation)
-    padded = np.pad(x, ((0, 0), (0, 0), *margins))
+    (top, bottom), (left, right) = margins
+    padded = np.ascontiguousarray(x)
+    if top or bottom or left or right:  # np.pad takes longer for small images
+        padded = np.zeros((*x.shape[:2], x.shape[2] + top + bottom, x.shape[3] + left + right), x.dtype)
+        padded[:, :, top : top + x.shape[2], left : left + x.shape[3]] = x
     n, c, h, w = padded.strides
-    patches = np.lib.stride_tricks.as_strided(
-        padded, (*x.shape[:2], *kernel, *out),
-        (n, c, h * dilation[0], w * dilation[1], h * stride[0], w * stride[1]), writeable=False)
+    strides = n, c, h * dilation[0], w * dilation[1], h * stride[0], w * stride[1]
+    patches = np.ndarray((*x.shape[:2], *kernel, *out), x.dtype, padded, 0, strides)
     columns = np.empty((x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)), x.dtype)
     columns.reshape(patches.shape)[...] = patches  # reshape might give a view, in which patches share memory
     return columns

@@ -18,7 +18,6 @@ from ..kernels import accelerated
 from ..primitive import fresh, primitive
 from ..tensor import wrap
 from .axes import one_axis
-from .elementwise import add
 from .values import looked_at
 
 # take and put: every index there is -----------------------------------------------------------------------------------
@@ -71,11 +70,15 @@ def added(x, shape, index, base=None):
 @accelerated
 def add_at(x, shape, index, base=None):
     out = np.zeros(shape, x.dtype) if base is None else np.array(base)
-    if _is_basic(index):
+    if not (arrays := _arrays_of(index)) or len(arrays) == 1 and arrays[0].dtype is BOOL:
         out[index] += x  # names no element twice
     else:
         np.add.at(out, index, x)
     return out
+
+
+def _arrays_of(index: tuple) -> list[np.ndarray]:
+    return [i for i in index if type(i) is np.ndarray]
 
 
 def _put_later(g, x_shape, index):
@@ -210,7 +213,7 @@ def _axes_of(i) -> int:
 
 def _check_arrays(index: tuple, shape: tuple[int, ...]) -> None:
     """Raise IndexError if a mask does not fit its axes, or the arrays not one another."""
-    arrays = [i for i in index if type(i) is np.ndarray]
+    arrays = _arrays_of(index)
     if all([i.dtype is not BOOL and i.shape == arrays[0].shape for i in arrays]):
         return
     axis, used = 0, sum(_axes_of(i) for i in index)
@@ -335,40 +338,11 @@ def gather(x, index, *, axis):
             return take_along(x, _beside(x, array.copy()), axis=axis)
     axis, index, rows = _axis_and_index("gather", x.shape, index, axis)
     if not x.ndim:
-        return take(x, index=place_along("gather", x.shape, index, axis))
+        _in_range("gather", (), index, 0)
+        return take(x, index=())
     if rows:
         return take(x, index=_rows_along("gather", x.shape, index, axis))
     return take_along(_beginning(x, index.shape, axis), _beside(x, index), axis=axis)
-
-
-def scatter_add(x, index, src, *, axis):
-    """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
-    array, n = getattr(index, "_data", None), x.ndim
-    if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
-            and type(axis) is int and -n <= axis < n and mode.tape is None and hasattr(src, "_data")):
-        axis, shape = axis % n, x.shape  # as below, sooner
-        if array.shape == src.shape and (array.shape[:axis], array.shape[axis + 1 :]) == (
-                shape[:axis], shape[axis + 1 :]):
-            try:
-                return add(x, add_along(src, wrap(array.copy()), size=shape[axis], axis=axis))
-            except IndexError:  # which is explained below
-                pass
-    axis, index, rows = _axis_and_index("scatter_add", x.shape, index, axis, src)
-    src = source(src, x, index)
-    if rows or not x.ndim:
-        place = _rows_along if rows else place_along
-        return x + put(src, shape=x.shape, index=place("scatter_add", x.shape, index, axis))
-    try:
-        return x + _padded(add_along(src, _beside(src, index), size=x.shape[axis], axis=axis), x.shape)
-    except IndexError as error:
-        why = error
-    _in_range("scatter_add", x.shape, index, axis)  # which says more
-    raise why
-
-
-def _padded(x, shape):
-    """x, with zeros behind it up to a shape."""
-    return x if x.shape == shape else put(x, shape=shape, index=tuple([slice(0, n) for n in x.shape]))
 
 
 def source(src, x, index):
@@ -379,14 +353,6 @@ def source(src, x, index):
     if isinstance(src, np.ndarray) and hasattr(x, "_data"):
         src = wrap(src)  # or what is made of it would be on no tape
     return src if src.shape == shape else take(src, index=tuple([slice(0, n) for n in shape]))
-
-
-def place_along(who, shape, index, axis, src=None) -> tuple:
-    """What `take` takes to gather along an axis."""
-    axis, index, rows = _axis_and_index(who, shape, index, axis, src)
-    if rows:
-        return _rows_along(who, shape, index, axis)
-    return _places(_in_range(who, shape, index, axis), axis)
 
 
 def _places(index, axis) -> tuple:
@@ -410,7 +376,7 @@ def _axis_and_index(who, shape, index, axis, src=None) -> tuple:
     rows = array.ndim > 1 and 0 in array.strides and array.size > 0 and all(
         [stride == 0 and n == m for a, (stride, n, m) in enumerate(zip(array.strides, array.shape, shape, strict=True))
          if a != axis])
-    return axis, array if rows and who != "scatter" else copied(array, INT64), rows
+    return axis, array if rows else copied(array, INT64), rows
 
 
 def _rows_along(who, shape, index, axis) -> tuple:

@@ -18,10 +18,10 @@ from ..kernels import accelerated
 from ..primitive import Residuals, fresh, primitive
 from .axes import each
 from .elementwise import mul
-from .index import gather, take
+from .index import take_along
 from .matmul import matmul
 from .reduce import mean
-from .shape import reshape, transpose, unsqueeze
+from .shape import reshape, unsqueeze
 
 
 class Axis(NamedTuple):
@@ -254,9 +254,8 @@ def _adaptive_mean(x, size: tuple[int, int]):
     if windows:
         return _mean(x, windows, True)
     # Windows of several sizes: each mean is a product with a row of weights, first over the columns, then the rows.
-    rows, columns = (_weights(n, m).astype(x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
-    y = matmul(x, columns.T)
-    return transpose(matmul(transpose(y, -1, -2), rows.T), -1, -2)
+    rows, columns = (_weights(n, m, x.dtype) for n, m in zip(x.shape[-2:], size, strict=True))
+    return matmul(rows, matmul(x, columns.T))
 
 
 def _bounds(n: int, m: int) -> list[tuple[int, int]]:
@@ -264,12 +263,13 @@ def _bounds(n: int, m: int) -> list[tuple[int, int]]:
     return [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
 
 
-def _weights(n: int, m: int) -> np.ndarray:
-    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows."""
+@functools.lru_cache(64)
+def _weights(n: int, m: int, dtype: np.dtype) -> np.ndarray:
+    """The matrix (m, n) whose product with n numbers are the means over m adaptive windows; nobody writes to it."""
     weights = np.zeros((m, n))
     for i, (start, stop) in enumerate(_bounds(n, m)):
         weights[i, start:stop] = 1 / (stop - start)
-    return weights
+    return weights.astype(dtype)
 
 
 def adaptive_max_pool2d(x, output_size, return_indices=False):
@@ -277,21 +277,24 @@ def adaptive_max_pool2d(x, output_size, return_indices=False):
 
     return_indices: the pair of maxima and where they were, counted in the order of rows.
     """
-    if return_indices:
-        return adaptive_with_indices("adaptive_max_pool2d", x, 2, output_size)
-    return _adaptive_max(x, _output_size("adaptive_max_pool2d", x, 2, output_size))
+    found = adaptive_with_indices("adaptive_max_pool2d", x, 2, output_size)
+    return found if return_indices else found[0]
 
 
 def adaptive_max_pool1d(x, output_size, return_indices=False):
     """`adaptive_max_pool2d` over the last axis only: (batch, channels, length) -> (batch, channels, output_size)."""
-    if return_indices:
-        return adaptive_with_indices("adaptive_max_pool1d", x, 1, output_size)
-    return _signal(_adaptive_max(_image(x), (1, *_output_size("adaptive_max_pool1d", x, 1, output_size))))
+    found = adaptive_with_indices("adaptive_max_pool1d", x, 1, output_size)
+    return found if return_indices else found[0]
 
 
 @primitive
 def _adaptive_places(x, *, size):
     """Where in each row of the spatial axes, all but the first, the largest element of every adaptive window lies."""
+    return adaptive_places(x, size)
+
+
+@accelerated
+def adaptive_places(x, size):
     spatial = x.shape[1:]
     places, index = np.arange(math.prod(spatial)).reshape(spatial), np.empty((len(x), *size), np.int64)
     bounds = [_bounds(n, m) for n, m in zip(spatial, size, strict=True)]
@@ -299,7 +302,7 @@ def _adaptive_places(x, *, size):
         window = tuple([slice(*b[i]) for b, i in zip(bounds, cell, strict=True)])
         first = x[(slice(None), *window)].reshape(len(x), places[window].size).argmax(1)
         index[(slice(None), *cell)] = places[window].reshape(-1)[first]
-    return index
+    return index.reshape(len(x), math.prod(size))
 
 
 def adaptive_with_indices(who: str, x, rank: int, output_size):
@@ -308,21 +311,8 @@ def adaptive_with_indices(who: str, x, rank: int, output_size):
     lead, spatial = x.shape[:-rank], x.shape[-rank:]
     n = math.prod(lead)
     index = _adaptive_places(reshape(x, shape=(n, *spatial)), size=size)
-    flat = reshape(index, shape=(n, math.prod(size)))
-    values = gather(reshape(x, shape=(n, math.prod(spatial))), flat, axis=1)
+    values = take_along(reshape(x, shape=(n, math.prod(spatial))), index, axis=1)
     return reshape(values, shape=(*lead, *size)), reshape(index, shape=(*lead, *size))
-
-
-def _adaptive_max(x, size: tuple[int, int]):
-    windows = _tiles(x.shape[-2:], size)
-    if windows is None:  # lay them out side by side; shorter ones repeat their last element, which wins no tie
-        for axis, m in zip((-2, -1), size, strict=True):
-            bounds = _bounds(x.shape[axis], m)
-            longest = max(stop - start for start, stop in bounds)
-            index = np.concatenate([np.minimum(np.arange(start, start + longest), stop - 1) for start, stop in bounds])
-            x = take(x, index=(..., index, slice(None)) if axis == -2 else (..., index))
-        windows = _tiles(x.shape[-2:], size)
-    return max_windows(x, windows=windows)
 
 
 def _tiles(shape: tuple[int, ...], size: tuple[int, ...]) -> Windows | None:

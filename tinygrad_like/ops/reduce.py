@@ -177,8 +177,13 @@ def norm_reference(x, axis=None, keepdim=False):
 def norm(x, *, axis=None, keepdim=False):
     """The Euclidean norm sqrt(sum x^2) over `axis`; at 0 its gradient is 0."""
     exact = x if x.dtype.kind in FLOATS else x.astype(FLOAT64, casting="same_kind")
-    y = sqrt.forward(sum_over(square.forward(exact), axes("norm", axis, x.ndim), keepdim))
+    y = sqrt.forward(sum_of_squares(exact, axes("norm", axis, x.ndim), keepdim))
     return y if exact is x else y.astype(get_default_dtype())
+
+
+@accelerated
+def sum_of_squares(x, axis, keepdim):
+    return sum_over(square.forward(x), axis, keepdim)
 
 
 @norm.joint_vjp
@@ -298,7 +303,12 @@ def prod_reference(x, axis=None, keepdim=False):
 @fused(reference=prod_reference)
 def prod(x, *, axis=None, keepdim=False):
     """The product over `axis` (all axes if None); its gradient is exact where factors are 0."""
-    return np.multiply.reduce(x, axis=axes("prod", axis, x.ndim), keepdims=keepdim)
+    return prod_over(x, axes("prod", axis, x.ndim), keepdim)
+
+
+@accelerated
+def prod_over(x, axis, keepdim):
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdim)
 
 
 @prod.joint_vjp

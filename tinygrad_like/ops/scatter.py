@@ -2,34 +2,78 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 
 from ..autograd import mode
-from ..dtypes import FLOAT32, FLOAT64, FLOATS
+from ..dtypes import FLOAT32, FLOAT64, FLOATS, INT64
 from ..kernels import accelerated
 from ..noting import noted
-from ..primitive import primitive
-from .compare import cast, eq, isnan, logical_and, logical_or
-from .elementwise import mul, where
+from ..primitive import fresh, fused, primitive
+from ..tensor import wrap
+from .arrange import put_onto
+from .compare import cast, clone, eq, isnan, logical_and, logical_or
+from .elementwise import add, mul, where
 from .index import (
     _axis_and_index,
     _beside,
     _in_range,
-    _padded,
     _places,
     add_along,
-    along,
+    copied,
     getitem,
-    place_along,
-    put,
     source,
     take,
+    take_along,
 )
-from .shape import expand, reshape
+from .shape import expand, reshape, set_at
 from .values import looked_at, values_of
 
-__all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_reduce"]
+__all__ = ["extreme_at", "masked_select", "nonzero", "scatter", "scatter_add",
+           "scatter_reduce"]
 REDUCTIONS = "sum", "prod", "mean", "amax", "amin"
+_PUT, _MULTIPLY, _MAX, _MIN = range(4)  # what becomes of a place
+_UFUNCS = {_MULTIPLY: np.multiply, _MAX: np.maximum, _MIN: np.minimum}
+
+
+@accelerated
+def scattered(x, op, src, index, axis):
+    """x with src put where an index along the axis says, or multiplied or compared with what is there. The index is as
+    large as src, or has size 1 along all other axes."""
+    out, place = np.array(x, np.result_type(x, src)), _places(np.broadcast_to(index, src.shape), axis)
+    if op == _PUT:
+        out[place] = src
+    else:
+        _UFUNCS[op].at(out, place, src)
+    return out
+
+
+@primitive
+def scatter_last(x, src, index, *, axis):
+    """x with src written where the index says along the axis; of several written to one place the last stays."""
+    return scattered(x, _PUT, src, index, axis)
+
+
+@primitive
+def take_last(x, index, *, shape, axis):
+    """What the index names along the axis, in an array of this shape; 0 where it will name that place again."""
+    return taken_last(x, index, shape, axis)
+
+
+@accelerated
+def taken_last(x, index, shape, axis):
+    place, order = _places(np.broadcast_to(index, shape), axis), np.arange(math.prod(shape)).reshape(shape)
+    last = np.zeros(x.shape, np.int64)
+    last[place] = order
+    return np.where(last[place] == order, x[place], np.zeros((), x.dtype))
+
+
+scatter_last.vjp(x=fresh(lambda g, src_shape, index, axis: scatter_last(
+                     g, np.zeros(src_shape, g.dtype), index, axis=axis)),
+                 src=fresh(lambda g, src_shape, index, axis: take_last(g, index, shape=src_shape, axis=axis)))
+take_last.vjp(x=fresh(lambda g, x_shape, index, axis: scatter_last(np.zeros(x_shape, g.dtype), g, index, axis=axis)))
 
 
 def scatter(x, index, src, *, axis):
@@ -38,47 +82,46 @@ def scatter(x, index, src, *, axis):
     Of several written to one place the last stays. The gradient reaches what is left of x, and of src what was not
     overwritten.
     """
-    axis, index, _ = _axis_and_index("scatter", x.shape, index, axis, src)
+    return _to_places("scatter", x, index, src, axis, scatter_last)
+
+
+def _to_places(who, x, index, src, axis, what):
+    """what(part, src, index, axis=axis), of the part of x that the index reaches."""
+    axis, index, rows = _axis_and_index(who, x.shape, index, axis, src)
     src = source(src, x, index)
     if not x.ndim:
-        _in_range("scatter", (), index, 0)
-        return x * 0 + src
-    place = _in_range("scatter", x.shape, index, axis)
-    src = where(stays(place, x.shape, axis), src, False)  # False is the zero of every dtype
-    added = add_along(src, _beside(src, place), size=x.shape[axis], axis=axis)
-    return where(untouched(place, x.shape, axis), x, _padded(added, x.shape))
+        _in_range(who, (), index, axis)
+        x, index, src = (reshape(y, shape=(1,)) for y in (x, _beside(x, index), src))
+        return reshape(_to_places(who, x, index, src, 0, what), shape=())
+    if rows:
+        index = copied(index[tuple([slice(None) if a == axis else slice(1) for a in range(index.ndim)])], INT64)
+    cut = tuple([slice(None) if a == axis else slice(n) for a, n in enumerate(src.shape)])
+    whole = all([n == m for a, (n, m) in enumerate(zip(x.shape, src.shape, strict=True)) if a != axis])
+    if not src.size:
+        return clone(x)
+    try:
+        y = what(x if whole else take(x, index=cut), src, _beside(x, index), axis=axis)
+    except IndexError as error:
+        why = error
+    else:
+        return y if whole else set_at(y, x, index=cut)
+    _in_range(who, x.shape, index, axis)  # which says more
+    raise why
 
 
-@noted
-def stays(index, shape, axis):
-    """Of several entries of an index along `axis` that name one place, which is the last."""
-    if not index.size:
-        return np.ones(index.shape, bool)
-    n = index.shape[axis]
-    order = np.arange(n, dtype=FLOAT32 if n <= _COUNTED else FLOAT64).reshape(-1, *(1,) * (index.ndim - axis - 1))
-    order = np.ascontiguousarray(np.broadcast_to(order, index.shape))
-    return _along(put_along(np.zeros(shape, order.dtype), index, order, axis), index, axis) == order
-
-
-_COUNTED = 1 << 24  # integers that float32 tells apart
-
-
-def _along(x, index, axis):
-    whole = (x.shape[:axis], x.shape[axis + 1 :]) == (index.shape[:axis], index.shape[axis + 1 :])
-    return along(x, index, axis) if whole else x[_places(index, axis)]
-
-
-@noted
-def untouched(index, shape, axis):
-    """Which places of an array of this shape no entry of an index along `axis` names."""
-    return put_along(np.ones(shape, FLOAT32), index, np.zeros(index.shape, FLOAT32), axis) != 0
-
-
-@accelerated
-def put_along(out, index, x, axis):
-    """out, with x written where an index along the axis says; of several the last stays."""
-    out[_places(index, axis)] = x
-    return out
+def scatter_add(x, index, src, *, axis):
+    """x with src added at index: out[i, index[i, j]] += src[i, j] for axis=1. The adjoint of gather."""
+    array, n = getattr(index, "_data", None), x.ndim
+    if (type(array) is np.ndarray and array.dtype is INT64 and array.flags.c_contiguous and array.ndim == n and n
+            and type(axis) is int and -n <= axis < n and mode.tape is None and hasattr(src, "_data")):
+        axis, shape = axis % n, x.shape  # as below, sooner
+        if array.shape == src.shape and (array.shape[:axis], array.shape[axis + 1 :]) == (
+                shape[:axis], shape[axis + 1 :]):
+            try:
+                return add(x, add_along(src, wrap(array.copy()), size=shape[axis], axis=axis))
+            except IndexError:  # which is explained below
+                pass
+    return _to_places("scatter_add", x, index, src, axis, add_at_places)
 
 
 def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
@@ -91,34 +134,54 @@ def scatter_reduce(x, index, src, *, axis, reduce, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise ValueError(f"scatter_reduce: reduce must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
-    place = place_along("scatter_reduce", x.shape, index, axis, src)
-    src = source(src, x, index)
+    return _to_places("scatter_reduce", x, index, src, axis, partial(_reduced, reduce, include_self))
+
+
+def _reduced(reduce, include_self, x, src, index, *, axis):
+    count = None
+    if reduce == "mean" or not include_self:
+        count = _counts(getattr(index, "_data", index), src.shape, x.shape[axis], axis)
     if not include_self:
-        x = where(_touched(place, x.shape), _neutral(reduce, x.dtype), x)
+        x = where(_touched(count), _neutral(reduce, x.dtype), x)
     if reduce == "prod":
-        return mul(x, _products(src, place, x.shape))
+        return product_at(x, src, index, axis=axis)
     if reduce in ("amax", "amin"):
-        return extreme_at(x, src, place=place, largest=reduce == "amax")
-    total = x + put(src, shape=x.shape, index=place)
+        return extreme_at(x, src, index, axis=axis, largest=reduce == "amax")
+    total = add_at_places(x, src, index, axis)
     if reduce == "sum":
         return total
-    count = _counts(place, x.shape, int(include_self), x.dtype)
+    count = _divisors(count, int(include_self), x.dtype)
     return total / count if x.dtype.kind in FLOATS else total // count
 
 
-@noted
-def _touched(place, shape):
-    out = np.zeros(shape, bool)
-    out[place] = True
-    return out
+def add_at_places(x, src, index, axis):
+    """x with src added where an index along the axis says, which may have size 1 along all other axes."""
+    if index.shape == src.shape:
+        return add(x, add_along(src, index, size=x.shape[axis], axis=axis))
+    place = (*(slice(None),) * axis, getattr(index, "_data", index).reshape(-1))
+    return put_onto(x, src, index=place)
 
 
 @noted
-def _counts(place, shape, more, dtype):
-    """How many entries come to each place, and more; at least 1."""
-    count = np.full(shape, more)
-    np.add.at(count, place, 1)
-    return np.maximum(count, 1).astype(dtype)
+def _counts(index, shape, n, axis):
+    """How many of an array of this shape come to each of n places; of size 1 along axes along which it is the same."""
+    if index.shape != shape:
+        count = np.bincount(index.reshape(-1) % n, minlength=n)
+        return count.reshape([n if a == axis else 1 for a in range(len(shape))])
+    return add_along.forward(np.ones(shape, FLOAT32 if shape[axis] <= _COUNTED else FLOAT64), index, size=n, axis=axis)
+
+
+_COUNTED = 1 << 24  # integers that float32 tells apart
+
+
+@noted
+def _touched(count):
+    return count > 0
+
+
+@noted
+def _divisors(count, more, dtype):
+    return np.maximum(count + more, 1).astype(dtype)
 
 
 def _neutral(reduce: str, dtype: np.dtype):
@@ -126,6 +189,31 @@ def _neutral(reduce: str, dtype: np.dtype):
         sign = -1 if reduce == "amax" else 1
         return sign * np.inf if dtype.kind in FLOATS else getattr(np.iinfo(dtype), "min" if sign < 0 else "max")
     return 1 if reduce == "prod" else 0
+
+
+# Products and extremes ------------------------------------------------------------------------------------------------
+
+
+def product_at_reference(x, src, index, *, axis):
+    place = _places(np.broadcast_to(getattr(index, "_data", index), src.shape), axis)
+    return mul(x, _products(src, place, x.shape))
+
+
+@fused(reference=product_at_reference)
+def product_at(x, src, index, *, axis):
+    """The product of x and all of src that comes to a place; its gradient is exact where factors are 0."""
+    return scattered(x, _MULTIPLY, src, index, axis)
+
+
+@product_at.joint_vjp
+@fresh
+def _(g, x, src, index, out, axis):
+    return product_vjp(g, x, src, out, index, axis)
+
+
+@accelerated
+def product_vjp(g, x, src, out, index, axis):
+    return NotImplemented  # the reference knows
 
 
 def _products(src, place, shape):
@@ -160,22 +248,24 @@ def _pairs(turn, apart):
 
 
 @primitive
-def extreme_at(x, src, *, place, largest):
+def extreme_at(x, src, index, *, axis, largest):
     """The larger (smaller) of x and all of src that comes to a place; those that tie share the cotangent evenly."""
-    out = np.array(x)
-    (np.maximum if largest else np.minimum).at(out, place, src)
-    return out
+    return scattered(x, _MAX if largest else _MIN, src, index, axis)
 
 
-extreme_at.vjp(x=lambda g, x, src, out, place: g * _shares(x, src, out, place)[0],
-               src=lambda g, x, src, out, place: take(g, index=place) * _shares(x, src, out, place)[1])
+@extreme_at.joint_vjp
+@fresh
+def _(g, x, src, index, out, axis):
+    return extreme_vjp(g, x, src, out, index, axis)
 
 
-def _shares(x, src, out, place):
-    """1 / (number of ties) where x, and where src, is the extreme, else 0."""
-    mine, theirs = _same(x, out), _same(src, take(out, index=place))
-    ties = cast(mine, dtype=x.dtype) + put(cast(theirs, dtype=x.dtype), shape=x.shape, index=place)
-    return where(mine, 1 / ties, 0.0), where(theirs, 1 / take(ties, index=place), 0.0)
+@accelerated
+def extreme_vjp(g, x, src, out, index, axis):
+    index = expand(index, shape=src.shape)
+    mine, theirs = _same(x, out), _same(src, take_along(out, index, axis=axis))
+    ties = cast(mine, dtype=x.dtype) + add_along(cast(theirs, dtype=x.dtype), index, size=x.shape[axis], axis=axis)
+    share = g / ties
+    return [where(mine, share, 0.0), where(theirs, take_along(share, index, axis=axis), 0.0), None]
 
 
 def _same(a, b):

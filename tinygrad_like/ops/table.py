@@ -81,4 +81,6 @@ def one_hot(index, *, num_classes=-1):
     if index.size and (index.min() < 0 or index.max() >= n):
         raise IndexError(f"one_hot: index {index.min() if index.min() < 0 else index.max()} is out of range "
                          f"for {n} classes")
-    return (index[..., None] == np.arange(n)).astype(np.int64)
+    out = np.zeros((index.size, n), np.int64)
+    out[np.arange(index.size), index.reshape(-1)] = 1
+    return out.reshape(*index.shape, n)
