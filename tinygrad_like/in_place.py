@@ -87,8 +87,10 @@ def _filled(name: str, values: Callable) -> Callable:
         def fill(x: Tensor) -> Tensor:
             y = values(x, *inputs, **options)
             y = y if isinstance(y, tensor.Tensor) else tensor.wrap(np.asarray(y, x.dtype))
+            if y.dtype is not x.dtype:  # what is copied may be of any
+                y = ops.cast(y, dtype=x.dtype)
             if x.requires_grad and mode.recording and not y.requires_grad:  # what x was made of gets gradients of 0
-                return ops.shape.set_at(ops.cast(y, dtype=x.dtype), x, index=(...,))
+                return ops.shape.set_at(y, x, index=(...,))
             return y
 
         return self._become(name, fill)

@@ -145,6 +145,7 @@ def test_the_old_values_are_kept_for_the_rule_of_the_change_itself():
     (lambda x: x.exp_().log_(), [1, 2, 3]), (lambda x: x.neg_().abs_(), [1, 2, 3]), (lambda x: x.relu_(), [1, 2, 3]),
     (lambda x: x.masked_fill_(x > 2, 0), [1, 2, 0]), (lambda x: x.lerp_(plain(3, 4, 5), 0.5), [2, 3, 4]),
     (lambda x: x.add_(1).requires_grad_(), [2, 3, 4]), (lambda x: x.copy_(np.array([9, 8, 7])), [9, 8, 7]),
+    (lambda x: x.copy_(x == 2), [0, 1, 0]),
 ])
 def test_methods(change, expected):
     x = plain(1, 2, 3)
@@ -160,6 +161,14 @@ def test_every_change_in_place_is_that_of_a_method():
             assert callable(getattr(Tensor, plain_name, None)) or plain_name in (
                 "zero", "fill", "copy", "normal", "uniform", "bernoulli", "detach", "exponential", "log_normal",
                 "geometric", "random", "fill_diagonal", "resize", "resize_as", "share_memory"), name
+
+
+def test_what_is_copied_may_be_of_any_dtype():
+    counts, reals = Tensor([0, 0, 0]), Tensor([1.7, -2.9, 3.0], requires_grad=True)
+    assert counts.copy_(reals * 2).tolist() == [3, -5, 6] and not counts.requires_grad
+    assert Tensor([False, True, True]).copy_(counts - 3).tolist() == [False, True, True]
+    step = tg.capture(lambda x: counts.copy_(x) + 1)
+    assert [step(Tensor([i + 0.5, -i - 0.5, 3.0])).tolist() for i in range(4)] == [[i + 1, 1 - i, 4] for i in range(4)]
 
 
 def test_booleans_and_integers():
