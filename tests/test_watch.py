@@ -1,7 +1,11 @@
 """What captured functions depend on, changed from outside and by themselves: as eager code, or it says why not."""
 
+import array
+import ctypes
 import itertools
+import multiprocessing
 import random
+import threading
 import types
 import warnings
 import weakref
@@ -671,10 +675,11 @@ def test_an_optimizer_that_is_not_found():
     for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
         w = nn.Parameter(np.ones(3, np.float32))
         optimizer = optim.SGD([w], lr=0.1)
-        find = weakref.ref(optimizer)
+        thread = threading.Thread()
+        thread.optimizer = optimizer
 
         def step(x):
-            opt = find()  # noqa: B023
+            opt = thread.optimizer  # noqa: B023
             opt.param_groups[0]["lr"] *= 0.9
             loss = (w * x).square().sum()  # noqa: B023
             loss.backward()
@@ -740,3 +745,65 @@ def test_an_object_that_is_another_one_in_every_call_from_the_first_on(changed):
 
     captured = capture(step, fuse=False)
     assert list(run(captured)) == list(run(step)) and len(captured.programs) >= 2 and not captured.gave_up
+
+
+def reloaded():
+    """A function whose code a notebook loads anew."""
+    def scale():
+        return 1.0
+
+    def other():
+        return 2.0
+
+    return scale, lambda: setattr(scale, "__code__", other.__code__)
+
+
+def weak():
+    box, found = Namespace(scale=1.0), []
+    found += [weakref.ref(box), weakref.WeakKeyDictionary({Config: box}), weakref.WeakSet([Config]), {Config: 1}, box]
+    return lambda: found[0]().scale * len(found[2]), lambda: setattr(box, "scale", 2.0)
+
+
+def of_keys(make):
+    key = Config()
+    holder = make(key)
+    return lambda: next(iter(holder)).weight, lambda: setattr(key, "weight", 2.0)
+
+
+def local():
+    own = threading.local()
+    own.scale = 1.0
+    return lambda: own.scale, lambda: setattr(own, "scale", 2.0)
+
+
+def event():
+    stop = threading.Event()
+    return lambda: 2.0 if stop.is_set() else 1.0, stop.set
+
+
+def of_bytes(x):
+    return (lambda: x.value, lambda: setattr(x, "value", 2)) if hasattr(x, "value") else (
+        lambda: x[0], lambda: x.__setitem__(0, 2))
+
+
+def proxy():
+    scales = {"scale": 1.0}
+    shown = types.MappingProxyType(scales)
+    return lambda: shown["scale"], lambda: scales.update(scale=2.0)
+
+
+@pytest.mark.parametrize("make", [
+    reloaded, weak, local, event, proxy, lambda: of_keys(lambda key: {key: 0}), lambda: of_keys(lambda key: {key}),
+    lambda: of_keys(lambda key: weakref.WeakKeyDictionary({key: 0})),
+    lambda: of_keys(lambda key: weakref.WeakSet([key])),
+    lambda: of_bytes(bytearray([1])), lambda: of_bytes(array.array("d", [1.0])),
+    lambda: of_bytes(memoryview(bytearray([1]))), lambda: of_bytes(ctypes.c_double(1.0)),
+    lambda: of_bytes((ctypes.c_int * 2)(1, 0)), lambda: of_bytes(multiprocessing.Value("d", 1.0)),
+], ids=["code", "weak", "local", "event", "proxy", "keys", "set", "weak keys", "weak set", "bytearray", "array",
+        "memoryview", "c_double", "c_int", "Value"])
+def test_what_python_itself_has_is_looked_into(make):
+    scale, change = make()
+    step = capture(lambda x: x * scale())
+    assert [step(Tensor([3.0])).item() for _ in range(4)] == [3.0] * 4 and len(step.programs) == 1
+    change()
+    assert [step(Tensor([3.0])).item() for _ in range(4)] == [6.0] * 4

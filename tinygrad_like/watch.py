@@ -160,8 +160,8 @@ class Watch(Followed):
             if (group.get(key) == 0) is not zero:
                 self.what = name
                 return False
-        for array, content, name in self.contents:
-            if array.tobytes() != content:
+        for tell, content, name in self.contents:
+            if tell() != content:
                 self.what = f"the array {name}"
                 return False
         if any([len({state.get("step", 0) + more for state, more in states}) > 1 for states in self.counted]):
@@ -200,7 +200,7 @@ class Watch(Followed):
         asked += [f"len({name(container)}) == {length}" for container, length, _ in self.lengths]
         asked += [f"{{*map(id, {name(part)})}} == {name(ids)}" for part, ids, _ in self.sets]
         asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.options]
-        asked += [f"{name(array)}.tobytes() == {name(content)}" for array, content, _ in self.contents]
+        asked += [f"{name(tell)}() == {name(content)}" for tell, content, _ in self.contents]
         asked += [f"{name(t)}.grad is {'' if without else 'not '}None" for t, without in self.gradients]
         asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
         asked += [" == ".join([f"{name(state)}['step'] + {more}" for state, more in states]) for states in self.counted]
