@@ -80,6 +80,7 @@ class Tape:
         self.told: list[tuple[np.ndarray, np.ndarray]] = []  # what was sent to other ranks, and what came,
         self.between_calls, self.trouble = 0, ""  # of which so many by `between`; and why it cannot be played
         self.goes_on = False  # whether the function goes on where it looks at a value
+        self.seen: dict[int, np.ndarray] = {}  # memory of Tensors that the function finds
         self.own_draws = 0  # of functions that are called again as they are,
         self.unsettled: set[int] = set()  # and the memory of what they, and other ranks, gave
         self.grounds = Grounds(self)
@@ -136,7 +137,7 @@ class Tape:
     def forget(self) -> None:
         """Let go of all arrays but those that it is played on."""
         self.steps, self.calls, self.log, self.before, self.told = [], [], [], None, []
-        for held in (self.made, self.known, self.lasting, self.met, self.tensors):
+        for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
             held.clear()
 
     def differs(self, other: Tape) -> str:
@@ -205,6 +206,15 @@ class Tape:
         if leaf.grad is not None and id(memory(leaf.grad._data)) not in self.known:
             self.accumulated[id(leaf)] = leaf, leaf.grad
             self.known[id(memory(leaf.grad._data))] = memory(leaf.grad._data)
+
+    def shows(self, grad: Any) -> bool:
+        """Whether the function sees the memory of a gradient that is there, other than as `.grad`, and may see that it
+        is changed; a program could not have another gradient there in each call."""
+        found = not self.inside and id(memory(grad._data)) in self.seen
+        if found:
+            self.trouble = self.trouble or (f"a gradient that is changed, at {user_line()}, is found elsewhere too; "
+                                            "set it to None before backward, or keep a clone() of it")
+        return found
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
         """The cotangents that a joint rule gives, which is code for arrays."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from .counted import settled
 from .extremum import Extremum
 from .followed import FIELDS, Followed
@@ -209,6 +211,12 @@ class Watch(Followed):
 
     def all_tensors(self) -> list[Tensor]:
         return [t for t, _, _ in self.tensors]
+
+    def memories(self) -> dict[int, np.ndarray]:
+        """The memory of all of them, and of those in places that are bound anew in each call, by ids."""
+        found = [array for _, array, _ in self.tensors]
+        found += [t._data for place in self.bound for t in tensors_in(place.get())]
+        return {id(m): m for m in map(memory, found)}
 
     def same_flags(self) -> bool:
         """Whether flags, words and None are as they were, where there is something of these kinds now."""
