@@ -89,8 +89,7 @@ def set_data(x: Tensor, value: Any) -> None:
         count, tape = getrefcount(value), mode.tape
         if (count != _UNNAMED or not isinstance(value, Tensor) or value.requires_grad or sharing(x) != []
                 or value.shape != x.shape or value.dtype is not x.dtype or not tape.has_made(value._data)):
-            tape.trouble = tape.trouble or (f"data is set to another array, at {user_line()}; change it in place, as "
-                                            "x.data -= ... and x.copy_(...) do")
+            tape.end("data is set to another array", "change it in place, as x.data -= ... and x.copy_(...) do")
             with setting("tape", None):
                 x.data = value._data if type(value) is Shown else value
             return

@@ -212,8 +212,8 @@ class Tape:
         is changed; a program could not have another gradient there in each call."""
         found = not self.inside and id(memory(grad._data)) in self.seen
         if found:
-            self.trouble = self.trouble or (f"a gradient that is changed, at {user_line()}, is found elsewhere too; "
-                                            "set it to None before backward, or keep a clone() of it")
+            self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
+                     "clone() of it")
         return found
 
     def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
@@ -410,6 +410,10 @@ class Tape:
             self.trouble = (f"it reads {name} of an optimizer after a step of a scheduler, at {user_line()}; read it "
                             "before that, or step the scheduler outside")
         return followed
+
+    def end(self, what: str, remedy: str) -> None:
+        """Note that the function does what no program could; it goes on, and runs without capture from then on."""
+        self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
     def refuse(self, what: str, remedy: str, looks: bool = False, x: Any = None) -> None:
         """Raise Refused, if an op is not what asks; or, if it only looks at a value, note that instead, if told to. It
